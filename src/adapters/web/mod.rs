@@ -1,0 +1,1 @@
+//! HTTP: the API, the AI SDK stream and the console page.

@@ -1,0 +1,137 @@
+// Small DOM helpers. Content only ever enters the page as text nodes and
+// checked attributes; nothing in this console parses strings as HTML.
+
+const SVG = 'http://www.w3.org/2000/svg';
+
+// Stroke paths on a 20×20 grid. Drawn here because the page may load no assets.
+const ICONS = {
+  plus: 'M10 4v12M4 10h12',
+  close: 'M5 5l10 10M15 5L5 15',
+  menu: 'M3.5 6h13M3.5 10h13M3.5 14h9',
+  send: 'M10 16V4.5M5 9.2l5-5 5 5',
+  stop: 'M6 6h8v8H6z',
+  down: 'M10 4v11.5M5.2 10.8L10 15.6l4.8-4.8',
+  sun: 'M10 6.6a3.4 3.4 0 100 6.8 3.4 3.4 0 000-6.8zM10 2v1.6M10 16.4V18M2 10h1.6M16.4 10H18M4.4 4.4l1.1 1.1M14.5 14.5l1.1 1.1M15.6 4.4l-1.1 1.1M5.5 14.5l-1.1 1.1',
+  moon: 'M16.5 11.8A6.8 6.8 0 018.2 3.5a6.8 6.8 0 108.3 8.3z',
+  chevron: 'M7.5 5l5 5-5 5',
+  ok: 'M4.5 10.5l3.6 3.6 7.4-8',
+  error: 'M10 5.5v5.2M10 14.2v.1M10 2.5a7.5 7.5 0 100 15 7.5 7.5 0 000-15z',
+  denied: 'M10 2.5a7.5 7.5 0 100 15 7.5 7.5 0 000-15zM4.8 4.8l10.4 10.4',
+  waiting: 'M10 5.8V10l2.8 1.8M10 2.5a7.5 7.5 0 100 15 7.5 7.5 0 000-15z',
+  running: 'M10 2.8a7.2 7.2 0 107.2 7.2',
+  halted: 'M6.5 10h7M10 2.5a7.5 7.5 0 100 15 7.5 7.5 0 000-15z',
+  copy: 'M7.5 7.5h8v8h-8zM12.5 7.5v-3h-8v8h3',
+  retry: 'M15.5 10a5.5 5.5 0 11-1.7-4M15.8 3.2v3.2h-3.2',
+  file: 'M5.5 2.8h6l3 3v11.4h-9zM11.2 3v3.2h3.2',
+};
+
+/** An inline icon; decorative, so hidden from assistive technology. */
+export function icon(name) {
+  const svg = document.createElementNS(SVG, 'svg');
+  svg.setAttribute('viewBox', '0 0 20 20');
+  svg.setAttribute('class', `icon icon-${name}`);
+  svg.setAttribute('aria-hidden', 'true');
+  const path = document.createElementNS(SVG, 'path');
+  path.setAttribute('d', ICONS[name] ?? '');
+  svg.append(path);
+  return svg;
+}
+
+/**
+ * Builds an element. `on…` functions become listeners, `text` the text, `true`
+ * an empty attribute; null, undefined and false are left out.
+ */
+export function h(tag, props, ...children) {
+  const el = document.createElement(tag);
+  for (const [key, value] of Object.entries(props ?? {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (key === 'text') el.textContent = value;
+    else if (typeof value === 'function') el.addEventListener(key.slice(2), value);
+    else el.setAttribute(key, value === true ? '' : String(value));
+  }
+  for (const child of children.flat()) {
+    if (child !== null && child !== undefined && child !== false) el.append(child);
+  }
+  return el;
+}
+
+/** Sets text only when it differs, so live regions do not repeat themselves. */
+export function setText(el, text) {
+  if (el.textContent !== text) el.textContent = text;
+}
+
+/** Sets or (null/false) removes an attribute, touching the DOM only on change. */
+export function setAttr(el, name, value) {
+  if (value === null || value === undefined || value === false) {
+    if (el.hasAttribute(name)) el.removeAttribute(name);
+  } else if (el.getAttribute(name) !== String(value)) {
+    el.setAttribute(name, String(value));
+  }
+}
+
+/** Where a link may lead: web and mail only; anything else gives null. */
+export function safeHref(url) {
+  try {
+    const parsed = new URL(url);
+    return ['http:', 'https:', 'mailto:'].includes(parsed.protocol) ? parsed.href : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Copies text; the fallback is for consoles opened over plain http on a LAN. */
+export async function copyText(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const area = h('textarea', { class: 'offscreen', 'aria-hidden': 'true' });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    let done = false;
+    try {
+      done = document.execCommand('copy');
+    } catch {
+      done = false;
+    }
+    area.remove();
+    return done;
+  }
+}
+
+/** A copy button which says "copied" for a moment. `read` is asked on click. */
+export function copyButton(labels, read) {
+  const label = h('span', { class: 'copy-label', text: labels.copy });
+  return h('button', {
+    type: 'button', class: 'copy', 'aria-label': labels.copy, title: labels.copy,
+    async onclick(event) {
+      const button = event.currentTarget;
+      if (!(await copyText(read()))) return;
+      button.classList.add('copied');
+      label.textContent = labels.copied;
+      setTimeout(() => {
+        button.classList.remove('copied');
+        label.textContent = labels.copy;
+      }, 1600);
+    },
+  }, icon('copy'), label);
+}
+
+/** Preferences survive reloads where storage is allowed, and never throw. */
+export const prefs = {
+  get(key) {
+    try {
+      return localStorage.getItem(`ship.${key}`);
+    } catch {
+      return null;
+    }
+  },
+  set(key, value) {
+    try {
+      localStorage.setItem(`ship.${key}`, value);
+    } catch {
+      // Blocked storage only costs the memory of the choice.
+    }
+  },
+};

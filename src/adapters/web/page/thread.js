@@ -1,0 +1,220 @@
+// The open conversation: its history, its event stream and its sending, behind
+// one object the page can open and close. Knows nothing of the DOM.
+
+import { api, ApiError, PAGE_SIZE } from './api.js';
+import { MessageStore } from './store.js';
+import { EventStream } from './stream.js';
+
+export const isWritable = (threadId) => threadId.startsWith('web:');
+
+/** The channel a thread came in by: `telegram` of `telegram:chat:-100`. */
+export const channelOf = (threadId) => threadId.split(':', 1)[0];
+
+const ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789';
+
+export function newThreadId() {
+  const bytes = crypto.getRandomValues(new Uint8Array(8));
+  return `web:chat:${Array.from(bytes, (byte) => ALPHABET[byte % ALPHABET.length]).join('')}`;
+}
+
+// randomUUID exists in secure contexts only; the console may run on a LAN.
+function uuid() {
+  if (crypto.randomUUID) return crypto.randomUUID();
+  const b = crypto.getRandomValues(new Uint8Array(16));
+  b[6] = (b[6] & 0x0f) | 0x40;
+  b[8] = (b[8] & 0x3f) | 0x80;
+  const hex = Array.from(b, (byte) => byte.toString(16).padStart(2, '0')).join('');
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
+export class Thread {
+  /** `changed()` after any change; `stateChanged()` when the turn's state moved. */
+  constructor(id, { changed, stateChanged }) {
+    this.id = id;
+    this.writable = isWritable(id);
+    this.closed = false;
+    this.notify = () => {
+      if (!this.closed) changed();
+    };
+    this.stateChanged = () => {
+      if (!this.closed) stateChanged();
+    };
+    this.store = new MessageStore(this.notify);
+    this.state = 'idle';
+    this.queued = 0;
+    this.pendingApprovals = 0;
+    this.notice = null;
+    this.connection = 'connecting';
+    this.loaded = false;
+    this.hasEarlier = false;
+    this.loadingEarlier = false;
+    this.earlierFailed = false;
+    this.stopping = false;
+    this.refreshing = null;
+    this.stream = null;
+    this.connect();
+  }
+
+  get running() {
+    return this.state !== 'idle';
+  }
+
+  connect() {
+    this.stream = new EventStream(api.eventsUrl(this.id), {
+      event: (name, data) => this.onEvent(name, data),
+      up: () => {
+        this.connection = 'open';
+        this.notify();
+        // Only now: a page fetched before the subscription could miss what was
+        // committed in between.
+        this.refresh();
+      },
+      down: (refused) => {
+        this.connection = this.loaded ? 'reconnecting' : 'offline';
+        this.notify();
+        // The stream cannot tell a 401; a plain request can, and opens the login.
+        if (refused) this.refresh();
+      },
+    });
+  }
+
+  /** Lets go of the connection while nobody looks (browsers allow six in all). */
+  pause() {
+    this.stream?.close();
+    this.stream = null;
+  }
+
+  resume() {
+    if (this.closed) return;
+    if (this.stream) this.stream.retryNow();
+    else this.connect();
+  }
+
+  close() {
+    this.closed = true;
+    this.pause();
+  }
+
+  onEvent(name, data) {
+    if (this.closed) return;
+    if (name === 'reload') this.refresh(true);
+    else if (!data) return;
+    else if (name === 'message') this.store.upsert(data);
+    else if (name === 'chunk') this.store.chunk(data.messageId, data.chunk);
+    else if (name === 'notice') this.onNotice(data);
+    else if (name === 'state') this.onState(data);
+  }
+
+  onNotice(data) {
+    this.notice = { kind: data.kind === 'error' ? 'error' : 'progress', text: String(data.text ?? '') };
+    this.notify();
+  }
+
+  onState(data) {
+    const before = this.state;
+    this.state = ['running', 'awaiting-approval'].includes(data.state) ? data.state : 'idle';
+    this.queued = Number(data.queued) || 0;
+    this.pendingApprovals = Number(data.pendingApprovals) || 0;
+    if (this.state === 'idle') {
+      this.stopping = false;
+      // Progress ends with the turn; an error must stay long enough to be read.
+      if (this.notice?.kind === 'progress') this.notice = null;
+      this.store.rest();
+    } else if (before === 'idle') {
+      this.stopping = false;
+      this.notice = null;
+    }
+    this.notify();
+    this.stateChanged();
+  }
+
+  dismissNotice() {
+    this.notice = null;
+    this.notify();
+  }
+
+  /** Fetches the newest page; one at a time, and once more if asked meanwhile. */
+  refresh(reset = false) {
+    if (this.refreshing) {
+      this.refreshAgain = { reset: reset || this.refreshAgain?.reset === true };
+      return;
+    }
+    this.refreshing = this.loadNewest(reset)
+      .catch(() => {
+        // The stream's back-off comes back to this; a 401 is the login's matter.
+      })
+      .finally(() => {
+        this.refreshing = null;
+        const again = this.refreshAgain;
+        this.refreshAgain = null;
+        if (again && !this.closed) this.refresh(again.reset);
+      });
+  }
+
+  async loadNewest(reset) {
+    const since = this.store.clock;
+    const messages = await api.messages(this.id);
+    if (this.closed) return;
+    const first = !this.loaded;
+    this.loaded = true;
+    const { connected } = this.store.mergeNewest(messages, { since, running: this.running, reset });
+    // Earlier pages already here stay; otherwise a full page promises more.
+    if (first || !connected) this.hasEarlier = messages.length >= PAGE_SIZE;
+    this.notify();
+  }
+
+  async loadEarlier() {
+    const before = this.store.oldestId();
+    if (this.loadingEarlier || !this.hasEarlier || !before) return;
+    this.loadingEarlier = true;
+    this.earlierFailed = false;
+    this.notify();
+    try {
+      const messages = await api.messages(this.id, before);
+      if (this.closed) return;
+      const added = this.store.prepend(messages);
+      this.hasEarlier = messages.length >= PAGE_SIZE && added > 0;
+    } catch {
+      this.earlierFailed = true;
+    }
+    this.loadingEarlier = false;
+    this.notify();
+  }
+
+  send(text) {
+    const id = uuid();
+    if (this.notice?.kind === 'error') this.notice = null;
+    this.store.addLocal(id, text);
+    return this.deliver(id, text);
+  }
+
+  /** The same id again: if the first try did arrive, the daemon sees a duplicate. */
+  retry(id) {
+    const local = this.store.get(id)?.local;
+    if (!local || local.state !== 'failed') return;
+    this.store.markLocal(id, 'sending');
+    this.deliver(id, local.text);
+  }
+
+  async deliver(id, text) {
+    try {
+      const answer = await api.send(this.id, id, text);
+      this.store.confirmLocal(id, answer?.messageId);
+    } catch (error) {
+      const known = error instanceof ApiError;
+      this.store.markLocal(id, 'failed', known ? { status: error.status, text: error.message } : { status: 0, text: '' });
+    }
+  }
+
+  async stop() {
+    if (!this.running || this.stopping) return;
+    this.stopping = true;
+    this.notify();
+    try {
+      await api.stop(this.id);
+    } catch {
+      this.stopping = false;
+      this.notify();
+    }
+  }
+}

@@ -1,0 +1,1 @@
+//! `ship.json`: as it is written, as it is checked, as the program knows it.

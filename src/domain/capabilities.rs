@@ -1,0 +1,86 @@
+//! What a platform can do, as facts. Core decides by these, never by a platform's name.
+
+use serde::Serialize;
+
+/// How a reply reaches people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Delivery {
+    /// Clients read the thread themselves; nothing is sent, so nothing can be lost on the way.
+    Pull,
+    /// Each reply is sent, with a receipt.
+    Push,
+}
+
+/// What a platform counts when it limits the length of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LengthUnit {
+    /// Unicode scalar values.
+    Chars,
+    /// UTF-16 code units.
+    Utf16,
+    /// Bytes of UTF-8.
+    Bytes,
+}
+
+impl LengthUnit {
+    /// The length of a text in this unit.
+    pub fn measure(self, text: &str) -> usize {
+        match self {
+            Self::Chars => text.chars().count(),
+            Self::Utf16 => text.encode_utf16().count(),
+            Self::Bytes => text.len(),
+        }
+    }
+}
+
+/// What an adapter's platform can do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Capabilities {
+    /// How replies reach people.
+    pub delivery: Delivery,
+    /// Buttons under a message.
+    pub buttons: bool,
+    /// Cards with structure.
+    pub rich_cards: bool,
+    /// A sent message can be changed.
+    pub edits: bool,
+    /// A reply can be shown while it is being written.
+    pub streaming: bool,
+    /// Voice messages.
+    pub voice: bool,
+    /// Files, in and out.
+    pub files: bool,
+    /// Replies that point at a message.
+    pub threaded_replies: bool,
+    /// Emoji reactions.
+    pub reactions: bool,
+    /// Longest message; nothing means no limit.
+    pub max_length: Option<usize>,
+    /// What `max_length` counts.
+    pub length_unit: LengthUnit,
+    /// How many replies one inbound message allows; nothing means no limit.
+    pub replies_per_message: Option<u32>,
+}
+
+impl Capabilities {
+    /// A surface that reads threads itself and shows them as they grow.
+    pub const fn pull() -> Self {
+        Self {
+            delivery: Delivery::Pull,
+            buttons: true,
+            rich_cards: true,
+            edits: true,
+            streaming: true,
+            voice: false,
+            files: true,
+            threaded_replies: false,
+            reactions: false,
+            max_length: None,
+            length_unit: LengthUnit::Chars,
+            replies_per_message: None,
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! Identities. Each has one fallible way in, so that whatever holds one holds a good one.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use serde::{Deserialize, Serialize};
+
+/// What stays as it is inside an id: everything else, `:` included, is percent-encoded.
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
+/// Longest file name an id may become; leaves room for suffixes under the usual limit of 255 bytes.
+const MAX_FILE_NAME: usize = 220;
+
+/// A text that is not the id it was taken for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadId {
+    /// The shape is wrong.
+    #[error("{0:?} is not a valid id: expected {1}")]
+    Shape(String, &'static str),
+    /// It cannot become a file name.
+    #[error("an id of {0} characters is too long: use a shorter one")]
+    TooLong(usize),
+}
+
+/// The short lower-case name of a place people talk in, such as `web`.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Platform(Arc<str>);
+
+impl Platform {
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for Platform {
+    type Err = BadId;
+
+    fn from_str(raw: &str) -> Result<Self, BadId> {
+        let plain = raw.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+        if raw.is_empty() || raw.len() > 16 || !plain {
+            return Err(BadId::Shape(clip(raw), "a platform of 1 to 16 letters a-z or digits"));
+        }
+        Ok(Self(raw.into()))
+    }
+}
+
+/// Where a conversation lives: `platform:chat:id[:topic:id][:user:id]`.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ThreadId {
+    text: Arc<str>,
+    platform: Platform,
+}
+
+impl ThreadId {
+    /// The thread of a whole chat. `chat` is the platform's own id, in any characters.
+    pub fn of_chat(platform: &Platform, chat: &str) -> Result<Self, BadId> {
+        Self::build(platform, chat, None, None)
+    }
+
+    /// The thread of one topic of a chat.
+    pub fn of_topic(platform: &Platform, chat: &str, topic: &str) -> Result<Self, BadId> {
+        Self::build(platform, chat, Some(topic), None)
+    }
+
+    /// The same place, seen by one person only.
+    pub fn for_user(&self, user: &str) -> Result<Self, BadId> {
+        format!("{}:user:{}", self.text, encode(user)).parse()
+    }
+
+    fn build(
+        platform: &Platform,
+        chat: &str,
+        topic: Option<&str>,
+        user: Option<&str>,
+    ) -> Result<Self, BadId> {
+        if [Some(chat), topic, user].into_iter().flatten().any(str::is_empty) {
+            return Err(BadId::Shape(String::new(), THREAD_SHAPE));
+        }
+        let mut text = format!("{}:chat:{}", platform.as_str(), encode(chat));
+        for (name, value) in [("topic", topic), ("user", user)] {
+            if let Some(value) = value {
+                text.push_str(&format!(":{name}:{}", encode(value)));
+            }
+        }
+        let id = Self { text: text.into(), platform: platform.clone() };
+        let length = id.file_name().len();
+        if length > MAX_FILE_NAME { Err(BadId::TooLong(length)) } else { Ok(id) }
+    }
+
+    /// The platform it belongs to.
+    pub fn platform(&self) -> &Platform {
+        &self.platform
+    }
+
+    /// The platform's own id of the chat, decoded.
+    pub fn chat(&self) -> String {
+        decode(self.text.split(':').nth(2).unwrap_or_default())
+    }
+
+    /// The platform's own id of the topic, decoded.
+    pub fn topic(&self) -> Option<String> {
+        let mut words = self.text.split(':').skip(3);
+        (words.next() == Some("topic")).then(|| decode(words.next().unwrap_or_default()))
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// A file name that stands for this thread and no other.
+    pub fn file_name(&self) -> String {
+        encode(&self.text)
+    }
+
+    /// The thread that a file name stands for.
+    pub fn from_file_name(name: &str) -> Result<Self, BadId> {
+        let id: Self = decode(name).parse()?;
+        if id.file_name() == name { Ok(id) } else { Err(BadId::Shape(clip(name), THREAD_SHAPE)) }
+    }
+}
+
+const THREAD_SHAPE: &str = "platform:chat:id[:topic:id][:user:id]";
+
+impl FromStr for ThreadId {
+    type Err = BadId;
+
+    fn from_str(raw: &str) -> Result<Self, BadId> {
+        let bad = || BadId::Shape(clip(raw), THREAD_SHAPE);
+        let words: Vec<&str> = raw.split(':').collect();
+        let (platform, chat, rest) = match words.as_slice() {
+            [platform, "chat", chat, rest @ ..] => (platform.parse::<Platform>()?, decode(chat), rest),
+            _ => return Err(bad()),
+        };
+        let (topic, user) = match rest {
+            [] => (None, None),
+            ["topic", topic] => (Some(decode(topic)), None),
+            ["user", user] => (None, Some(decode(user))),
+            ["topic", topic, "user", user] => (Some(decode(topic)), Some(decode(user))),
+            _ => return Err(bad()),
+        };
+        Self::build(&platform, &chat, topic.as_deref(), user.as_deref())
+    }
+}
+
+/// Who spoke: `platform:user:id`, by the platform's own id, never by a name.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct AuthorId(Arc<str>);
+
+impl AuthorId {
+    /// The author that the platform knows as `user`.
+    pub fn new(platform: &Platform, user: &str) -> Result<Self, BadId> {
+        if user.is_empty() || user.len() > MAX_FILE_NAME {
+            return Err(BadId::Shape(clip(user), "platform:user:id"));
+        }
+        Ok(Self(format!("{}:user:{}", platform.as_str(), encode(user)).into()))
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for AuthorId {
+    type Err = BadId;
+
+    fn from_str(raw: &str) -> Result<Self, BadId> {
+        match raw.split(':').collect::<Vec<_>>().as_slice() {
+            [platform, "user", user] => Self::new(&platform.parse()?, &decode(user)),
+            _ => Err(BadId::Shape(clip(raw), "platform:user:id")),
+        }
+    }
+}
+
+/// The id of one UIMessage; for an inbound message it is the dedupe key as well.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct MessageId(Arc<str>);
+
+/// One run of the agent: what it was asked, what it did, what it said.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct CorrelationId(Arc<str>);
+
+/// One tool call, as the model (or, where it gave none, we) named it.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ToolCallId(Arc<str>);
+
+fn encode(raw: &str) -> String {
+    utf8_percent_encode(raw, PLAIN).to_string()
+}
+
+fn decode(encoded: &str) -> String {
+    percent_decode_str(encoded).decode_utf8_lossy().into_owned()
+}
+
+fn clip(raw: &str) -> String {
+    raw.chars().take(80).collect()
+}
+
+macro_rules! text_id {
+    ($($name:ident),*) => {$(
+        impl $name {
+            /// The id as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = BadId;
+
+            fn from_str(raw: &str) -> Result<Self, BadId> {
+                let bad = raw.is_empty() || raw.len() > 512 || raw.chars().any(char::is_control);
+                if bad {
+                    return Err(BadId::Shape(clip(raw), "1 to 512 characters without control characters"));
+                }
+                Ok(Self(raw.into()))
+            }
+        }
+    )*};
+}
+
+text_id!(MessageId, CorrelationId, ToolCallId);
+
+macro_rules! id_conversions {
+    ($($name:ident),*) => {$(
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = BadId;
+
+            fn try_from(raw: String) -> Result<Self, BadId> {
+                raw.parse()
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> String {
+                id.as_str().to_owned()
+            }
+        }
+    )*};
+}
+
+id_conversions!(Platform, ThreadId, AuthorId, MessageId, CorrelationId, ToolCallId);
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn web() -> Platform {
+        "web".parse().unwrap()
+    }
+
+    #[test]
+    fn special_characters_inside_an_id_are_encoded_once() {
+        let id = ThreadId::of_chat(&web(), "a:b/../c%").unwrap();
+        assert_eq!(id.as_str(), "web:chat:a%3Ab%2F..%2Fc%25");
+        assert_eq!(id.as_str().parse::<ThreadId>().unwrap(), id);
+        assert_eq!(id.chat(), "a:b/../c%");
+    }
+
+    #[test]
+    fn topics_and_users_are_part_of_the_identity() {
+        let id: ThreadId = "telegram:chat:-100:topic:7:user:42".parse().unwrap();
+        assert_eq!((id.chat(), id.topic()), ("-100".to_owned(), Some("7".to_owned())));
+        assert_eq!(
+            ThreadId::of_topic(&"telegram".parse().unwrap(), "-100", "7").unwrap().for_user("42"),
+            Ok(id)
+        );
+    }
+
+    #[test]
+    fn malformed_ids_are_refused() {
+        for raw in [
+            "",
+            "web",
+            "web:chat:",
+            "Web:chat:1",
+            "web:room:1",
+            "web:chat:1:topic",
+            "web:chat:1:x:2",
+            "../..:chat:1",
+        ] {
+            assert!(raw.parse::<ThreadId>().is_err(), "{raw:?}");
+        }
+        assert!(ThreadId::of_chat(&web(), &"x".repeat(500)).is_err());
+        assert!("web:user:".parse::<AuthorId>().is_err());
+        assert!("a\nb".parse::<MessageId>().is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn thread_ids_and_file_names_are_one_to_one(a in "\\PC{1,6}", b in "\\PC{1,6}", topic in proptest::option::of("\\PC{1,3}")) {
+            let make = |chat: &str| match &topic {
+                Some(topic) => ThreadId::of_topic(&web(), chat, topic).unwrap(),
+                None => ThreadId::of_chat(&web(), chat).unwrap(),
+            };
+            let (x, y) = (make(&a), make(&b));
+            prop_assert_eq!(&ThreadId::from_file_name(&x.file_name()).unwrap(), &x);
+            prop_assert_eq!(&x.as_str().parse::<ThreadId>().unwrap(), &x);
+            prop_assert_eq!(a == b, x.file_name() == y.file_name());
+            prop_assert_eq!(x.chat(), a);
+            let name = x.file_name();
+            prop_assert!(!name.contains(['/', '\0', ':']) && name != "." && name != "..");
+        }
+    }
+}

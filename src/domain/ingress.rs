@@ -1,0 +1,77 @@
+//! What comes in: one shape for every platform.
+
+use super::{AuthorId, Command, MessageId, ThreadId, Timestamp};
+
+/// Whoever spoke.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Author {
+    /// Who, for certain.
+    pub id: AuthorId,
+    /// What people call them.
+    pub name: Option<String>,
+}
+
+/// Whether one person or several can read the chat.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ChatKind {
+    /// One person and the agent.
+    #[default]
+    Direct,
+    /// Several people.
+    Group,
+}
+
+/// A file that came with a message, already where tools and people can reach it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InboundFile {
+    /// Its media type.
+    pub media_type: String,
+    /// A `data:`, `https:` or `/api/files/…` address.
+    pub url: String,
+    /// Its name, where it had one.
+    pub name: Option<String>,
+}
+
+/// A message: words, files, or both.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    /// The words, unchanged.
+    pub text: String,
+    /// What came with them.
+    pub files: Vec<InboundFile>,
+    /// Heard but not meant for the agent: kept as context, never answered.
+    pub overheard: bool,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum IngressKind {
+    /// Somebody said something.
+    Said(Said),
+    /// Somebody changed what they had said. The event's `message` is the id of the original.
+    Edited(Said),
+    /// Somebody wants another answer to the last question. The event's `message` is the answer's id,
+    /// where they named one.
+    Regenerate(Option<MessageId>),
+    /// A word for the daemon.
+    Command(Command),
+}
+
+/// One thing that happened on a platform.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IngressEvent {
+    /// Where.
+    pub thread: ThreadId,
+    /// Who.
+    pub author: Author,
+    /// The dedupe key, which becomes the UIMessage's id.
+    pub message: MessageId,
+    /// The platform's own id of the message.
+    pub platform_message: String,
+    /// When, by the platform's clock.
+    pub at: Timestamp,
+    /// Before whom.
+    pub chat: ChatKind,
+    /// What.
+    pub kind: IngressKind,
+}

@@ -1,0 +1,70 @@
+//! What goes out: core says what is meant, an adapter decides how it looks.
+
+use serde::{Deserialize, Serialize};
+
+use super::{CorrelationId, ErrorKind, ThreadId};
+
+/// What is meant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Intent {
+    /// The agent's words, as CommonMark.
+    AssistantText {
+        /// The whole text, or one chunk of it once it is in the outbox.
+        text: String,
+    },
+    /// The answer so far, while it is being written. Never kept: a later one replaces it.
+    AssistantDelta {
+        /// The text so far.
+        text: String,
+    },
+    /// What is going on. Never kept.
+    Progress {
+        /// One line.
+        text: String,
+    },
+    /// Somebody is writing. Never kept.
+    Typing,
+    /// Something went wrong.
+    Error {
+        /// What sort of trouble.
+        kind: ErrorKind,
+        /// What happened and what to do, in the person's language.
+        text: String,
+        /// Whether trying again may help.
+        retryable: bool,
+    },
+}
+
+/// One intent, addressed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OutboundIntent {
+    /// Where to.
+    pub thread_id: ThreadId,
+    /// The run it belongs to.
+    pub correlation_id: CorrelationId,
+    /// The platform's id of the message it answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply_to: Option<String>,
+    /// What.
+    pub intent: Intent,
+}
+
+/// One delivery. It is derived from the message it carries, so that the same chunk always has the same
+/// id, also after a restart.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct DeliveryId(String);
+
+impl DeliveryId {
+    /// The `index`th chunk of what `source` says.
+    pub fn new(source: &str, index: usize) -> Self {
+        Self(format!("{source}#{index}"))
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}

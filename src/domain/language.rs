@@ -1,0 +1,22 @@
+//! The languages the daemon itself speaks.
+
+use serde::{Deserialize, Serialize};
+
+/// A language of the daemon's own words.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Language {
+    /// English.
+    #[default]
+    En,
+    /// Chinese.
+    Zh,
+}
+
+impl Language {
+    /// The language a text seems to be written in: any Han character makes it Chinese.
+    pub fn of(text: &str) -> Self {
+        let han = |c: char| matches!(u32::from(c), 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0x20000..=0x2FA1F);
+        if text.chars().any(han) { Self::Zh } else { Self::En }
+    }
+}

@@ -1,0 +1,23 @@
+//! The words of the trade: ids, times, events and intents. No IO, no runtime, no platform.
+
+mod capabilities;
+mod command;
+mod error_kind;
+mod ids;
+mod ingress;
+mod intent;
+mod language;
+mod thread_state;
+mod time;
+mod tool;
+
+pub use capabilities::{Capabilities, Delivery, LengthUnit};
+pub use command::Command;
+pub use error_kind::ErrorKind;
+pub use ids::{AuthorId, BadId, CorrelationId, MessageId, Platform, ThreadId, ToolCallId};
+pub use ingress::{Author, ChatKind, InboundFile, IngressEvent, IngressKind, Said};
+pub use intent::{DeliveryId, Intent, OutboundIntent};
+pub use language::Language;
+pub use thread_state::ThreadState;
+pub use time::Timestamp;
+pub use tool::{Effects, ToolSpec};

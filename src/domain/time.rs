@@ -1,0 +1,30 @@
+//! A moment, in whole milliseconds since the epoch. It is handed in; nothing here asks a clock.
+
+use serde::{Deserialize, Serialize};
+
+/// A moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Timestamp(i64);
+
+impl Timestamp {
+    /// From milliseconds since the epoch.
+    pub const fn from_millis(millis: i64) -> Self {
+        Self(millis)
+    }
+
+    /// Milliseconds since the epoch.
+    pub const fn as_millis(self) -> i64 {
+        self.0
+    }
+
+    /// Milliseconds from `earlier` to this moment; zero when the clock went back.
+    pub fn millis_since(self, earlier: Self) -> u64 {
+        u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0)
+    }
+
+    /// RFC 3339 in UTC, as it stands in every file and answer of ours.
+    pub fn rfc3339(self) -> String {
+        jiff::Timestamp::from_millisecond(self.0).unwrap_or_default().to_string()
+    }
+}

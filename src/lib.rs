@@ -1,0 +1,14 @@
+//! shipagent turns a project directory into an agent that people talk to.
+
+pub mod adapters;
+pub mod config;
+pub mod domain;
+pub mod model;
+pub mod ports;
+pub mod render;
+pub mod store;
+pub mod telemetry;
+pub mod threads;
+pub mod tools;
+pub mod turn;
+pub mod uimessage;

@@ -1,0 +1,1 @@
+//! The model port: OpenAI-compatible servers, and the built-in offline model.

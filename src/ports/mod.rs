@@ -1,0 +1,26 @@
+//! The seams: what the threads ask of the world, and what the world may ask of them.
+//!
+//! A trait stands here where tests need a second implementation or where platforms differ. The errors they
+//! speak stand beside them.
+
+mod adapter;
+mod clock;
+mod door;
+mod model;
+mod store;
+mod tool;
+
+use std::future::Future;
+use std::pin::Pin;
+
+pub use adapter::{Adapter, AdapterError, AdapterIo, DeliveryError, HealthReporter, Receipt};
+pub use clock::{Clock, Ids, RandomIds, SystemClock};
+pub use door::{Acceptance, Door, Request, RunOutcome, Subscription, ThreadView};
+pub use model::{Completion, Model, ModelDelta, ModelError, Prompt, ToolCall, Usage};
+pub use store::{
+    Commit, Durability, OutboxEntry, OutboxLine, StoreError, ThreadRecord, ThreadStore, ThreadSummary, Work,
+};
+pub use tool::{Tool, ToolContext, ToolFailure, ToolOutcome};
+
+/// A future behind a pointer, for traits that are used as objects.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -1,0 +1,108 @@
+//! What the threads ask of a language model.
+
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use super::BoxFuture;
+use crate::domain::{ErrorKind, ToolCallId, ToolSpec};
+use crate::uimessage::ModelMessage;
+
+/// Everything one model call is given.
+#[derive(Clone, Debug, Default)]
+pub struct Prompt {
+    /// Who the agent is, the facts of the moment, the rules of output.
+    pub system: String,
+    /// The conversation.
+    pub messages: Vec<ModelMessage>,
+    /// What it may call.
+    pub tools: Vec<ToolSpec>,
+}
+
+/// What a call lets be seen while it runs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ModelDelta {
+    /// More of the answer.
+    Text(String),
+    /// More of its thinking.
+    Reasoning(String),
+    /// A tool call has begun, or its arguments grow. `index` is its place among the step's calls.
+    ToolInput {
+        /// Which of the step's calls.
+        index: usize,
+        /// Its id, as soon as it is known; the same one that the completion will carry.
+        id: ToolCallId,
+        /// The tool's name.
+        name: String,
+        /// More letters of its arguments.
+        arguments: String,
+    },
+    /// The call has trouble and is tried again, or elsewhere.
+    Trouble {
+        /// What sort.
+        kind: ErrorKind,
+        /// The model that is asked next, where it is another one.
+        next_model: Option<String>,
+    },
+}
+
+/// A tool call the model made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolCall {
+    /// Its id, unique in its turn.
+    pub id: ToolCallId,
+    /// The tool's name.
+    pub name: String,
+    /// The arguments; where they are not JSON, the text as it came.
+    pub arguments: Result<Value, String>,
+}
+
+/// What the server counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Tokens it read.
+    pub input: u64,
+    /// Tokens it wrote.
+    pub output: u64,
+}
+
+/// What a model call gave.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Completion {
+    /// The words.
+    pub text: String,
+    /// The thinking.
+    pub reasoning: String,
+    /// The calls, in the model's order.
+    pub tool_calls: Vec<ToolCall>,
+    /// Whether the answer was cut at the model's own limit.
+    pub truncated: bool,
+    /// What it cost, where the server said.
+    pub usage: Option<Usage>,
+}
+
+/// Why there is no completion.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{detail}")]
+pub struct ModelError {
+    /// What sort of trouble.
+    pub kind: ErrorKind,
+    /// What happened, for the operator: the model, the status, the server's own words, without secrets.
+    pub detail: String,
+    /// How long the server asked us to wait.
+    pub retry_after: Option<std::time::Duration>,
+}
+
+/// A language model.
+pub trait Model: Send + Sync + std::fmt::Debug {
+    /// Asks the model once, with all retries and fallbacks that this may take. What can be shown goes to `live`
+    /// as it comes; a `Text` that went there is never taken back. Ends in bounded time. Dropping the future
+    /// cancels the call.
+    fn complete(
+        &self,
+        prompt: Prompt,
+        live: mpsc::Sender<ModelDelta>,
+    ) -> BoxFuture<'_, Result<Completion, ModelError>>;
+
+    /// The model's name, for people.
+    fn name(&self) -> &str;
+}

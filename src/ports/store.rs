@@ -1,0 +1,167 @@
+//! What the threads ask of the disk.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::{BoxFuture, Receipt};
+use crate::domain::{DeliveryId, MessageId, OutboundIntent, ThreadId, ThreadState, Timestamp};
+use crate::uimessage::UiMessage;
+
+/// Why something could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The disk is full, or a file may not grow further.
+    #[error("no space left to write {}", path.display())]
+    Full {
+        /// What was to be written.
+        path: PathBuf,
+        /// The system's words.
+        source: std::io::Error,
+    },
+    /// The system refused.
+    #[error("cannot access {}", path.display())]
+    Io {
+        /// What was to be read or written.
+        path: PathBuf,
+        /// The system's words.
+        source: std::io::Error,
+    },
+    /// The store is closing or its writer has ended.
+    #[error("the store is closed")]
+    Closed,
+}
+
+/// How sure a write must be before the caller goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// On the disk: survives a loss of power.
+    Synced,
+    /// With the system: survives the death of the process.
+    Written,
+}
+
+/// Whether a thread has something left to do after a commit; decides whether a restart wakes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// A turn to run or a delivery to make.
+    Open,
+    /// Nothing.
+    Settled,
+}
+
+/// A delivery on its way.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OutboxEntry {
+    /// Which delivery.
+    pub id: DeliveryId,
+    /// When it was put there.
+    pub at: Timestamp,
+    /// What is to be delivered.
+    pub intent: OutboundIntent,
+}
+
+/// A line of a thread's outbox.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "line", rename_all = "kebab-case")]
+pub enum OutboxLine {
+    /// To be delivered.
+    Entry(OutboxEntry),
+    /// Delivered.
+    Receipt {
+        /// Which delivery.
+        id: DeliveryId,
+        /// When.
+        at: Timestamp,
+        /// What the platform said.
+        receipt: Receipt,
+    },
+    /// Will never be delivered; kept so that people can see it.
+    Dead {
+        /// Which delivery.
+        id: DeliveryId,
+        /// When it was given up.
+        at: Timestamp,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// What is written together: after a crash all of it is there, or none.
+#[derive(Clone, Debug)]
+pub struct Commit {
+    /// Whose.
+    pub thread: ThreadId,
+    /// Lines for the thread file, in order.
+    pub messages: Vec<UiMessage>,
+    /// Lines for the outbox, in order.
+    pub outbox: Vec<OutboxLine>,
+    /// How sure.
+    pub durability: Durability,
+    /// What is left to do afterwards.
+    pub work: Work,
+}
+
+/// What an actor needs to take a thread up.
+#[derive(Clone, Debug, Default)]
+pub struct ThreadRecord {
+    /// The newest messages, folded, oldest first, within a bound of bytes.
+    pub tail: Vec<UiMessage>,
+    /// Whether there are older ones.
+    pub has_more: bool,
+    /// Deliveries that have neither a receipt nor been given up, in order.
+    pub undelivered: Vec<OutboxEntry>,
+    /// Deliveries that were given up.
+    pub dead: usize,
+}
+
+/// A thread in a list.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadSummary {
+    /// Which.
+    pub thread_id: ThreadId,
+    /// What it is doing. The store knows only the last word; the live state wins.
+    #[serde(default)]
+    pub state: ThreadState,
+    /// The beginning of the first thing said.
+    pub title: String,
+    /// When something last happened.
+    pub updated_at: Timestamp,
+    /// How many messages it has.
+    pub message_count: u64,
+    /// How many decisions it waits for.
+    #[serde(default)]
+    pub pending_approvals: u64,
+}
+
+/// The threads on disk. One writer per thread calls `commit`; anybody may read.
+pub trait ThreadStore: Send + Sync + std::fmt::Debug {
+    /// Reads what an actor needs to take the thread up; an unknown thread is an empty one.
+    fn load(&self, thread: &ThreadId) -> BoxFuture<'_, Result<ThreadRecord, StoreError>>;
+
+    /// Whether the thread has a message of this id, however old.
+    fn contains(&self, thread: &ThreadId, id: &MessageId) -> BoxFuture<'_, Result<bool, StoreError>>;
+
+    /// The messages of the run that the message of this id belongs to, folded, that message included; empty
+    /// where there is no such message.
+    fn run_of(&self, thread: &ThreadId, id: &MessageId) -> BoxFuture<'_, Result<Vec<UiMessage>, StoreError>>;
+
+    /// A page of folded messages, oldest first, that ends before `before` or at the newest.
+    fn page(
+        &self,
+        thread: &ThreadId,
+        before: Option<&MessageId>,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<UiMessage>, StoreError>>;
+
+    /// Writes, all or nothing, in the order of the calls.
+    fn commit(&self, commit: Commit) -> BoxFuture<'_, Result<(), StoreError>>;
+
+    /// Every thread, newest first.
+    fn list(&self) -> BoxFuture<'_, Result<Vec<ThreadSummary>, StoreError>>;
+
+    /// Threads that had work left when the last daemon ended.
+    fn unfinished(&self) -> Vec<ThreadId>;
+}

@@ -1,0 +1,1 @@
+//! Intents to blocks, phrases in the person's language, text that is split to fit. Pure.

@@ -1,0 +1,1 @@
+//! Files under `.ship/`: the journal, the thread files, the lock.

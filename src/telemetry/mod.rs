@@ -1,0 +1,1 @@
+//! Logs: set-up, daily files, redaction.

@@ -1,0 +1,1 @@
+//! The actors: one per thread, and the router that finds them.

@@ -1,0 +1,1 @@
+//! The turn: what happens next, decided without doing it. Pure.

@@ -1,0 +1,17 @@
+//! The format of the thread files, the stream to web clients, and the conversion to what models read.
+//!
+//! The format is the AI SDK's UIMessage, version 6. Pure: no files, no sockets, no clock.
+
+mod fold;
+mod message;
+mod parts;
+mod stream;
+mod to_model;
+mod tool_part;
+
+pub use fold::fold;
+pub use message::{Metadata, Role, RunStatus, UiMessage};
+pub use parts::{CommandRecord, ErrorRecord, FilePart, Part, TextPart, TextState};
+pub use stream::{Chunk, Cursor, FinishReason, replay};
+pub use to_model::{Content, ModelMessage, ModelToolCall, to_model};
+pub use tool_part::{ApprovalAnswer, ApprovalAsk, ToolPart, ToolState, ToolType};

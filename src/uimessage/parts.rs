@@ -1,0 +1,171 @@
+//! The parts of a message. Tool parts have a file of their own.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value, json};
+
+use super::ToolPart;
+use crate::domain::{AuthorId, ErrorKind};
+
+/// Whether a text is still growing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TextState {
+    /// It grows.
+    Streaming,
+    /// It is whole.
+    Done,
+}
+
+/// Text or reasoning.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TextPart {
+    /// The words.
+    pub text: String,
+    /// Whether more will come.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<TextState>,
+    /// Keys we do not use but must keep.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+impl TextPart {
+    /// A whole text.
+    pub fn done(text: impl Into<String>) -> Self {
+        Self { text: text.into(), state: Some(TextState::Done), extra: Map::new() }
+    }
+
+    /// A text as people write it: no state.
+    pub fn plain(text: impl Into<String>) -> Self {
+        Self { text: text.into(), state: None, extra: Map::new() }
+    }
+
+    /// A text that is being written.
+    pub fn streaming(text: impl Into<String>) -> Self {
+        Self { text: text.into(), state: Some(TextState::Streaming), extra: Map::new() }
+    }
+}
+
+/// A file, by address.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FilePart {
+    /// Its media type.
+    pub media_type: String,
+    /// Where it is.
+    pub url: String,
+    /// Its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filename: Option<String>,
+    /// Keys we do not use but must keep.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// A command and the daemon's reply. Kept as a data part of an assistant message, which no model ever sees.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CommandRecord {
+    /// As it was given, with the slash.
+    pub command: String,
+    /// By whom.
+    pub author: AuthorId,
+    /// What the daemon answered, as CommonMark.
+    pub reply: String,
+}
+
+/// Trouble, as the person was told.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ErrorRecord {
+    /// What sort.
+    pub kind: ErrorKind,
+    /// The words.
+    pub text: String,
+    /// Whether trying again may help.
+    pub retryable: bool,
+}
+
+/// One part of a message.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Part {
+    /// Words.
+    Text(TextPart),
+    /// The model's thinking, where it shows it.
+    Reasoning(TextPart),
+    /// A file.
+    File(FilePart),
+    /// One model call begins.
+    StepStart,
+    /// A tool call with its whole life.
+    Tool(Box<ToolPart>),
+    /// A word for the daemon, answered.
+    Command(CommandRecord),
+    /// Trouble that ended the turn.
+    Error(ErrorRecord),
+    /// Something we do not know: kept as it is.
+    Other(Value),
+}
+
+impl Part {
+    /// A whole text of the agent's.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text(TextPart::done(text))
+    }
+}
+
+impl Serialize for Part {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Tagged<'a, T: Serialize> {
+            r#type: &'a str,
+            #[serde(flatten)]
+            body: T,
+        }
+        #[derive(Serialize)]
+        struct Data<'a, T: Serialize> {
+            r#type: &'a str,
+            data: &'a T,
+        }
+        match self {
+            Self::Text(body) => Tagged { r#type: "text", body }.serialize(serializer),
+            Self::Reasoning(body) => Tagged { r#type: "reasoning", body }.serialize(serializer),
+            Self::File(body) => Tagged { r#type: "file", body }.serialize(serializer),
+            Self::StepStart => json!({ "type": "step-start" }).serialize(serializer),
+            Self::Tool(body) => body.serialize(serializer),
+            Self::Command(data) => Data { r#type: "data-command", data }.serialize(serializer),
+            Self::Error(data) => Data { r#type: "data-error", data }.serialize(serializer),
+            Self::Other(raw) => raw.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Part {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = Value::deserialize(deserializer)?;
+        Ok(read(&raw).unwrap_or(Self::Other(raw)))
+    }
+}
+
+/// A part of a known type that does not fit its type is kept raw rather than refused: one odd part must
+/// not cost the whole message.
+fn read(raw: &Value) -> Option<Part> {
+    let without_type = || {
+        let mut body = raw.as_object().cloned().unwrap_or_default();
+        body.remove("type");
+        Value::Object(body)
+    };
+    let data = || raw.get("data").cloned().unwrap_or_default();
+    let part = match raw.get("type")?.as_str()? {
+        "text" => Part::Text(serde_json::from_value(without_type()).ok()?),
+        "reasoning" => Part::Reasoning(serde_json::from_value(without_type()).ok()?),
+        "file" => Part::File(serde_json::from_value(without_type()).ok()?),
+        "step-start" => Part::StepStart,
+        "data-command" => Part::Command(serde_json::from_value(data()).ok()?),
+        "data-error" => Part::Error(serde_json::from_value(data()).ok()?),
+        kind if kind == "dynamic-tool" || kind.starts_with("tool-") => {
+            Part::Tool(Box::new(serde_json::from_value(raw.clone()).ok()?))
+        }
+        _ => return None,
+    };
+    Some(part)
+}

@@ -1,0 +1,184 @@
+//! Messages to what models read. The one place where a history becomes a prompt.
+//!
+//! Whatever stands in the history, each tool call comes out with exactly one result, right behind it: a
+//! call that has none (a crash, a torn file) gets a result that says so.
+
+use serde_json::Value;
+
+use super::{Part, Role, ToolPart, ToolState, UiMessage};
+
+/// A piece of what a person said.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Content {
+    /// Words.
+    Text(String),
+    /// A picture, as a `data:` or `https:` address.
+    Image {
+        /// Where it is.
+        url: String,
+    },
+    /// Any other file: the model is told of it, tools can read it.
+    File {
+        /// Its media type.
+        media_type: String,
+        /// Where it is.
+        url: String,
+        /// Its name.
+        name: Option<String>,
+    },
+}
+
+/// A call as the model made it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelToolCall {
+    /// Its id.
+    pub id: String,
+    /// The tool's name.
+    pub name: String,
+    /// JSON text of the arguments; always valid JSON.
+    pub arguments: String,
+}
+
+/// A message of a prompt.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ModelMessage {
+    /// Instructions.
+    System(String),
+    /// A person's.
+    User {
+        /// What they said.
+        content: Vec<Content>,
+        /// Their name, where several people speak.
+        name: Option<String>,
+    },
+    /// The model's own.
+    Assistant {
+        /// Its words.
+        text: String,
+        /// Its thinking.
+        reasoning: String,
+        /// Its calls.
+        tool_calls: Vec<ModelToolCall>,
+    },
+    /// The result of one call.
+    Tool {
+        /// Whose result.
+        call_id: String,
+        /// The result as text.
+        content: String,
+    },
+}
+
+/// What the model reads in place of a result that never came.
+const NO_RESULT: &str = "No result: the call was interrupted before it finished. Its outcome is unknown.";
+const DENIED: &str = "Tool call execution denied.";
+
+/// Converts folded messages, oldest first.
+pub fn to_model(messages: &[UiMessage]) -> Vec<ModelMessage> {
+    let mut out = Vec::new();
+    for message in messages {
+        match message.role {
+            Role::System => {
+                let text = message.parts.iter().filter_map(text_of).collect::<String>();
+                out.push(ModelMessage::System(text));
+            }
+            Role::User => push_user(message, &mut out),
+            Role::Assistant => {
+                for block in message.parts.split(|part| matches!(part, Part::StepStart)) {
+                    push_block(block, &mut out);
+                }
+            }
+        }
+    }
+    out
+}
+
+fn push_user(message: &UiMessage, out: &mut Vec<ModelMessage>) {
+    let content: Vec<Content> = message.parts.iter().filter_map(user_content).collect();
+    if !content.is_empty() {
+        let name = message.metadata.extra.get("speaker").and_then(Value::as_str).map(str::to_owned);
+        out.push(ModelMessage::User { content, name });
+    }
+}
+
+fn user_content(part: &Part) -> Option<Content> {
+    match part {
+        Part::Text(text) => Some(Content::Text(text.text.clone())),
+        Part::File(file) if file.media_type.starts_with("image/") => {
+            Some(Content::Image { url: file.url.clone() })
+        }
+        Part::File(file) => Some(Content::File {
+            media_type: file.media_type.clone(),
+            url: file.url.clone(),
+            name: file.filename.clone(),
+        }),
+        Part::Reasoning(_)
+        | Part::StepStart
+        | Part::Tool(_)
+        | Part::Command(_)
+        | Part::Error(_)
+        | Part::Other(_) => None,
+    }
+}
+
+/// One model call's worth of parts: one assistant message, then one result per call.
+fn push_block(block: &[Part], out: &mut Vec<ModelMessage>) {
+    let text: String = block.iter().filter_map(text_of).collect();
+    let reasoning: String = block
+        .iter()
+        .filter_map(|part| match part {
+            Part::Reasoning(reasoning) => Some(reasoning.text.as_str()),
+            _ => None,
+        })
+        .collect();
+    let calls: Vec<(ModelToolCall, ModelMessage)> = block
+        .iter()
+        .filter_map(|part| match part {
+            Part::Tool(tool) => call_and_result(tool),
+            _ => None,
+        })
+        .collect();
+    if text.is_empty() && calls.is_empty() {
+        return;
+    }
+    let (tool_calls, results): (Vec<_>, Vec<_>) = calls.into_iter().unzip();
+    out.push(ModelMessage::Assistant { text, reasoning, tool_calls });
+    out.extend(results);
+}
+
+fn text_of(part: &Part) -> Option<&str> {
+    match part {
+        Part::Text(text) => Some(&text.text),
+        _ => None,
+    }
+}
+
+fn call_and_result(part: &ToolPart) -> Option<(ModelToolCall, ModelMessage)> {
+    let (arguments, content) = match &part.state {
+        ToolState::InputStreaming { .. } => return None,
+        ToolState::InputAvailable { input } | ToolState::ApprovalRequested { input, .. } => {
+            (input, NO_RESULT.to_owned())
+        }
+        ToolState::ApprovalResponded { input, approval } if approval.approved => {
+            (input, NO_RESULT.to_owned())
+        }
+        ToolState::ApprovalResponded { input, approval } | ToolState::OutputDenied { input, approval } => {
+            (input, approval.reason.clone().unwrap_or_else(|| DENIED.to_owned()))
+        }
+        ToolState::OutputAvailable { input, output, .. } => (input, result_text(output)),
+        ToolState::OutputError { input, raw_input, error_text, .. } => {
+            (input.as_ref().or(raw_input.as_ref()).unwrap_or(&Value::Null), error_text.clone())
+        }
+    };
+    let id = part.call_id.as_str().to_owned();
+    let call =
+        ModelToolCall { id: id.clone(), name: part.tool.name().to_owned(), arguments: arguments.to_string() };
+    Some((call, ModelMessage::Tool { call_id: id, content }))
+}
+
+fn result_text(output: &Value) -> String {
+    match output {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

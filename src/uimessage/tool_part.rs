@@ -1,0 +1,215 @@
+//! A tool call and its life, from the first letters of its input to its outcome.
+//!
+//! Each state has the fields it may have and no others, so a part that the format forbids cannot be written.
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use crate::domain::ToolCallId;
+
+/// How the tool is named in the part's `type`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ToolType {
+    /// One of our own: `tool-<name>`.
+    Static(String),
+    /// Found at run time: `dynamic-tool` with a `toolName`.
+    Dynamic(String),
+}
+
+impl ToolType {
+    /// The tool's name.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Static(name) | Self::Dynamic(name) => name,
+        }
+    }
+}
+
+/// A question to a person that has no answer yet.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ApprovalAsk {
+    /// The approval's id.
+    pub id: String,
+    /// What people are shown: summary, risk, expiry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub descriptor: Option<Value>,
+}
+
+/// A question with its answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ApprovalAnswer {
+    /// The approval's id.
+    pub id: String,
+    /// The answer.
+    pub approved: bool,
+    /// The responder's own reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What people were shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub descriptor: Option<Value>,
+}
+
+/// Where a call is in its life.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum ToolState {
+    /// The model is still writing its input.
+    InputStreaming {
+        /// The input as far as it can be read.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        input: Option<Value>,
+        /// The letters so far.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        raw_input: Option<String>,
+    },
+    /// The input is whole.
+    InputAvailable {
+        /// The input.
+        input: Value,
+    },
+    /// A person is asked.
+    ApprovalRequested {
+        /// The input.
+        input: Value,
+        /// The question.
+        approval: ApprovalAsk,
+    },
+    /// A person has answered.
+    ApprovalResponded {
+        /// The input.
+        input: Value,
+        /// The answer.
+        approval: ApprovalAnswer,
+    },
+    /// It ran.
+    OutputAvailable {
+        /// The input.
+        input: Value,
+        /// What came out, as the model saw it.
+        output: Value,
+        /// The answer that let it run, where one was needed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        approval: Option<ApprovalAnswer>,
+        /// The output is not whole yet.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        preliminary: Option<bool>,
+    },
+    /// It failed, or was never run.
+    OutputError {
+        /// The input, where it could be read.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        input: Option<Value>,
+        /// The input as the model wrote it, where it could not.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        raw_input: Option<Value>,
+        /// What went wrong, in words the model can use.
+        error_text: String,
+        /// The answer that let it run, where one was needed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        approval: Option<ApprovalAnswer>,
+    },
+    /// A person said no.
+    OutputDenied {
+        /// The input.
+        input: Value,
+        /// The answer.
+        approval: ApprovalAnswer,
+    },
+}
+
+impl ToolState {
+    /// Whether the call is at its end.
+    pub const fn is_settled(&self) -> bool {
+        matches!(self, Self::OutputAvailable { .. } | Self::OutputError { .. } | Self::OutputDenied { .. })
+    }
+
+    /// The input, where it is known.
+    pub const fn input(&self) -> Option<&Value> {
+        match self {
+            Self::InputStreaming { input, .. } | Self::OutputError { input, .. } => input.as_ref(),
+            Self::InputAvailable { input }
+            | Self::ApprovalRequested { input, .. }
+            | Self::ApprovalResponded { input, .. }
+            | Self::OutputAvailable { input, .. }
+            | Self::OutputDenied { input, .. } => Some(input),
+        }
+    }
+}
+
+/// A tool call inside a message.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolPart {
+    /// Which tool.
+    pub tool: ToolType,
+    /// Which call.
+    pub call_id: ToolCallId,
+    /// Where it is in its life.
+    pub state: ToolState,
+    /// Keys we do not use but must keep.
+    pub extra: Map<String, Value>,
+}
+
+impl ToolPart {
+    /// A call of one of our own tools.
+    pub fn new(name: impl Into<String>, call_id: ToolCallId, state: ToolState) -> Self {
+        Self { tool: ToolType::Static(name.into()), call_id, state, extra: Map::new() }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Wire {
+    r#type: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tool_name: Option<String>,
+    tool_call_id: ToolCallId,
+    #[serde(flatten)]
+    state: ToolState,
+}
+
+const KNOWN: &[&str] = &[
+    "type",
+    "toolName",
+    "toolCallId",
+    "state",
+    "input",
+    "rawInput",
+    "output",
+    "errorText",
+    "approval",
+    "preliminary",
+];
+
+impl Serialize for ToolPart {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Whole<'a> {
+            #[serde(flatten)]
+            wire: Wire,
+            #[serde(flatten)]
+            extra: &'a Map<String, Value>,
+        }
+        let (r#type, tool_name) = match &self.tool {
+            ToolType::Static(name) => (format!("tool-{name}"), None),
+            ToolType::Dynamic(name) => ("dynamic-tool".to_owned(), Some(name.clone())),
+        };
+        let wire = Wire { r#type, tool_name, tool_call_id: self.call_id.clone(), state: self.state.clone() };
+        Whole { wire, extra: &self.extra }.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for ToolPart {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut raw = Map::deserialize(deserializer)?;
+        let wire: Wire = serde_json::from_value(Value::Object(raw.clone())).map_err(D::Error::custom)?;
+        raw.retain(|key, _| !KNOWN.contains(&key.as_str()));
+        let tool = match (wire.r#type.strip_prefix("tool-"), wire.tool_name) {
+            (Some(name), _) => ToolType::Static(name.to_owned()),
+            (None, Some(name)) => ToolType::Dynamic(name),
+            (None, None) => return Err(D::Error::custom("a dynamic-tool part without a toolName")),
+        };
+        Ok(Self { tool, call_id: wire.tool_call_id, state: wire.state, extra: raw })
+    }
+}
