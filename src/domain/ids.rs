@@ -213,6 +213,11 @@ macro_rules! text_id {
             pub fn as_str(&self) -> &str {
                 &self.0
             }
+
+            /// An id of our own making, from texts that are known to be good.
+            pub(crate) fn made(prefix: &str, unique: &str) -> Self {
+                Self(format!("{prefix}{unique}").into())
+            }
         }
 
         impl FromStr for $name {

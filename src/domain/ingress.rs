@@ -48,10 +48,12 @@ pub struct Said {
 pub enum IngressKind {
     /// Somebody said something.
     Said(Said),
-    /// Somebody changed what they had said. The event's `message` is the id of the original.
+    /// Somebody changed what they had said. The event's `message` is the id of the original. What was
+    /// answered already is corrected, and not answered again.
     Edited(Said),
-    /// Somebody wants another answer to the last question. The event's `message` is the answer's id,
-    /// where they named one.
+    /// Somebody changed the last question and wants it answered anew. The event's `message` is its id.
+    Revised(Said),
+    /// Somebody wants another answer to the last question: the one of this id, where they named it.
     Regenerate(Option<MessageId>),
     /// A word for the daemon.
     Command(Command),

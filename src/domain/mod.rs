@@ -10,6 +10,7 @@ mod language;
 mod thread_state;
 mod time;
 mod tool;
+mod while_running;
 
 pub use capabilities::{Capabilities, Delivery, LengthUnit};
 pub use command::Command;
@@ -21,3 +22,4 @@ pub use language::Language;
 pub use thread_state::ThreadState;
 pub use time::Timestamp;
 pub use tool::{Effects, ToolSpec};
+pub use while_running::WhileRunning;

@@ -23,28 +23,24 @@ pub trait Ids: Send + Sync + std::fmt::Debug {
     /// A text that never comes twice and sorts by time.
     fn unique(&self) -> String;
 
+    /// A number from 0 to 1, to spread waits that would otherwise all end together.
+    fn chance(&self) -> f64 {
+        0.5
+    }
+
     /// For an assistant message.
     fn message(&self) -> MessageId {
-        prefixed("msg_", &self.unique())
+        MessageId::made("msg_", &self.unique())
     }
 
     /// For a run.
     fn correlation(&self) -> CorrelationId {
-        prefixed("run_", &self.unique())
+        CorrelationId::made("run_", &self.unique())
     }
 
     /// For a tool call whose model gave none.
     fn tool_call(&self) -> ToolCallId {
-        prefixed("call_", &self.unique())
-    }
-}
-
-/// Joins a prefix and a unique text; both are ours, so the result is always a good id.
-fn prefixed<T: std::str::FromStr<Err = crate::domain::BadId>>(prefix: &str, unique: &str) -> T {
-    let text: String = format!("{prefix}{unique}").chars().filter(|c| !c.is_control()).take(120).collect();
-    match text.parse() {
-        Ok(id) => id,
-        Err(_) => prefixed(prefix, ""),
+        ToolCallId::made("call_", &self.unique())
     }
 }
 
@@ -55,5 +51,9 @@ pub struct RandomIds;
 impl Ids for RandomIds {
     fn unique(&self) -> String {
         uuid::Uuid::now_v7().simple().to_string()
+    }
+
+    fn chance(&self) -> f64 {
+        f64::from(uuid::Uuid::new_v4().as_fields().0) / f64::from(u32::MAX)
     }
 }

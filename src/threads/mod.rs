@@ -1,1 +1,16 @@
 //! The actors: one per thread, and the router that finds them.
+//!
+//! An actor owns its thread's history, run and jobs; everybody else sends it messages. It decides nothing by
+//! itself: `turn` does, and the actor performs what it says. Knows no platform, file or HTTP.
+
+mod actor;
+mod count;
+mod deliver;
+mod jobs;
+mod mailbox;
+mod perform;
+mod router;
+mod workshop;
+
+pub use router::Router;
+pub use workshop::{AgentFacts, Limits, Workshop};

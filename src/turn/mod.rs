@@ -1,1 +1,26 @@
-//! The turn: what happens next, decided without doing it. Pure.
+//! The turn: what happens next, decided without doing it.
+//!
+//! [`Conversation`] is a machine: events go in, effects come out. Nothing here awaits, reads a clock or touches
+//! a file, so a crash, a stop or a double message is a table in a test.
+
+mod budget;
+mod commands;
+mod conversation;
+mod effect;
+mod event;
+mod guard;
+mod intake;
+mod prompt;
+mod recover;
+mod run;
+mod steps;
+
+pub use budget::{estimate_tokens, fit};
+pub use conversation::{Conversation, EffectsOf, Rules};
+pub use effect::{Effect, Spoken};
+pub use event::{Event, Ticket};
+pub use prompt::{Facts, build_prompt, system_prompt};
+pub use recover::unfinished_runs;
+
+#[cfg(test)]
+mod tests;

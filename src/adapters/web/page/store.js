@@ -183,7 +183,7 @@ export class MessageStore {
         this.settleCommand(message);
         entry = this.make(message.id, message);
         entry.live = message.metadata?.status === 'running' && running;
-      } else if (entry.touched <= since) {
+      } else if (entry.local || entry.touched <= since) {
         this.adopt(entry, message);
         if (!running && entry.live) entry.live = false;
       }

@@ -13,6 +13,7 @@ const STRINGS = {
     noThreads: 'Conversations will appear here.',
     untitled: 'Untitled',
     adapters: 'Channels',
+    adapterState: {},
     version: 'version {version}',
 
     connecting: 'Connecting…',
@@ -34,7 +35,7 @@ const STRINGS = {
 
     composerForm: 'Write a message',
     composerLabel: 'Message',
-    composerPlaceholder: 'Write a message, or / for a command',
+    composerPlaceholder: 'Message, or / for a command',
     composerHint: 'Enter sends · Shift+Enter for a new line · Esc stops',
     send: 'Send',
     stop: 'Stop',
@@ -117,6 +118,10 @@ const STRINGS = {
     noThreads: '会话会显示在这里。',
     untitled: '未命名',
     adapters: '渠道',
+    adapterState: {
+      running: '运行中', ready: '就绪', connected: '已连接', starting: '启动中', connecting: '连接中',
+      stopped: '已停止', disabled: '未启用', error: '出错', failed: '失败',
+    },
     version: '版本 {version}',
 
     connecting: '正在连接…',
@@ -246,7 +251,7 @@ function format(name, options) {
   return formats.get(key);
 }
 
-export const clock = (ms) => format('clock', { hour: '2-digit', minute: '2-digit' }).format(ms);
+export const clock = (ms) => format('clock', { hour: 'numeric', minute: '2-digit' }).format(ms);
 
 /** "Today", "Yesterday" or the date; also a key for the day it names. */
 export function dayLabel(ms) {

@@ -10,6 +10,8 @@ export const isWritable = (threadId) => threadId.startsWith('web:');
 /** The channel a thread came in by: `telegram` of `telegram:chat:-100`. */
 export const channelOf = (threadId) => threadId.split(':', 1)[0];
 
+const REFRESH_AGAIN_MS = 3_000;
+
 const ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789';
 
 export function newThreadId() {
@@ -140,8 +142,12 @@ export class Thread {
       return;
     }
     this.refreshing = this.loadNewest(reset)
-      .catch(() => {
-        // The stream's back-off comes back to this; a 401 is the login's matter.
+      .catch((error) => {
+        // A lost connection is the stream's matter and a 401 the login's; any
+        // other refusal is asked again, or the conversation would stay blank.
+        if (error.status === 401 || this.connection !== 'open') return;
+        clearTimeout(this.refreshTimer);
+        this.refreshTimer = setTimeout(() => this.closed || this.refresh(reset), REFRESH_AGAIN_MS);
       })
       .finally(() => {
         this.refreshing = null;

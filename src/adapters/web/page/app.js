@@ -1,0 +1,338 @@
+// The console's beginning and its wiring: which thread is open, what the header
+// says, how often to ask. The parts themselves live in the other modules.
+
+import { api, ApiError, onUnauthorized } from './api.js';
+import { Composer } from './composer.js';
+import { h, icon, prefs, setAttr, setText } from './dom.js';
+import { Login } from './login.js';
+import { chooseLanguage, language, t } from './strings.js';
+import { newThreadId, Thread } from './thread.js';
+import { renderFoot, renderWelcome, threadHash, ThreadsView } from './threads-view.js';
+import { LogView } from './view.js';
+
+const THREADS_EVERY_MS = 4_000;
+const INFO_EVERY_MS = 30_000;
+// How long a hidden, idle tab keeps its connection.
+const PAUSE_AFTER_MS = 60_000;
+
+const $ = (id) => document.getElementById(id);
+
+const page = { info: null, threads: [], thread: null, threadsAsked: 0, infoAsked: 0 };
+
+const agentName = () => page.info?.name || 'shipagent';
+
+const context = {
+  agentName,
+  foreign: false,
+  retry: (id) => page.thread?.retry(id),
+};
+
+const log = new LogView(
+  { scroller: $('scroller'), log: $('log'), jump: $('jump'), earlier: $('earlier'), earlierButton: $('earlier-button') },
+  { context, earlier: () => page.thread?.loadEarlier() },
+);
+
+const composer = new Composer(
+  { form: $('composer-form'), input: $('composer'), sendButton: $('send'), stopButton: $('stop'), readonly: $('readonly'), hint: $('composer-hint') },
+  { send: say, stop: () => page.thread?.stop() },
+);
+
+const threads = new ThreadsView($('threads'));
+const login = new Login(start);
+
+// --- the open thread ---
+
+function say(text) {
+  if (!page.thread?.writable) return;
+  log.pinned = true;
+  page.thread.send(text).then(() => refreshThreads());
+}
+
+function open(threadId) {
+  if (page.thread?.id === threadId) return;
+  page.thread?.close();
+  const thread = new Thread(threadId, { changed, stateChanged: () => refreshThreads() });
+  page.thread = thread;
+  context.foreign = !thread.writable;
+  log.show(thread);
+  composer.show(thread);
+  closeDrawer();
+  changed();
+  renderThreads();
+  composer.focus();
+}
+
+function newChat() {
+  // An untouched new chat is as new as another one.
+  if (page.thread?.writable && page.thread.loaded && page.thread.store.entries.length === 0) {
+    closeDrawer();
+    composer.focus();
+    return;
+  }
+  location.hash = threadHash(newThreadId());
+}
+
+function route() {
+  const { hash } = location;
+  const token = /^#token=([^&]+)/.exec(hash)?.[1];
+  if (token) {
+    // Out of the address bar at once: it must not end up in history or in a
+    // screenshot.
+    history.replaceState(null, '', location.pathname + location.search);
+    login.withToken(decode(token));
+    return;
+  }
+  const named = decode(/^#\/t\/(.+)$/.exec(hash)?.[1] ?? '');
+  const threadId = named || page.thread?.id || newThreadId();
+  if (!named) history.replaceState(null, '', threadHash(threadId));
+  open(threadId);
+}
+
+function decode(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+// --- what follows from a change ---
+
+function changed() {
+  const { thread } = page;
+  if (!thread) return;
+  log.schedule();
+  composer.update();
+  renderConnection(thread);
+  renderActivity(thread);
+  const welcome = thread.loaded && thread.writable && thread.store.entries.length === 0;
+  if ($('welcome').hidden === welcome) {
+    $('welcome').hidden = !welcome;
+    if (welcome) renderWelcome($('welcome'), agentName(), say);
+  }
+}
+
+function renderConnection(thread) {
+  const words = { open: 'connected', connecting: 'connecting', reconnecting: 'reconnecting', offline: 'offline' };
+  const label = t(words[thread.connection]);
+  const el = $('connection');
+  setAttr(el, 'data-state', thread.connection);
+  setAttr(el, 'title', label);
+  if (el.textContent === label && el.childElementCount) return;
+  el.replaceChildren(h('span', { class: 'connection-dot' }), h('span', { class: 'connection-word', text: label }));
+}
+
+// What the agent is doing, when the log itself does not show it.
+function renderActivity(thread) {
+  const el = $('activity');
+  const { notice } = thread;
+  const last = thread.store.entries.at(-1);
+  const speaking = last?.live && last.message.parts.some((part) => part?.type !== 'step-start');
+  const words = [];
+  if (notice) words.push(notice.text);
+  else if (thread.state === 'awaiting-approval') {
+    // The step itself asks; saying it twice would not make it clearer.
+    if (!last?.message.parts.some((part) => part?.state === 'approval-requested')) words.push(t('awaiting'));
+  } else if (thread.running && thread.stopping) words.push(t('stopping'));
+  else if (thread.running && !speaking) words.push(t('working'));
+  if (thread.queued > 0) words.push(t('queued', { count: thread.queued }));
+
+  const kind = notice?.kind ?? (thread.state === 'awaiting-approval' ? 'waiting' : 'progress');
+  const key = `${language()}|${kind}|${words.join('|')}`;
+  if (el.dataset.key === key) return;
+  el.dataset.key = key;
+  el.dataset.kind = kind;
+  el.hidden = words.length === 0;
+  const mark = { error: () => icon('error'), waiting: () => icon('waiting') }[kind] ?? (() => h('span', { class: 'dots' }, h('i'), h('i'), h('i')));
+  el.replaceChildren(mark(), h('span', { text: words.join(' · ') }));
+  if (notice?.kind === 'error') {
+    setAttr(el.firstElementChild.nextElementSibling, 'data-testid', 'error');
+    el.append(h('button', { type: 'button', class: 'icon-button', 'aria-label': t('dismiss'), onclick: () => page.thread?.dismissNotice() }, icon('close')));
+  }
+  log.schedule();
+}
+
+function renderThreads() {
+  threads.render(page.threads, page.thread?.id);
+  const own = page.threads.find((thread) => thread.threadId === page.thread?.id);
+  const mark = page.thread?.running ? '● ' : '';
+  document.title = `${mark}${own?.title ? `${own.title} – ` : ''}${agentName()}`;
+}
+
+function renderInfo() {
+  const { info } = page;
+  setText($('agent-name'), agentName());
+  const { name, provider } = info?.model ?? {};
+  setText($('model'), name ?? '');
+  setAttr($('model'), 'title', provider && name ? `${provider} / ${name}` : null);
+  renderFoot($('sidebar-foot'), info);
+}
+
+// --- asking the daemon ---
+
+let threadsTimer = 0;
+
+// Several reasons to ask often come together; one request answers them all.
+function refreshThreads() {
+  clearTimeout(threadsTimer);
+  threadsTimer = setTimeout(async () => {
+    if (login.visible) return;
+    page.threadsAsked = Date.now();
+    try {
+      page.threads = await api.threads();
+      renderThreads();
+    } catch {
+      // The connection's own state tells of an unreachable daemon.
+    }
+  }, 150);
+}
+
+async function refreshInfo() {
+  page.infoAsked = Date.now();
+  const before = JSON.stringify(page.info);
+  page.info = await api.info();
+  if (JSON.stringify(page.info) === before) return;
+  applyLanguage();
+}
+
+setInterval(() => {
+  if (document.hidden || login.visible) return;
+  if (Date.now() - page.threadsAsked >= THREADS_EVERY_MS) refreshThreads();
+  if (Date.now() - page.infoAsked >= INFO_EVERY_MS) refreshInfo().catch(() => {});
+}, 1_000);
+
+let pauseTimer = 0;
+
+document.addEventListener('visibilitychange', () => {
+  clearTimeout(pauseTimer);
+  if (document.hidden) {
+    pauseTimer = setTimeout(() => {
+      if (page.thread && !page.thread.running) page.thread.pause();
+    }, PAUSE_AFTER_MS);
+  } else if (!login.visible) {
+    page.thread?.resume();
+    refreshThreads();
+  }
+});
+
+// --- theme and language ---
+
+const systemDark = matchMedia('(prefers-color-scheme: dark)');
+const isDark = () => (document.documentElement.dataset.theme ?? (systemDark.matches ? 'dark' : 'light')) === 'dark';
+
+function renderTheme() {
+  const label = t(isDark() ? 'toLight' : 'toDark');
+  const button = $('theme-toggle');
+  setAttr(button, 'aria-label', label);
+  setAttr(button, 'title', label);
+  button.replaceChildren(icon(isDark() ? 'sun' : 'moon'));
+}
+
+$('theme-toggle').addEventListener('click', () => {
+  const theme = isDark() ? 'light' : 'dark';
+  document.documentElement.dataset.theme = theme;
+  prefs.set('theme', theme);
+  renderTheme();
+});
+systemDark.addEventListener('change', renderTheme);
+
+function applyLanguage() {
+  const before = document.documentElement.lang;
+  chooseLanguage(prefs.get('language'), page.info?.language);
+  document.documentElement.lang = language() === 'zh' ? 'zh-CN' : 'en';
+  for (const el of document.querySelectorAll('[data-i18n]')) setText(el, t(el.dataset.i18n));
+  for (const el of document.querySelectorAll('[data-i18n-label]')) setAttr(el, 'aria-label', t(el.dataset.i18nLabel));
+  for (const el of document.querySelectorAll('[data-i18n-placeholder]')) setAttr(el, 'placeholder', t(el.dataset.i18nPlaceholder));
+  const toggle = $('language-toggle');
+  setText(toggle, t('otherShort'));
+  setAttr(toggle, 'aria-label', t('toOther'));
+  setAttr(toggle, 'title', t('toOther'));
+  setAttr(toggle, 'lang', language() === 'zh' ? 'en' : 'zh-CN');
+  renderTheme();
+  renderInfo();
+  renderThreads();
+  if (before !== document.documentElement.lang || page.shownName !== agentName()) {
+    page.shownName = agentName();
+    $('welcome').hidden = true;
+    log.reset();
+  }
+  changed();
+}
+
+$('language-toggle').addEventListener('click', () => {
+  prefs.set('language', language() === 'zh' ? 'en' : 'zh');
+  applyLanguage();
+});
+
+// --- drawer and keyboard ---
+
+const narrow = matchMedia('(max-width: 820px)');
+
+function drawer(openIt) {
+  const shown = openIt && narrow.matches;
+  document.body.classList.toggle('drawer-open', shown);
+  setAttr($('drawer-open'), 'aria-expanded', String(shown));
+  // A closed drawer is off screen; it must be out of the tab order as well.
+  $('sidebar').inert = narrow.matches && !shown;
+  document.querySelector('.main').inert = shown;
+}
+
+function closeDrawer() {
+  const had = document.body.classList.contains('drawer-open');
+  drawer(false);
+  if (had) $('drawer-open').focus();
+}
+
+$('drawer-open').addEventListener('click', () => {
+  drawer(true);
+  $('drawer-close').focus();
+});
+$('drawer-close').addEventListener('click', closeDrawer);
+$('scrim').addEventListener('click', closeDrawer);
+narrow.addEventListener('change', () => drawer(false));
+$('new-chat').addEventListener('click', newChat);
+$('skip').addEventListener('click', (event) => {
+  event.preventDefault();
+  $('composer').focus();
+});
+
+const mac = /mac|iphone|ipad/i.test(navigator.userAgentData?.platform ?? navigator.platform ?? '');
+setText($('new-chat-key'), mac ? '⌘K' : 'Ctrl K');
+
+document.addEventListener('keydown', (event) => {
+  if (login.visible) return;
+  if ((mac ? event.metaKey : event.ctrlKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === 'k') {
+    event.preventDefault();
+    newChat();
+  } else if (event.key === 'Escape' && !event.isComposing && !composer.composing) {
+    if (document.body.classList.contains('drawer-open')) closeDrawer();
+    else if (page.thread?.writable) page.thread.stop();
+  }
+});
+
+// --- beginning ---
+
+/** After page load and after every login. */
+async function start() {
+  try {
+    await refreshInfo();
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401) return;
+    // Not reachable yet: open the thread all the same, its stream will retry.
+  }
+  login.hide();
+  refreshThreads();
+  if (page.thread) page.thread.resume();
+  route();
+}
+
+for (const el of document.querySelectorAll('[data-icon]')) el.prepend(icon(el.dataset.icon));
+onUnauthorized(() => {
+  page.thread?.pause();
+  login.show();
+});
+window.addEventListener('hashchange', route);
+applyLanguage();
+drawer(false);
+if (location.hash.startsWith('#token=')) route();
+else start();

@@ -1,0 +1,90 @@
+// The message box: growing with its text, sending on Enter, and keeping what
+// was typed in each thread while the person looks at another.
+
+import { setAttr, setText } from './dom.js';
+import { channelName, t } from './strings.js';
+import { channelOf } from './thread.js';
+
+// Higher, the box would hide the conversation it is about.
+const MAX_HEIGHT_PX = 240;
+
+export class Composer {
+  /** `elements`: form, input, sendButton, stopButton, readonly, hint. */
+  constructor(elements, { send, stop }) {
+    Object.assign(this, elements);
+    this.drafts = new Map();
+    this.thread = null;
+    this.composing = false;
+    this.send = send;
+
+    this.form.addEventListener('submit', (event) => {
+      event.preventDefault();
+      this.submit();
+    });
+    this.stopButton.addEventListener('click', stop);
+    this.input.addEventListener('input', () => this.onInput());
+    this.input.addEventListener('keydown', (event) => this.onKey(event));
+    this.input.addEventListener('compositionstart', () => { this.composing = true; });
+    this.input.addEventListener('compositionend', () => { this.composing = false; });
+    window.addEventListener('resize', () => this.fit());
+  }
+
+  // Enter also confirms a candidate of an input method. Three signs of that:
+  // the flag, our own book-keeping, and 229, which Safari still sends.
+  onKey(event) {
+    if (event.key !== 'Enter' || event.shiftKey || event.altKey) return;
+    if (event.isComposing || this.composing || event.keyCode === 229) return;
+    event.preventDefault();
+    this.submit();
+  }
+
+  submit() {
+    const text = this.input.value.trim();
+    if (!text || !this.thread?.writable) return;
+    this.input.value = '';
+    this.onInput();
+    this.send(text);
+  }
+
+  onInput() {
+    if (this.thread) this.drafts.set(this.thread.id, this.input.value);
+    this.fit();
+    this.sendButton.disabled = this.input.value.trim() === '';
+  }
+
+  fit() {
+    this.input.style.height = 'auto';
+    const wanted = this.input.scrollHeight;
+    this.input.style.height = `${Math.min(wanted, MAX_HEIGHT_PX)}px`;
+    this.input.style.overflowY = wanted > MAX_HEIGHT_PX ? 'auto' : 'hidden';
+  }
+
+  show(thread) {
+    this.thread = thread;
+    this.input.value = this.drafts.get(thread.id) ?? '';
+    this.onInput();
+    this.update();
+  }
+
+  /** Reflects the thread's state; cheap enough for every change. */
+  update() {
+    const { thread } = this;
+    if (!thread) return;
+    this.form.hidden = !thread.writable;
+    this.hint.hidden = !thread.writable;
+    this.readonly.hidden = thread.writable;
+    if (!thread.writable) setText(this.readonly, t('readonly', { channel: channelName(channelOf(thread.id)) }));
+    // Hiding a focused button would lose the keyboard's place on the page.
+    const hide = !thread.running;
+    if (hide && document.activeElement === this.stopButton) this.input.focus();
+    if (this.stopButton.hidden !== hide) this.stopButton.hidden = hide;
+    setAttr(this.stopButton, 'aria-label', t(thread.stopping ? 'stopping' : 'stop'));
+    setAttr(this.stopButton, 'title', t(thread.stopping ? 'stopping' : 'stop'));
+    setAttr(this.stopButton, 'aria-disabled', thread.stopping ? 'true' : null);
+  }
+
+  /** Not on touch screens, where focus throws up a keyboard over the page. */
+  focus() {
+    if (!this.form.hidden && matchMedia('(pointer: fine)').matches) this.input.focus({ preventScroll: true });
+  }
+}

@@ -1,0 +1,52 @@
+// The page-wide login form, and signing in with the token of the start-up URL.
+
+import { api } from './api.js';
+import { setText } from './dom.js';
+import { t } from './strings.js';
+
+const $ = (id) => document.getElementById(id);
+
+export class Login {
+  /** `done` starts the console after a successful login. */
+  constructor(done) {
+    this.done = done;
+    this.visible = false;
+    $('login-form').addEventListener('submit', (event) => {
+      event.preventDefault();
+      const token = $('login-token').value.trim();
+      // People paste what they have: the whole URL is as good as the token.
+      if (token) this.withToken(/#token=([^&\s]+)/.exec(token)?.[1] ?? token);
+    });
+  }
+
+  async withToken(token) {
+    setText($('login-error'), '');
+    try {
+      await api.login(token);
+    } catch (error) {
+      this.show();
+      setText($('login-error'), t(error.status === 401 ? 'loginWrong' : 'loginFailed'));
+      $('login-token').select();
+      return;
+    }
+    $('login-token').value = '';
+    this.done();
+  }
+
+  show() {
+    if (this.visible) return;
+    this.visible = true;
+    $('login').hidden = false;
+    // What lies behind must be out of reach for keyboard and reader alike.
+    $('app').inert = true;
+    $('login-token').focus();
+  }
+
+  hide() {
+    if (!this.visible) return;
+    this.visible = false;
+    $('login').hidden = true;
+    $('app').inert = false;
+    $('composer').focus({ preventScroll: true });
+  }
+}

@@ -1,0 +1,151 @@
+// Markdown to DOM nodes. Builds elements one by one from the parsed tree, so
+// there is no way for content to become markup, and re-renders only the blocks
+// which changed, so that a long reply stays cheap while it grows.
+
+import { copyButton, h, safeHref } from './dom.js';
+import { parseBlocks } from './md-blocks.js';
+import { parseInline } from './md-inline.js';
+import { t } from './strings.js';
+
+// Blocks are kept in runs of this many. A growing reply lays out its last run
+// only, and runs out of sight cost nothing (see chat.css).
+const RUN = 48;
+
+/** Per container: what is shown, and the part of it that cannot change again. */
+const memory = new WeakMap();
+
+/**
+ * Shows `source` in `container`; call again with more text as it arrives.
+ * `growing` lets the last block end in the middle of a mark.
+ */
+export function renderMarkdown(container, source, growing = false) {
+  const text = source.includes('\r') ? source.replace(/\r\n?/g, '\n') : source;
+  let state = memory.get(container);
+  if (state?.text === text && state.growing === growing) return;
+  if (!state || !text.startsWith(state.text)) {
+    state = { text: '', offset: 0, settled: 0, shown: state?.shown ?? [] };
+    memory.set(container, state);
+  }
+
+  const lines = text.slice(state.offset).split('\n');
+  const blocks = parseBlocks(lines);
+  blocks.forEach((block, k) => {
+    const at = state.settled + k;
+    const src = lines.slice(block.start, block.end).join('\n');
+    const old = state.shown[at];
+    const open = growing && k === blocks.length - 1;
+    if (old && old.src === src && old.t === block.t && old.open === open) return;
+    const el = renderBlock(block, open);
+    if (old) old.el.replaceWith(el);
+    else runFor(container, at).append(el);
+    state.shown[at] = { src, t: block.t, open, el };
+  });
+  for (const extra of state.shown.splice(state.settled + blocks.length)) extra.el.remove();
+  while (container.lastChild && !container.lastChild.hasChildNodes()) container.lastChild.remove();
+
+  // More text can change the last block, and (a list going on after a blank
+  // line) the one before it. All others are settled and not read again.
+  const done = Math.max(0, blocks.length - 2);
+  if (done > 0) {
+    for (let line = 0; line < blocks[done].start; line++) state.offset += lines[line].length + 1;
+    state.settled += done;
+  }
+  state.text = text;
+  state.growing = growing;
+}
+
+function runFor(container, at) {
+  const index = Math.floor(at / RUN);
+  if (!container.children[index]) container.append(h('div', { class: 'run' }));
+  return container.children[index];
+}
+
+function renderBlock(block, open = false) {
+  switch (block.t) {
+    case 'heading':
+      // The page has its own h1 and h2; a reply's headings come below them.
+      return h(`h${Math.min(6, block.level + 2)}`, { class: `md-h md-h${block.level}` }, inline(block.text, open));
+    case 'code':
+      return codeBlock(block);
+    case 'rule':
+      return h('hr');
+    case 'quote':
+      return h('blockquote', null, block.blocks.map((child) => renderBlock(child, open)));
+    case 'list':
+      return list(block, open);
+    case 'table':
+      return table(block);
+    default:
+      return h('p', null, inline(block.text, open));
+  }
+}
+
+function codeBlock(block) {
+  const code = h('code', { text: block.text });
+  return h('div', { class: 'code' },
+    h('div', { class: 'code-head' },
+      h('span', { class: 'code-lang', text: block.lang }),
+      copyButton({ copy: t('copy'), copied: t('copied') }, () => code.textContent)),
+    h('pre', { tabindex: '0' }, code));
+}
+
+function list(block, open) {
+  const el = h(block.ordered ? 'ol' : 'ul', {
+    class: block.loose ? 'loose' : null,
+    start: block.ordered && block.first !== 1 ? block.first : null,
+  });
+  for (const item of block.items) {
+    const li = h('li', { class: item.task === null ? null : 'task' });
+    if (item.task !== null) {
+      const box = h('input', { type: 'checkbox', disabled: true, 'aria-label': t(item.task ? 'taskDone' : 'taskOpen') });
+      box.checked = item.task;
+      li.append(box);
+    }
+    item.blocks.forEach((child, k) => {
+      // Tight lists read as lines, not as paragraphs with space between.
+      if (child.t === 'para' && !block.loose && k === 0) li.append(...inline(child.text, open));
+      else li.append(renderBlock(child, open));
+    });
+    el.append(li);
+  }
+  return el;
+}
+
+function table(block) {
+  const row = (tag, texts) => h('tr', null, texts.map((text, k) =>
+    h(tag, {
+      class: block.align[k] ? `align-${block.align[k]}` : null,
+      scope: tag === 'th' ? 'col' : null,
+    }, inline(text))));
+  return h('div', { class: 'table', tabindex: '0' },
+    h('table', null,
+      h('thead', null, row('th', block.head)),
+      h('tbody', null, block.rows.map((texts) => row('td', texts)))));
+}
+
+const inline = (text, open) => nodes(parseInline(text, open));
+
+const nodes = (tree) => tree.map((node) => {
+  switch (node.t) {
+    case 'text':
+      return document.createTextNode(node.s);
+    case 'code':
+      return h('code', { text: node.s });
+    case 'br':
+      return h('br');
+    case 'link':
+      return link(node.href, node.title, nodes(node.c));
+    case 'image':
+      // Never loaded: fetching a picture a model names would tell its host
+      // that, and when, the text was read.
+      return link(node.href, '', [document.createTextNode(`[${t('image')}${node.s ? `: ${node.s}` : ''}]`)]);
+    default:
+      return h(node.t, null, nodes(node.c));
+  }
+});
+
+function link(target, title, children) {
+  const href = safeHref(target);
+  if (!href) return h('span', { class: 'dead-link' }, children);
+  return h('a', { href, title: title || null, target: '_blank', rel: 'noopener noreferrer' }, children);
+}

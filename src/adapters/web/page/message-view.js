@@ -1,0 +1,230 @@
+// One message of the log. Parts keep their elements between updates, so an
+// opened step stays open and a selection survives while text streams in.
+
+import { copyButton, h, icon, safeHref, setAttr, setText } from './dom.js';
+import { renderMarkdown } from './markdown.js';
+import { commandOf } from './store.js';
+import { clock, t } from './strings.js';
+import { ToolView } from './tool-view.js';
+
+class TextView {
+  constructor(role) {
+    this.plain = role === 'user';
+    this.el = h('div', { class: this.plain ? 'part part-plain' : 'part part-text md' });
+  }
+
+  update(part, { live }) {
+    const text = String(part.text ?? '');
+    const growing = live && part.state === 'streaming';
+    // People's words are shown as typed; only replies are Markdown.
+    if (this.plain) setText(this.el, text);
+    else renderMarkdown(this.el, text, growing);
+    this.el.hidden = text.trim() === '';
+    this.el.classList.toggle('streaming', growing);
+  }
+}
+
+class ReasoningView {
+  constructor() {
+    this.label = h('span');
+    this.text = h('div', { class: 'reasoning-text' });
+    this.el = h('details', { class: 'part reasoning', 'data-testid': 'reasoning' },
+      h('summary', null, icon('chevron'), this.label), this.text);
+  }
+
+  update(part, { live }) {
+    setText(this.label, t(live && part.state === 'streaming' ? 'thinking' : 'thought'));
+    setText(this.text, String(part.text ?? '').trim());
+    this.el.hidden = this.text.textContent === '';
+  }
+}
+
+class FileView {
+  constructor() {
+    this.el = h('div', { class: 'part part-file' });
+  }
+
+  update(part) {
+    const url = String(part.url ?? '');
+    const name = part.filename || t(String(part.mediaType).startsWith('image/') ? 'image' : 'file');
+    const local = url.startsWith('/') && !url.startsWith('//');
+    const inlineImage = /^data:image\/(?:png|jpeg|gif|webp|avif|svg\+xml)[;,]/i.test(url);
+    if (String(part.mediaType).startsWith('image/') && (local || inlineImage)) {
+      this.el.replaceChildren(h('img', { src: url, alt: name, loading: 'lazy' }));
+      return;
+    }
+    // Inline data may be saved, never opened: as a page it would be a document.
+    const data = url.startsWith('data:');
+    const href = local || data ? url : safeHref(url);
+    this.el.replaceChildren(href
+      ? h('a', { class: 'file', href, download: data ? name : null, target: data ? null : '_blank', rel: 'noopener noreferrer' }, icon('file'), name)
+      : h('span', { class: 'file' }, icon('file'), name));
+  }
+}
+
+class ErrorView {
+  constructor() {
+    this.el = h('div', { class: 'part error-box', 'data-testid': 'error', role: 'alert' });
+  }
+
+  update(part) {
+    const { kind, text, retryable } = part.data ?? {};
+    setAttr(this.el, 'data-kind', kind ?? null);
+    this.el.replaceChildren(
+      icon('error'),
+      h('div', null,
+        h('p', { class: 'error-title' }, t('errorTitle'), kind && kind !== 'error' ? h('code', { text: String(kind) }) : null),
+        text ? h('p', { class: 'error-text', text: String(text) }) : null,
+        retryable ? h('p', { class: 'error-hint', text: t('errorRetryable') }) : null));
+  }
+}
+
+const VIEWS = { text: TextView, reasoning: ReasoningView, file: FileView, 'data-error': ErrorView };
+
+function viewClass(part) {
+  if (ToolView.fits(part)) return ToolView;
+  return VIEWS[part?.type] ?? null;
+}
+
+// Counted per kind: a committed message may lack the step marks of the live one,
+// and its long texts must find their elements all the same.
+function partKey(part, counts) {
+  if (part.toolCallId) return `tool:${part.toolCallId}`;
+  counts[part.type] = (counts[part.type] ?? 0) + 1;
+  return `${part.type}:${counts[part.type]}`;
+}
+
+export class MessageView {
+  /** `context`: `{agentName, foreign, retry(id)}`; foreign threads name authors. */
+  constructor(entry, context) {
+    this.context = context;
+    this.views = new Map();
+    this.rev = -1;
+    this.day = h('div', { class: 'day', hidden: true }, h('span'));
+    this.body = h('div', { class: 'body' });
+    this.author = h('span', { class: 'author' });
+    this.clock = h('time');
+    this.mark = h('span', { class: 'mark-word' });
+    this.copy = copyButton({ copy: t('copy'), copied: t('copied') }, () => this.plainText());
+    this.meta = h('div', { class: 'meta' }, this.author, this.clock, this.mark, this.copy);
+    this.failure = h('div', { class: 'failure', hidden: true });
+    this.article = h('article', { class: 'msg', 'data-testid': 'message' }, this.body, this.meta, this.failure);
+    this.el = h('div', { class: 'row' }, this.day, this.article);
+    this.update(entry);
+  }
+
+  setDay(label) {
+    this.day.hidden = !label;
+    if (label) setText(this.day.firstChild, label);
+  }
+
+  plainText() {
+    return (this.entry.message.parts ?? [])
+      .filter((part) => part?.type === 'text')
+      .map((part) => part.text)
+      .join('\n\n');
+  }
+
+  update(entry) {
+    if (entry.rev === this.rev && entry === this.entry) return;
+    this.entry = entry;
+    this.rev = entry.rev;
+    const { message, live, local } = entry;
+    const { article } = this;
+    const command = commandOf(message);
+    const typedCommand = local && local.text.startsWith('/');
+    const role = command || message.role !== 'user' ? 'assistant' : 'user';
+    setAttr(article, 'data-role', message.role);
+    setAttr(article, 'data-id', entry.id);
+    setAttr(article, 'data-status', message.metadata?.status ?? null);
+    setAttr(article, 'data-local', local?.state ?? null);
+    // Readers are told of a reply once it is whole, not letter by letter.
+    setAttr(article, 'aria-busy', live ? 'true' : null);
+    article.className = `msg msg-${command ? 'command' : role}${typedCommand ? ' msg-typed-command' : ''}`;
+
+    if (command) this.updateCommand(command);
+    else this.updateParts(message, role, live);
+    this.updateMeta(message, role, live, command);
+    this.updateFailure(entry);
+  }
+
+  updateParts(message, role, live) {
+    const broken = ['stopped', 'failed'].includes(message.metadata?.status);
+    const seen = new Set();
+    const order = [];
+    const counts = {};
+    for (const part of message.parts) {
+      const Kind = part && viewClass(part);
+      if (!Kind) continue;
+      const key = partKey(part, counts);
+      let view = this.views.get(key);
+      if (!view) {
+        view = new Kind(role);
+        this.views.set(key, view);
+      }
+      if (view.part !== part || view.live !== live || view.broken !== broken) {
+        Object.assign(view, { part, live, broken });
+        view.update(part, { live, broken });
+      }
+      seen.add(key);
+      order.push(view.el);
+    }
+    for (const [key, view] of this.views) {
+      if (seen.has(key)) continue;
+      view.el.remove();
+      this.views.delete(key);
+    }
+    order.forEach((el, at) => {
+      if (this.body.children[at] !== el) this.body.insertBefore(el, this.body.children[at] ?? null);
+    });
+  }
+
+  updateCommand(command) {
+    const name = String(command.command ?? '');
+    if (/^\/new\b/.test(name)) {
+      this.body.replaceChildren(h('div', { class: 'divider', role: 'separator' }, h('span', { text: t('newConversation') })));
+      return;
+    }
+    const note = h('div', { class: 'note md' });
+    renderMarkdown(note, String(command.reply ?? ''));
+    const who = this.context.foreign && command.author ? h('span', { class: 'chip-author', text: `${command.author} ` }) : null;
+    this.body.replaceChildren(h('div', { class: 'chip' }, who, h('code', { text: name })), note);
+  }
+
+  updateMeta(message, role, live, command) {
+    const { authorName, timestamp, status } = message.metadata ?? {};
+    const name = role === 'user' ? (this.context.foreign && authorName) || t('you') : this.context.agentName();
+    setText(this.author, name);
+    this.author.classList.toggle('quiet', !(this.context.foreign && role === 'user'));
+    const at = Number(timestamp);
+    this.clock.hidden = !Number.isFinite(at) || at <= 0;
+    if (!this.clock.hidden) {
+      setText(this.clock, clock(at));
+      setAttr(this.clock, 'datetime', new Date(at).toISOString());
+    }
+    // `running` in a thread at rest: the daemon ended in the middle of the turn.
+    const words = { stopped: 'stopped', failed: 'failed', running: live ? null : 'interrupted' };
+    const word = role === 'assistant' && !command ? words[status] : null;
+    this.mark.hidden = !word;
+    setText(this.mark, word ? t(word) : '');
+    setAttr(this.mark, 'data-mark', word ?? null);
+    this.copy.hidden = role !== 'assistant' || live || !!command || this.plainText() === '';
+    this.meta.hidden = live || !!command;
+    setAttr(this.article, 'aria-label', this.clock.hidden ? name : `${name}, ${this.clock.textContent}`);
+  }
+
+  updateFailure({ local, id }) {
+    const failed = local?.state === 'failed';
+    this.failure.hidden = !failed;
+    if (!failed) {
+      this.failure.replaceChildren();
+      return;
+    }
+    const { status, text } = local.error;
+    const why = text ? t('notSentWhy', { why: text }) : status === 0 ? t('notSentNetwork') : t('notSentWhy', { why: `HTTP ${status}` });
+    this.failure.replaceChildren(
+      h('span', { role: 'alert', 'data-testid': 'error' }, icon('error'), why),
+      h('button', { type: 'button', class: 'quiet-button', 'data-testid': 'retry', onclick: () => this.context.retry(id) },
+        icon('retry'), t('retry')));
+  }
+}

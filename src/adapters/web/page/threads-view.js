@@ -1,0 +1,116 @@
+// The list of conversations in the sidebar, and the daemon's status below it.
+
+import { h, setAttr, setText } from './dom.js';
+import { age, channelName, t } from './strings.js';
+import { channelOf } from './thread.js';
+
+export const threadHash = (threadId) => `#/t/${encodeURIComponent(threadId).replaceAll('%3A', ':')}`;
+
+class ThreadItem {
+  constructor() {
+    this.dot = h('span', { class: 'thread-dot' });
+    this.title = h('span', { class: 'thread-title' });
+    this.detail = h('span', { class: 'thread-detail' });
+    this.time = h('span', { class: 'thread-time' });
+    this.link = h('a', { class: 'thread', 'data-testid': 'thread-item' },
+      this.title, this.dot, this.detail, this.time);
+    this.el = h('li', null, this.link);
+  }
+
+  update(thread, current) {
+    const channel = channelOf(thread.threadId);
+    const waits = thread.state === 'awaiting-approval' || thread.pendingApprovals > 0;
+    const state = waits ? 'awaiting-approval' : thread.state;
+    const title = thread.title || t(thread.fresh ? 'newChat' : 'untitled');
+    setAttr(this.link, 'href', threadHash(thread.threadId));
+    setAttr(this.link, 'data-thread', thread.threadId);
+    setAttr(this.link, 'data-state', state);
+    setAttr(this.link, 'aria-current', current ? 'page' : null);
+    setAttr(this.link, 'title', title);
+    setText(this.title, title);
+    const word = state === 'running' ? t('working') : waits ? t('awaiting') : '';
+    setAttr(this.dot, 'title', word || null);
+    // The state in words too: a coloured dot says nothing to a screen reader.
+    setText(this.detail, [channel === 'web' ? '' : channelName(channel).replace(/^the /, ''), word].filter(Boolean).join(' · '));
+    const at = Date.parse(thread.updatedAt ?? '');
+    setText(this.time, Number.isFinite(at) ? age(at) : '');
+  }
+}
+
+export class ThreadsView {
+  constructor(list) {
+    this.list = list;
+    this.items = new Map();
+    this.list.addEventListener('keydown', (event) => this.onKey(event));
+  }
+
+  /** `currentId` is listed even before the daemon has heard of it. */
+  render(threads, currentId) {
+    const shown = threads.some((thread) => thread.threadId === currentId) || !currentId
+      ? threads
+      : [{ threadId: currentId, title: '', state: 'idle', fresh: true }, ...threads];
+    const alive = new Set();
+    let at = this.list.firstChild;
+    for (const thread of shown) {
+      let item = this.items.get(thread.threadId);
+      if (!item) {
+        item = new ThreadItem();
+        this.items.set(thread.threadId, item);
+      }
+      item.update(thread, thread.threadId === currentId);
+      alive.add(thread.threadId);
+      // Moving a focused link would drop the focus; its turn comes later.
+      if (item.el === at) at = at.nextSibling;
+      else if (item.el.contains(document.activeElement) && item.el.isConnected) continue;
+      else this.list.insertBefore(item.el, at);
+    }
+    for (const [id, item] of this.items) {
+      if (alive.has(id)) continue;
+      item.el.remove();
+      this.items.delete(id);
+    }
+  }
+
+  onKey(event) {
+    const links = [...this.list.querySelectorAll('a')];
+    const at = links.indexOf(document.activeElement);
+    const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: links.length - 1 }[event.key];
+    if (next === undefined || at < 0) return;
+    event.preventDefault();
+    links[Math.max(0, Math.min(links.length - 1, next))]?.focus();
+  }
+}
+
+/** Channels with their state, and the version, at the foot of the sidebar. */
+export function renderFoot(foot, info) {
+  const adapters = Array.isArray(info?.adapters) ? info.adapters : [];
+  foot.replaceChildren(
+    ...(adapters.length
+      ? [h('ul', { class: 'adapters', 'aria-label': t('adapters') }, adapters.map((adapter) =>
+        h('li', { 'data-state': adapter.state, title: adapter.detail || null },
+          h('span', { class: 'adapter-dot' }),
+          h('span', { class: 'adapter-name', text: String(adapter.name) }),
+          h('span', { class: 'adapter-state', text: t('adapterState')[adapter.state] ?? String(adapter.state ?? '') }))))]
+      : []),
+    ...(info?.version ? [h('p', { class: 'version', text: t('version', { version: info.version }) })] : []));
+}
+
+/** The empty conversation: who is here, and something to begin with. */
+export function renderWelcome(section, name, say) {
+  section.replaceChildren(
+    waves(),
+    h('h2', { text: t('hello', { name }) }),
+    h('p', { class: 'welcome-sub', text: t('helloSub') }),
+    h('ul', { class: 'suggestions', 'aria-label': t('suggestionsLabel') }, t('suggestions').map((suggestion) =>
+      h('li', null,
+        h('button', { type: 'button', class: 'suggestion', 'data-testid': 'suggestion', onclick: () => say(suggestion.text) },
+          h('span', { text: suggestion.label }),
+          suggestion.text === suggestion.label ? null : h('code', { text: suggestion.text }))))));
+}
+
+// The sidebar's mark, larger and afloat.
+function waves() {
+  const mark = document.querySelector('.mark').cloneNode(true);
+  mark.classList.add('mark-large');
+  return mark;
+}

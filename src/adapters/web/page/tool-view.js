@@ -1,0 +1,156 @@
+// One tool call as a collapsible step: a line that tells what happens, and
+// inside it exactly what went in and what came out.
+
+import { copyButton, h, icon, setAttr, setText } from './dom.js';
+import { isToolPart, toolName } from './reducer.js';
+import { t } from './strings.js';
+
+// Enough to judge an output by; the rest is one click away.
+const SHOWN_CHARS = 12_000;
+const SUMMARY_CHARS = 140;
+
+// The fields which say most about a call, in order of preference.
+const TELLING = ['command', 'cmd', 'query', 'pattern', 'url', 'path', 'file', 'filename', 'name', 'text', 'prompt'];
+
+const ICONS = {
+  'input-streaming': 'running',
+  'input-available': 'running',
+  'approval-requested': 'waiting',
+  'approval-responded': 'running',
+  'output-available': 'ok',
+  'output-error': 'error',
+  'output-denied': 'denied',
+  halted: 'halted',
+};
+
+/** What the icon and the word show; a call cut off with its turn is not running. */
+function phase(part, { live, broken }) {
+  const state = ICONS[part.state] && part.state !== 'halted' ? part.state : 'input-available';
+  if (state === 'approval-requested' && broken) return 'halted';
+  if (part.preliminary && live) return 'input-available';
+  if (state === 'approval-responded' && part.approval?.approved === false) return 'output-denied';
+  const moving = ICONS[state] === 'running';
+  return moving && !live ? 'halted' : state;
+}
+
+function oneLine(value) {
+  const flat = String(value).slice(0, 400).replace(/\s+/g, ' ').trim();
+  return flat.length > SUMMARY_CHARS ? `${flat.slice(0, SUMMARY_CHARS)}…` : flat;
+}
+
+/** A call's input in one line. */
+export function summarize(part) {
+  const input = part.input ?? part.rawInput;
+  if (input === undefined || input === null) return '';
+  if (typeof input !== 'object') return oneLine(input);
+  const isShort = (value) => ['string', 'number', 'boolean'].includes(typeof value) && value !== '';
+  const key = TELLING.find((name) => isShort(input[name])) ?? Object.keys(input).find((name) => isShort(input[name]));
+  if (key !== undefined) return oneLine(input[key]);
+  return Object.keys(input).length ? oneLine(JSON.stringify(input)) : '';
+}
+
+function pretty(value) {
+  if (value === undefined || value === null) return '';
+  if (typeof value === 'string') return value;
+  try {
+    return JSON.stringify(value, null, 2);
+  } catch {
+    return String(value);
+  }
+}
+
+function section(label, text, kind) {
+  const pre = h('pre', { tabindex: '0' });
+  const body = h('div', { class: `io io-${kind}` },
+    h('div', { class: 'io-head' },
+      h('span', { text: label }),
+      copyButton({ copy: t('copy'), copied: t('copied') }, () => text)),
+    pre);
+  pre.textContent = text.length > SHOWN_CHARS ? `${text.slice(0, SHOWN_CHARS)}…` : text;
+  if (text.length > SHOWN_CHARS) {
+    body.append(h('button', {
+      type: 'button', class: 'quiet-button io-more', text: t('toolMore', { size: `${Math.ceil(text.length / 1024)} KB` }),
+      onclick(event) {
+        pre.textContent = text;
+        event.currentTarget.remove();
+      },
+    }));
+  }
+  return body;
+}
+
+export class ToolView {
+  constructor() {
+    this.mark = h('span', { class: 'step-icon' });
+    this.name = h('span', { class: 'step-name' });
+    this.summary = h('span', { class: 'step-summary' });
+    this.word = h('span', { class: 'step-state' });
+    this.body = h('div', { class: 'step-body' });
+    this.details = h('details', { class: 'step', 'data-testid': 'tool-step', ontoggle: () => this.fill() },
+      h('summary', null, this.mark, this.name, this.summary, this.word, icon('chevron')),
+      this.body);
+    this.approval = h('div', { class: 'approval', 'data-testid': 'approval', hidden: true });
+    this.el = h('div', { class: 'part part-tool' }, this.details, this.approval);
+  }
+
+  static fits(part) {
+    return isToolPart(part);
+  }
+
+  /** `broken`: the turn was stopped or failed, so nobody will ask any more. */
+  update(part, turn) {
+    this.shown = part;
+    const now = phase(part, turn);
+    setAttr(this.details, 'data-state', part.state);
+    setAttr(this.details, 'data-phase', now);
+    setAttr(this.details, 'data-tool', toolName(part));
+    if (this.drawn !== now) {
+      this.drawn = now;
+      this.mark.replaceChildren(icon(ICONS[now]));
+    }
+    setText(this.name, toolName(part));
+    setText(this.summary, summarize(part));
+    setText(this.word, t('state')[now]);
+    this.filled = false;
+    this.fill();
+    this.updateApproval(part, now);
+  }
+
+  // Built only when looked at: a long thread holds hundreds of closed steps.
+  fill() {
+    if (!this.details.open || this.filled) return;
+    this.filled = true;
+    const part = this.shown;
+    const input = pretty(part.input ?? part.rawInput);
+    const sections = [];
+    if (input !== '') sections.push(section(t('toolInput'), input, 'input'));
+    if (part.state === 'output-error') sections.push(section(t('toolError'), pretty(part.errorText), 'error'));
+    else if (part.output !== undefined) {
+      const output = pretty(part.output);
+      sections.push(output === ''
+        ? h('p', { class: 'io-none', text: t('toolNoOutput') })
+        : section(t('toolOutput'), output, 'output'));
+    }
+    if (part.approval?.reason) {
+      sections.push(h('p', { class: 'io-none', text: t('approvalReason', { reason: part.approval.reason }) }));
+    }
+    this.body.replaceChildren(...sections);
+  }
+
+  // Outside the <details>: a question to the person must not be folded away.
+  updateApproval(part, now) {
+    const waits = now === 'approval-requested';
+    this.approval.hidden = !waits;
+    if (!waits) {
+      this.approval.replaceChildren();
+      return;
+    }
+    setAttr(this.approval, 'data-approval-id', part.approval?.id ?? '');
+    if (this.approval.childElementCount) return;
+    this.approval.append(
+      icon('waiting'),
+      h('p', { class: 'approval-text', text: t('approvalWaiting') }),
+      // The place of the buttons which answer the request.
+      h('div', { class: 'approval-actions', 'data-testid': 'approval-actions' }));
+  }
+}

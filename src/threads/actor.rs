@@ -1,0 +1,297 @@
+//! One thread's actor: hears what happens, asks the machine, performs what it says.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, broadcast, mpsc, oneshot, watch};
+use tokio_util::sync::CancellationToken;
+
+use super::deliver::Deliveries;
+use super::jobs::{Done, Jobs};
+use super::mailbox::{Mail, Note};
+use super::workshop::Workshop;
+use crate::domain::{CorrelationId, IngressEvent, Intent, MessageId, ThreadId};
+use crate::ports::{Acceptance, ModelDelta, RunOutcome, StoreError, Subscription, ThreadRecord, ThreadView};
+use crate::turn::{Conversation, Event, Ticket};
+use crate::uimessage::UiMessage;
+
+/// How many written messages and notices a slow watcher may be behind before it has to read the thread anew.
+const BACKLOG: usize = 64;
+/// How many deltas are taken at once before the view is shown.
+const DELTAS_AT_ONCE: usize = 256;
+
+/// What an actor tells the world of its thread.
+#[derive(Debug)]
+pub(super) struct Stage {
+    pub(super) view: watch::Sender<ThreadView>,
+    pub(super) messages: broadcast::Sender<Arc<UiMessage>>,
+    pub(super) notices: broadcast::Sender<Intent>,
+}
+
+impl Stage {
+    fn new() -> Self {
+        Self {
+            view: watch::Sender::new(ThreadView::default()),
+            messages: broadcast::Sender::new(BACKLOG),
+            notices: broadcast::Sender::new(BACKLOG),
+        }
+    }
+
+    /// Whether anybody but the router looks.
+    fn is_watched(&self) -> bool {
+        self.view.receiver_count() > 1
+    }
+}
+
+/// One thread's actor.
+pub(super) struct Actor {
+    pub(super) id: ThreadId,
+    pub(super) shop: Arc<Workshop>,
+    pub(super) conversation: Conversation,
+    pub(super) deliveries: Deliveries,
+    pub(super) stage: Stage,
+    pub(super) jobs: Jobs,
+    /// What the running model call shows.
+    pub(super) deltas: Option<mpsc::Receiver<ModelDelta>>,
+    pub(super) slot: Option<OwnedSemaphorePermit>,
+    pub(super) tickets: HashMap<Ticket, oneshot::Sender<Acceptance>>,
+    pub(super) waiters: HashMap<CorrelationId, Vec<oneshot::Sender<RunOutcome>>>,
+    /// Events that performing effects brought about at once.
+    pub(super) upcoming: VecDeque<Event>,
+    /// Whether the view has changed since it was last shown.
+    pub(super) stale: bool,
+    /// Set when a write failed: what is in memory is no longer what is on the disk.
+    pub(super) wounded: bool,
+    pub(super) storage_waits: u32,
+    pub(super) span: tracing::Span,
+    next_ticket: u64,
+}
+
+/// Why the loop woke.
+enum Wake {
+    Mail(Option<Mail>),
+    Delta(ModelDelta),
+    DeltasEnded,
+    Done(Done),
+    Stop,
+    Idle,
+}
+
+impl Actor {
+    /// An actor of a thread that is not loaded yet, and the view of it.
+    pub(super) fn new(id: ThreadId, shop: Arc<Workshop>) -> (Self, watch::Receiver<ThreadView>) {
+        let conversation =
+            Conversation::new(id.clone(), shop.rules(&id), shop.effects_of(), ThreadRecord::default());
+        let stage = Stage::new();
+        let view = stage.view.subscribe();
+        let actor = Self {
+            id,
+            shop,
+            conversation,
+            deliveries: Deliveries::default(),
+            stage,
+            jobs: Jobs::default(),
+            deltas: None,
+            slot: None,
+            tickets: HashMap::new(),
+            waiters: HashMap::new(),
+            upcoming: VecDeque::new(),
+            stale: false,
+            wounded: false,
+            storage_waits: 0,
+            span: tracing::Span::none(),
+            next_ticket: 0,
+        };
+        (actor, view)
+    }
+
+    /// Works until the mailbox is closed and nothing is left to do, or until told to stop and the run in
+    /// flight has ended.
+    pub(super) async fn run(mut self, mut mailbox: mpsc::Receiver<Mail>, notes: mpsc::Sender<Note>, stop: CancellationToken) {
+        if let Err(error) = self.load().await {
+            self.wound(&error);
+        }
+        let mut open = true;
+        let mut stopping = false;
+        loop {
+            self.settle().await;
+            if (stopping || !open) && self.may_end(stopping) {
+                break;
+            }
+            let rests = open && !stopping && self.conversation.is_idle() && self.deliveries.outstanding() == 0;
+            let idle = self.shop.limits.idle;
+            let wake = tokio::select! {
+                biased;
+                mail = mailbox.recv(), if open => Wake::Mail(mail),
+                delta = next_delta(&mut self.deltas), if self.deltas.is_some() => delta.map_or(Wake::DeltasEnded, Wake::Delta),
+                done = self.jobs.next() => Wake::Done(done),
+                () = stop.cancelled(), if !stopping => Wake::Stop,
+                () = tokio::time::sleep(idle), if rests => Wake::Idle,
+            };
+            match wake {
+                Wake::Mail(Some(mail)) => self.read(mail).await,
+                Wake::Mail(None) => open = false,
+                Wake::Delta(delta) => self.take_deltas(delta),
+                Wake::DeltasEnded => self.deltas = None,
+                Wake::Done(done) => self.take_done(done).await,
+                Wake::Stop => {
+                    stopping = true;
+                    self.upcoming.push_back(Event::Stopping);
+                }
+                Wake::Idle if self.stage.is_watched() => {}
+                // The router answers by closing the mailbox. If it is busy, the next idle spell asks again.
+                Wake::Idle => drop(notes.try_send(Note::Idle(self.id.clone()))),
+            }
+        }
+    }
+
+    /// Reads the thread from the disk and goes on with what was open.
+    pub(super) async fn load(&mut self) -> Result<(), StoreError> {
+        let record = self.shop.store.load(&self.id).await?;
+        self.deliveries = Deliveries::resumed(record.undelivered.clone(), record.dead);
+        self.conversation =
+            Conversation::new(self.id.clone(), self.shop.rules(&self.id), self.shop.effects_of(), record);
+        self.wounded = false;
+        self.upcoming.push_back(Event::Resumed);
+        Ok(())
+    }
+
+    fn may_end(&self, stopping: bool) -> bool {
+        let quiet = self.upcoming.is_empty();
+        let drained = self.conversation.is_drained() || (!stopping && self.conversation.is_idle());
+        quiet && (drained || self.wounded) && (stopping || self.deliveries.outstanding() == 0)
+    }
+
+    /// Feeds the machine what has come up, performs what it says, starts what can be delivered.
+    async fn settle(&mut self) {
+        while let Some(event) = self.upcoming.pop_front() {
+            self.feed(event).await;
+        }
+        self.start_delivery();
+        if std::mem::take(&mut self.stale) {
+            let mut view = self.conversation.view();
+            if !self.stage.is_watched() {
+                view.live = None;
+            }
+            self.stage.view.send_replace(view);
+        }
+    }
+
+    async fn read(&mut self, mail: Mail) {
+        if self.wounded {
+            self.try_to_heal().await;
+        }
+        match mail {
+            Mail::Event(event, reply) => self.arrive(event, reply).await,
+            Mail::Watch(reply) => {
+                let subscription = Subscription {
+                    view: self.stage.view.subscribe(),
+                    messages: self.stage.messages.subscribe(),
+                    notices: self.stage.notices.subscribe(),
+                };
+                self.stage.view.send_replace(self.conversation.view());
+                // The watcher may have gone already; then nobody misses anything.
+                drop(reply.send(subscription));
+            }
+            Mail::Await(message, reply) => self.wait_for(message, reply).await,
+        }
+    }
+
+    async fn arrive(&mut self, event: Box<IngressEvent>, reply: oneshot::Sender<Acceptance>) {
+        let refused = |why: String| Acceptance::StorageFailed(why);
+        if self.wounded {
+            drop(reply.send(refused("the state directory cannot be written".to_owned())));
+            return;
+        }
+        let known = match self.knows(&event.message).await {
+            Ok(known) => known,
+            Err(error) => {
+                drop(reply.send(refused(error.to_string())));
+                return;
+            }
+        };
+        let ticket = Ticket(self.next_ticket);
+        self.next_ticket += 1;
+        self.tickets.insert(ticket, reply);
+        self.upcoming.push_back(Event::Arrived { event, ticket, known });
+    }
+
+    async fn knows(&self, id: &MessageId) -> Result<bool, StoreError> {
+        if self.conversation.remembers(id) {
+            return Ok(true);
+        }
+        if !self.conversation.has_older() {
+            return Ok(false);
+        }
+        self.shop.store.contains(&self.id, id).await
+    }
+
+    async fn wait_for(&mut self, message: MessageId, reply: oneshot::Sender<RunOutcome>) {
+        let found = match self.conversation.run_of(&message) {
+            Some((correlation, _)) if self.conversation.is_pending(&correlation) => {
+                self.waiters.entry(correlation).or_default().push(reply);
+                return;
+            }
+            Some((_, messages)) => messages,
+            None => self.shop.store.run_of(&self.id, &message).await.unwrap_or_default(),
+        };
+        drop(reply.send(outcome_of(found)));
+    }
+
+    fn take_deltas(&mut self, first: ModelDelta) {
+        self.upcoming.push_back(Event::Delta(first));
+        let more = std::iter::from_fn(|| self.deltas.as_mut().and_then(|deltas| deltas.try_recv().ok()));
+        let more: Vec<Event> = more.take(DELTAS_AT_ONCE).map(Event::Delta).collect();
+        self.upcoming.extend(more);
+    }
+
+    async fn take_done(&mut self, done: Done) {
+        match done {
+            Done::Slot(permit) => {
+                self.slot = permit;
+                self.upcoming.push_back(Event::SlotGranted);
+            }
+            Done::Model(result) => {
+                // Whatever the model still had to show comes before its end.
+                while let Some(delta) = self.deltas.as_mut().and_then(|deltas| deltas.try_recv().ok()) {
+                    self.upcoming.push_back(Event::Delta(delta));
+                }
+                self.deltas = None;
+                self.upcoming.push_back(Event::ModelEnded(result));
+            }
+            Done::Tool(call, outcome) => self.upcoming.push_back(Event::ToolEnded { call, outcome }),
+            Done::Delivery(result) => self.delivered(result).await,
+            Done::DeliveryDue => self.deliveries.waited(),
+            Done::StorageDue => self.try_to_heal().await,
+        }
+    }
+
+    /// Shows something fleeting to whoever watches, and to the platform.
+    pub(super) fn notice(&self, intent: Intent) {
+        if matches!(intent, Intent::Progress { .. } | Intent::Error { .. }) {
+            // Nobody watching is no failure.
+            drop(self.stage.notices.send(intent));
+        }
+    }
+}
+
+async fn next_delta(deltas: &mut Option<mpsc::Receiver<ModelDelta>>) -> Option<ModelDelta> {
+    match deltas {
+        Some(deltas) => deltas.recv().await,
+        None => None,
+    }
+}
+
+/// How a run ended, from its messages.
+pub(super) fn outcome_of(messages: Vec<UiMessage>) -> RunOutcome {
+    let (status, error) = Conversation::ending(&messages);
+    let correlation = messages.first().map(|message| message.metadata.correlation_id.clone());
+    let of_agent = messages.into_iter().filter(|message| message.role == crate::uimessage::Role::Assistant);
+    RunOutcome { status, messages: of_agent.map(Arc::new).collect(), error, correlation }
+}
+
+/// How long to wait before a disk that refused a write is tried again.
+pub(super) fn storage_wait(times: u32) -> Duration {
+    Duration::from_secs(5).saturating_mul(1 << times.min(7))
+}

@@ -1,0 +1,32 @@
+//! What the actors count, and as what.
+
+use crate::metrics::Metrics;
+use crate::ports::{Acceptance, DeliveryError, Receipt};
+use crate::uimessage::RunStatus;
+
+pub(super) fn acceptance(metrics: &Metrics, acceptance: &Acceptance) {
+    match acceptance {
+        Acceptance::Accepted { .. } => metrics.messages_accepted.count(),
+        Acceptance::Duplicate { .. } => metrics.messages_duplicate.count(),
+        Acceptance::Busy | Acceptance::Refused(_) | Acceptance::StorageFailed(_) | Acceptance::Stopping => {
+            metrics.messages_refused.count();
+        }
+    }
+}
+
+pub(super) fn turn_end(metrics: &Metrics, status: Option<RunStatus>) {
+    match status {
+        Some(RunStatus::Done) => metrics.turns_done.count(),
+        Some(RunStatus::Stopped) => metrics.turns_stopped.count(),
+        Some(RunStatus::Failed) => metrics.turns_failed.count(),
+        Some(RunStatus::Running | RunStatus::Continued) | None => {}
+    }
+}
+
+pub(super) fn delivery(metrics: &Metrics, result: &Result<Receipt, DeliveryError>) {
+    match result {
+        Ok(_) => metrics.deliveries.count(),
+        Err(DeliveryError::Retry { .. }) => metrics.delivery_retries.count(),
+        Err(DeliveryError::Permanent { .. }) => metrics.dead_letters.count(),
+    }
+}

@@ -1,0 +1,166 @@
+//! The deliveries of one thread: in order, one at a time, again until there is a receipt or no hope.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use crate::domain::Timestamp;
+use crate::ports::{DeliveryError, OutboxEntry, OutboxLine, Receipt};
+
+/// A delivery older than this is given up.
+const GIVE_UP_AFTER_MS: u64 = 24 * 60 * 60 * 1000;
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+const LONGEST_WAIT: Duration = Duration::from_secs(300);
+
+/// What to do after a try.
+#[derive(Debug, PartialEq)]
+pub(super) enum Next {
+    /// Write this line; then the next delivery may be tried.
+    Settle(OutboxLine),
+    /// Try the same one again after a while.
+    Wait(Duration),
+}
+
+/// The deliveries of one thread.
+#[derive(Debug, Default)]
+pub(super) struct Deliveries {
+    pending: VecDeque<OutboxEntry>,
+    /// How often the first one was tried.
+    attempts: u32,
+    /// Whether a try or a wait is in flight.
+    busy: bool,
+    /// How many were given up.
+    pub(super) dead: usize,
+}
+
+impl Deliveries {
+    /// Takes up what was left undelivered.
+    pub(super) fn resumed(undelivered: Vec<OutboxEntry>, dead: usize) -> Self {
+        Self { pending: undelivered.into(), dead, ..Self::default() }
+    }
+
+    /// How many are outstanding.
+    pub(super) fn outstanding(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// Adds to the end.
+    pub(super) fn push(&mut self, entries: impl IntoIterator<Item = OutboxEntry>) {
+        self.pending.extend(entries);
+    }
+
+    /// The delivery to try now, with the number of the try; nothing while one is in flight.
+    pub(super) fn begin(&mut self) -> Option<(OutboxEntry, u32)> {
+        if self.busy {
+            return None;
+        }
+        let entry = self.pending.front()?.clone();
+        self.busy = true;
+        self.attempts += 1;
+        Some((entry, self.attempts))
+    }
+
+    /// A wait is over.
+    pub(super) fn waited(&mut self) {
+        self.busy = false;
+    }
+
+    /// Takes the result of a try. `chance`, from 0 to 1, spreads the waits of many threads.
+    pub(super) fn tried(&mut self, result: Result<Receipt, DeliveryError>, now: Timestamp, chance: f64) -> Option<Next> {
+        let entry = self.pending.front()?;
+        let (id, age) = (entry.id.clone(), now.millis_since(entry.at));
+        let line = match result {
+            Ok(receipt) => OutboxLine::Receipt { id, at: now, receipt },
+            Err(DeliveryError::Retry { after, .. }) if age < GIVE_UP_AFTER_MS => {
+                return Some(Next::Wait(wait(self.attempts, after, chance)));
+            }
+            Err(DeliveryError::Retry { reason, .. } | DeliveryError::Permanent { reason }) => {
+                self.dead += 1;
+                OutboxLine::Dead { id, at: now, reason }
+            }
+        };
+        self.pending.pop_front();
+        self.attempts = 0;
+        self.busy = false;
+        Some(Next::Settle(line))
+    }
+}
+
+/// How long to wait after a number of tries: doubling, spread, never less than the platform asked for.
+fn wait(attempts: u32, asked: Option<Duration>, chance: f64) -> Duration {
+    let doubled = FIRST_WAIT.saturating_mul(1 << attempts.saturating_sub(1).min(10)).min(LONGEST_WAIT);
+    let spread = doubled.mul_f64(0.75 + 0.5 * chance.clamp(0.0, 1.0));
+    spread.max(asked.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{CorrelationId, DeliveryId, Intent, OutboundIntent};
+
+    fn entry(number: usize) -> OutboxEntry {
+        OutboxEntry {
+            id: DeliveryId::new("m", number),
+            at: Timestamp::from_millis(0),
+            intent: OutboundIntent {
+                thread_id: "web:chat:1".parse().unwrap(),
+                correlation_id: CorrelationId::made("run_", "1"),
+                reply_to: None,
+                intent: Intent::AssistantText { text: number.to_string() },
+            },
+        }
+    }
+
+    fn retry(after: Option<u64>) -> Result<Receipt, DeliveryError> {
+        Err(DeliveryError::Retry { after: after.map(Duration::from_secs), reason: "busy".to_owned() })
+    }
+
+    #[test]
+    fn deliveries_go_out_in_order_and_one_at_a_time() {
+        let mut deliveries = Deliveries::resumed(vec![entry(0), entry(1)], 0);
+        assert_eq!(deliveries.begin(), Some((entry(0), 1)));
+        assert_eq!(deliveries.begin(), None);
+        let now = Timestamp::from_millis(5);
+        let settled = deliveries.tried(Ok(Receipt::default()), now, 0.5);
+        let receipt = OutboxLine::Receipt { id: entry(0).id, at: now, receipt: Receipt::default() };
+        assert_eq!(settled, Some(Next::Settle(receipt)));
+        assert_eq!(deliveries.begin(), Some((entry(1), 1)));
+    }
+
+    #[test]
+    fn a_failed_try_is_repeated_later_and_never_sooner_than_asked() {
+        let mut deliveries = Deliveries::resumed(vec![entry(0)], 0);
+        deliveries.begin();
+        let now = Timestamp::from_millis(5);
+        assert_eq!(deliveries.tried(retry(None), now, 0.5), Some(Next::Wait(Duration::from_secs(1))));
+        assert_eq!(deliveries.begin(), None, "waiting");
+        deliveries.waited();
+        assert_eq!(deliveries.begin(), Some((entry(0), 2)));
+        assert_eq!(deliveries.tried(retry(Some(40)), now, 0.5), Some(Next::Wait(Duration::from_secs(40))));
+    }
+
+    #[test]
+    fn what_cannot_be_delivered_becomes_a_dead_letter_and_frees_the_way() {
+        let mut deliveries = Deliveries::resumed(vec![entry(0), entry(1)], 0);
+        deliveries.begin();
+        let now = Timestamp::from_millis(5);
+        let gone = Err(DeliveryError::Permanent { reason: "blocked".to_owned() });
+        let dead = OutboxLine::Dead { id: entry(0).id, at: now, reason: "blocked".to_owned() };
+        assert_eq!(deliveries.tried(gone, now, 0.0), Some(Next::Settle(dead)));
+        assert_eq!(deliveries.dead, 1);
+        assert_eq!(deliveries.begin(), Some((entry(1), 1)));
+    }
+
+    #[test]
+    fn after_a_day_there_is_no_hope() {
+        let mut deliveries = Deliveries::resumed(vec![entry(0)], 0);
+        deliveries.begin();
+        let next = deliveries.tried(retry(None), Timestamp::from_millis(90_000_000), 0.0);
+        assert!(matches!(next, Some(Next::Settle(OutboxLine::Dead { .. }))));
+    }
+
+    #[test]
+    fn waits_double_up_to_a_limit() {
+        let waits: Vec<u64> = (1..=12).map(|attempts| wait(attempts, None, 0.5).as_secs()).collect();
+        assert_eq!(waits, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300]);
+    }
+}

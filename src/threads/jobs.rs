@@ -1,0 +1,99 @@
+//! Slow work, done beside the actor so that it can hear a stop while a model speaks or a tool runs.
+
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+
+use futures_util::FutureExt;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::task::{AbortHandle, JoinSet};
+use tracing::Instrument;
+
+use crate::domain::{ErrorKind, ToolCallId};
+use crate::ports::{Completion, DeliveryError, ModelError, Receipt, ToolFailure, ToolOutcome};
+
+/// The end of a job.
+#[derive(Debug)]
+pub(super) enum Done {
+    /// The run may begin.
+    Slot(Option<OwnedSemaphorePermit>),
+    /// The model has answered, or will not.
+    Model(Result<Completion, ModelError>),
+    /// A call is at its end.
+    Tool(ToolCallId, ToolOutcome),
+    /// A delivery was tried.
+    Delivery(Result<Receipt, DeliveryError>),
+    /// It is time to try a delivery again.
+    DeliveryDue,
+    /// It is time to see whether the disk takes writes again.
+    StorageDue,
+}
+
+/// The jobs of one actor. Dropping them ends them.
+#[derive(Debug, Default)]
+pub(super) struct Jobs {
+    set: JoinSet<(u64, Done)>,
+    /// Counts up whenever the work of a run is cancelled; what comes in of an earlier epoch is stale.
+    epoch: u64,
+    work: Vec<AbortHandle>,
+}
+
+impl Jobs {
+    /// Starts a job that belongs to the run: it ends when the run's work is cancelled.
+    pub(super) fn start_work(
+        &mut self,
+        span: &tracing::Span,
+        job: impl Future<Output = Done> + Send + 'static,
+        on_panic: Done,
+    ) {
+        let epoch = self.epoch;
+        let job = async move { (epoch, guarded(job, on_panic).await) };
+        self.work.retain(|handle| !handle.is_finished());
+        self.work.push(self.set.spawn(job.instrument(span.clone())));
+    }
+
+    /// Starts a job that goes on whatever becomes of the run.
+    pub(super) fn start(&mut self, job: impl Future<Output = Done> + Send + 'static, on_panic: Done) {
+        self.set.spawn(async move { (u64::MAX, guarded(job, on_panic).await) });
+    }
+
+    /// Ends the run's work.
+    pub(super) fn cancel_work(&mut self) {
+        self.epoch += 1;
+        for handle in self.work.drain(..) {
+            handle.abort();
+        }
+    }
+
+    /// The next job that ends. Waits for ever when there is none. Cancel-safe.
+    pub(super) async fn next(&mut self) -> Done {
+        loop {
+            match self.set.join_next().await {
+                Some(Ok((epoch, done))) if epoch == u64::MAX || epoch == self.epoch => return done,
+                // Stale, or aborted.
+                Some(_) => {}
+                None => std::future::pending::<()>().await,
+            }
+        }
+    }
+}
+
+async fn guarded(job: impl Future<Output = Done>, on_panic: Done) -> Done {
+    match AssertUnwindSafe(job).catch_unwind().await {
+        Ok(done) => done,
+        Err(_) => {
+            tracing::error!("a job panicked");
+            on_panic
+        }
+    }
+}
+
+/// What a model call that panicked amounts to.
+pub(super) fn model_panicked() -> Done {
+    let detail = "the model client failed unexpectedly".to_owned();
+    Done::Model(Err(ModelError { kind: ErrorKind::Internal, detail, retry_after: None }))
+}
+
+/// What a tool call that panicked amounts to.
+pub(super) fn tool_panicked(call: ToolCallId) -> Done {
+    Done::Tool(call, Err(ToolFailure::Failed("the tool failed unexpectedly".to_owned())))
+}

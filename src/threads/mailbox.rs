@@ -1,0 +1,24 @@
+//! What the router puts into an actor's mailbox, and what actors tell the router.
+
+use tokio::sync::oneshot;
+
+use crate::domain::{IngressEvent, MessageId, ThreadId};
+use crate::ports::{Acceptance, RunOutcome, Subscription};
+
+/// For one actor.
+#[derive(Debug)]
+pub(super) enum Mail {
+    /// Something happened.
+    Event(Box<IngressEvent>, oneshot::Sender<Acceptance>),
+    /// Somebody wants to watch.
+    Watch(oneshot::Sender<Subscription>),
+    /// Somebody waits for the end of a run.
+    Await(MessageId, oneshot::Sender<RunOutcome>),
+}
+
+/// For the router.
+#[derive(Debug)]
+pub(super) enum Note {
+    /// This actor has had nothing to do for a while and may be let go.
+    Idle(ThreadId),
+}

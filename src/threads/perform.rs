@@ -1,0 +1,333 @@
+//! Performing effects: the hands of the actor.
+
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::actor::{Actor, outcome_of, storage_wait};
+use super::count;
+use super::deliver::{Deliveries, Next};
+use super::jobs::{Done, Jobs, model_panicked, tool_panicked};
+use crate::domain::{CorrelationId, Delivery, DeliveryId, ErrorKind, Intent, OutboundIntent, ToolCallId};
+use crate::ports::{
+    Acceptance, Commit, DeliveryError, Durability, ModelError, OutboxEntry, OutboxLine, Receipt, RunOutcome, StoreError,
+    ThreadRecord, ToolContext, ToolFailure, Work,
+};
+use crate::render::{Phrase, lower};
+use crate::turn::{Conversation, Effect, Event, Facts, Spoken, build_prompt};
+use crate::uimessage::{ErrorRecord, RunStatus, UiMessage};
+
+/// How many deltas of a model call may wait for the actor.
+const DELTA_BACKLOG: usize = 64;
+
+impl Actor {
+    /// Takes one event through the machine and performs what it says. When a write fails, whatever stands
+    /// behind it is not done.
+    pub(super) async fn feed(&mut self, event: Event) {
+        let shop = self.shop.clone();
+        let now = shop.clock.now();
+        let before = self.conversation.current().cloned();
+        let effects = self.conversation.step(event, now, &mut || shop.ids.correlation());
+        self.follow_run(before.as_ref());
+        for effect in effects {
+            if let Err(error) = self.perform(effect).await {
+                self.wound(&error);
+                break;
+            }
+        }
+    }
+
+    /// Keeps the log span that of the run in flight.
+    fn follow_run(&mut self, before: Option<&CorrelationId>) {
+        let current = self.conversation.current();
+        if current == before {
+            return;
+        }
+        self.span = match current {
+            Some(correlation) => {
+                self.shop.metrics.turns_started.count();
+                tracing::info_span!("turn", correlationId = %correlation, thread = %self.id)
+            }
+            None => tracing::Span::none(),
+        };
+    }
+
+    async fn perform(&mut self, effect: Effect) -> Result<(), StoreError> {
+        match effect {
+            Effect::Commit { messages, say, durability } => self.commit(messages, say, durability).await?,
+            Effect::Answer(ticket, acceptance) => {
+                count::acceptance(&self.shop.metrics, &acceptance);
+                if let Some(reply) = self.tickets.remove(&ticket) {
+                    // Whoever asked may be gone; what was accepted stays accepted.
+                    drop(reply.send(acceptance));
+                }
+            }
+            Effect::AcquireSlot => self.acquire_slot(),
+            Effect::ReleaseSlot => self.slot = None,
+            Effect::CallModel => self.call_model(),
+            Effect::RunTool { call, name, arguments } => self.run_tool(call, &name, arguments),
+            Effect::CancelJobs => {
+                self.jobs.cancel_work();
+                self.deltas = None;
+            }
+            Effect::Publish => self.stale = true,
+            Effect::Show(intent) => self.show(intent),
+            Effect::Finished(correlation) => self.finished(&correlation),
+        }
+        Ok(())
+    }
+
+    async fn commit(&mut self, messages: Vec<UiMessage>, say: Vec<Spoken>, durability: Durability) -> Result<(), StoreError> {
+        let entries = self.entries(say);
+        let busy = !self.conversation.is_idle() || !entries.is_empty() || self.deliveries.outstanding() > 0;
+        let commit = Commit {
+            thread: self.id.clone(),
+            messages: messages.clone(),
+            outbox: entries.iter().cloned().map(OutboxLine::Entry).collect(),
+            durability,
+            work: if busy { Work::Open } else { Work::Settled },
+        };
+        self.shop.store.commit(commit).await?;
+        self.deliveries.push(entries);
+        self.note_deliveries();
+        if self.stage.messages.receiver_count() > 0 {
+            for message in messages {
+                // The last watcher may leave at any time.
+                drop(self.stage.messages.send(message.into()));
+            }
+        }
+        Ok(())
+    }
+
+    /// What must be sent, cut to what the platform takes; nothing where clients read the thread themselves.
+    fn entries(&self, say: Vec<Spoken>) -> Vec<OutboxEntry> {
+        let capabilities = self.shop.capabilities(self.id.platform());
+        if capabilities.delivery == Delivery::Pull {
+            return Vec::new();
+        }
+        let at = self.shop.clock.now();
+        let entry = |spoken: &Spoken, index: usize, intent: Intent| OutboxEntry {
+            id: DeliveryId::new(&spoken.source, index),
+            at,
+            intent: self.addressed(&spoken.correlation, spoken.reply_to.clone(), intent),
+        };
+        let chunks = say.iter().flat_map(|spoken| {
+            let parts = lower(&spoken.intent, &capabilities).into_iter().enumerate();
+            parts.map(|(index, intent)| entry(spoken, index, intent)).collect::<Vec<_>>()
+        });
+        chunks.collect()
+    }
+
+    fn addressed(&self, correlation: &CorrelationId, reply_to: Option<String>, intent: Intent) -> OutboundIntent {
+        OutboundIntent { thread_id: self.id.clone(), correlation_id: correlation.clone(), reply_to, intent }
+    }
+
+    fn acquire_slot(&mut self) {
+        let slots = self.shop.slots.clone();
+        if let Ok(permit) = slots.clone().try_acquire_owned() {
+            self.slot = Some(permit);
+            self.upcoming.push_back(Event::SlotGranted);
+            return;
+        }
+        let wait = async move { Done::Slot(slots.acquire_owned().await.ok()) };
+        self.jobs.start_work(&self.span, wait, Done::Slot(None));
+    }
+
+    fn call_model(&mut self) {
+        let shop = self.shop.clone();
+        let project = shop.agent.project.file_name().map(|name| name.to_string_lossy().into_owned());
+        let facts = Facts {
+            agent_md: &shop.agent.agent_md,
+            name: &shop.agent.name,
+            project: project.as_deref().unwrap_or_default(),
+            thread: &self.id,
+            now: shop.clock.now(),
+            context_tokens: shop.agent.context_tokens,
+        };
+        let (prompt, estimate) = build_prompt(&self.conversation, &facts, shop.tool_specs());
+        self.conversation.note_estimate(estimate);
+        let (live, deltas) = mpsc::channel(DELTA_BACKLOG);
+        self.deltas = Some(deltas);
+        self.shop.metrics.model_calls.count();
+        let deadline = shop.limits.model_deadline;
+        let call = async move {
+            tracing::debug!(estimate, "asking the model");
+            let result = tokio::time::timeout(deadline, shop.model.complete(prompt, live)).await;
+            let result = result.unwrap_or_else(|_| {
+                let detail = format!("no answer within {} s", deadline.as_secs());
+                Err(ModelError { kind: ErrorKind::Timeout, detail, retry_after: None })
+            });
+            match &result {
+                Ok(completion) => tracing::info!(calls = completion.tool_calls.len(), usage = ?completion.usage, "model answered"),
+                Err(error) => tracing::warn!(kind = ?error.kind, detail = %error.detail, "model failed"),
+            }
+            Done::Model(result)
+        };
+        self.jobs.start_work(&self.span, call, model_panicked());
+    }
+
+    fn run_tool(&mut self, call: ToolCallId, name: &str, arguments: Value) {
+        let Some(tool) = self.shop.tools.get(name).cloned() else {
+            let failure = ToolFailure::Failed(format!("there is no tool named {name:?}"));
+            self.upcoming.push_back(Event::ToolEnded { call, outcome: Err(failure) });
+            return;
+        };
+        let cancel = CancellationToken::new();
+        let context = ToolContext {
+            project: self.shop.agent.project.clone(),
+            thread: self.id.clone(),
+            clock: self.shop.clock.clone(),
+            cancel: cancel.clone(),
+        };
+        self.shop.metrics.tool_calls.count();
+        let deadline = self.shop.limits.tool_deadline;
+        let (id, name) = (call.clone(), name.to_owned());
+        let job = async move {
+            // Dropping the job must reach work that the tool has handed to other threads.
+            let _cancel_when_dropped = cancel.drop_guard();
+            let outcome = tokio::time::timeout(deadline, tool.call(arguments, context)).await;
+            let outcome = outcome.unwrap_or(Err(ToolFailure::TimedOut(deadline.as_secs())));
+            match &outcome {
+                Ok(_) => tracing::info!(tool = name, call = %id, "tool ran"),
+                Err(failure) => tracing::info!(tool = name, call = %id, %failure, "tool failed"),
+            }
+            Done::Tool(id, outcome)
+        };
+        self.jobs.start_work(&self.span, job, tool_panicked(call));
+    }
+
+    fn show(&self, intent: Intent) {
+        if let (Some(adapter), Some(run)) = (self.shop.adapters.get(self.id.platform()), self.conversation.current()) {
+            adapter.show(self.addressed(run, None, intent.clone()));
+        }
+        self.notice(intent);
+    }
+
+    fn finished(&mut self, correlation: &CorrelationId) {
+        let of_run = self.conversation.messages_of(correlation);
+        let outcome = outcome_of(of_run);
+        count::turn_end(&self.shop.metrics, outcome.status);
+        tracing::info!(correlationId = %correlation, thread = %self.id, status = ?outcome.status, "turn finished");
+        for waiter in self.waiters.remove(correlation).unwrap_or_default() {
+            drop(waiter.send(outcome.clone()));
+        }
+    }
+
+    /// Starts the next delivery, if none is in flight.
+    pub(super) fn start_delivery(&mut self) {
+        let Some((entry, attempt)) = self.deliveries.begin() else { return };
+        let adapter = self.shop.adapters.get(self.id.platform()).cloned();
+        let deadline = self.shop.limits.delivery_deadline;
+        let unsure = |reason: &str| DeliveryError::Retry { after: None, reason: reason.to_owned() };
+        let job = async move {
+            let Some(adapter) = adapter else {
+                return Done::Delivery(Err(unsure("the platform is not configured")));
+            };
+            let tried = tokio::time::timeout(deadline, adapter.deliver(entry, attempt)).await;
+            Done::Delivery(tried.unwrap_or_else(|_| Err(unsure("the platform did not answer in time"))))
+        };
+        let panicked = DeliveryError::Permanent { reason: "the adapter failed unexpectedly".to_owned() };
+        self.jobs.start(job, Done::Delivery(Err(panicked)));
+    }
+
+    pub(super) async fn delivered(&mut self, result: Result<Receipt, DeliveryError>) {
+        if let Err(error) = &result {
+            tracing::warn!(thread = %self.id, %error, "delivery failed");
+        }
+        count::delivery(&self.shop.metrics, &result);
+        let chance = self.shop.ids.chance();
+        match self.deliveries.tried(result, self.shop.clock.now(), chance) {
+            Some(Next::Wait(wait)) => {
+                let job = async move {
+                    tokio::time::sleep(wait).await;
+                    Done::DeliveryDue
+                };
+                self.jobs.start(job, Done::DeliveryDue);
+            }
+            Some(Next::Settle(line)) => {
+                let busy = !self.conversation.is_idle() || self.deliveries.outstanding() > 0;
+                let commit = Commit {
+                    thread: self.id.clone(),
+                    messages: Vec::new(),
+                    outbox: vec![line],
+                    durability: Durability::Written,
+                    work: if busy { Work::Open } else { Work::Settled },
+                };
+                if let Err(error) = self.shop.store.commit(commit).await {
+                    self.wound(&error);
+                }
+                self.note_deliveries();
+            }
+            None => {}
+        }
+    }
+
+    fn note_deliveries(&mut self) {
+        self.conversation.note_deliveries(self.deliveries.outstanding(), self.deliveries.dead);
+    }
+
+    /// A write failed: what is in memory is let go, for the disk is the truth. Whoever waits is told, and the
+    /// disk is tried again later.
+    pub(super) fn wound(&mut self, error: &StoreError) {
+        tracing::error!(thread = %self.id, %error, cause = ?std::error::Error::source(error), "cannot write state");
+        self.wounded = true;
+        self.upcoming.clear();
+        self.jobs = Jobs::default();
+        self.deltas = None;
+        self.slot = None;
+        for (_, reply) in self.tickets.drain() {
+            drop(reply.send(Acceptance::StorageFailed(error.to_string())));
+        }
+        let text = Phrase::Error(ErrorKind::Storage).say(self.shop.language.unwrap_or_default());
+        let record = ErrorRecord { kind: ErrorKind::Storage, text, retryable: true };
+        for (correlation, waiters) in self.waiters.drain() {
+            let outcome = RunOutcome {
+                status: Some(RunStatus::Failed),
+                messages: Vec::new(),
+                error: Some(record.clone()),
+                correlation: Some(correlation),
+            };
+            for waiter in waiters {
+                drop(waiter.send(outcome.clone()));
+            }
+        }
+        self.notice(Intent::Error { kind: record.kind, text: record.text, retryable: true });
+        let (rules, effects_of) = (self.shop.rules(&self.id), self.shop.effects_of());
+        self.conversation = Conversation::new(self.id.clone(), rules, effects_of, ThreadRecord::default());
+        self.deliveries = Deliveries::default();
+        self.stale = true;
+        let wait = storage_wait(self.storage_waits);
+        self.storage_waits += 1;
+        let job = async move {
+            tokio::time::sleep(wait).await;
+            Done::StorageDue
+        };
+        self.jobs.start(job, Done::StorageDue);
+    }
+
+    /// Takes the thread up again if the disk takes writes again. The trial write keeps a run from being
+    /// repeated, model call and all, only to fail at its end once more.
+    pub(super) async fn try_to_heal(&mut self) {
+        if !self.wounded {
+            return;
+        }
+        let trial = Commit {
+            thread: self.id.clone(),
+            messages: Vec::new(),
+            outbox: Vec::new(),
+            durability: Durability::Synced,
+            work: Work::Open,
+        };
+        let healed = match self.shop.store.commit(trial).await {
+            Ok(()) => self.load().await,
+            Err(error) => Err(error),
+        };
+        match healed {
+            Ok(()) => {
+                self.storage_waits = 0;
+                tracing::info!(thread = %self.id, "state can be written again");
+            }
+            Err(error) => self.wound(&error),
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Finds the actor of a thread, or starts it. Never waits for one: a slow thread must not stall the others.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::{mpsc, watch};
+use tokio::task::{Id, JoinError, JoinSet};
+use tokio_util::sync::CancellationToken;
+
+use super::actor::Actor;
+use super::count;
+use super::mailbox::{Mail, Note};
+use super::workshop::Workshop;
+use crate::domain::ThreadId;
+use crate::ports::{Acceptance, Door, Request, ThreadView};
+
+/// How many requests may wait for the router.
+const REQUEST_BACKLOG: usize = 1024;
+/// How often the actor of a thread is started again after it panicked, before somebody must speak there first.
+const MAX_PANICS: u32 = 3;
+
+/// A thread in memory.
+enum Slot {
+    /// It works.
+    Live { mail: mpsc::Sender<Mail>, view: watch::Receiver<ThreadView> },
+    /// It is ending; what comes meanwhile is kept for its successor. Two must never work on one thread.
+    Retiring { held: Vec<Mail> },
+}
+
+/// Finds the actor of a thread, or starts it.
+pub struct Router {
+    shop: Arc<Workshop>,
+    requests: mpsc::Receiver<Request>,
+    slots: HashMap<ThreadId, Slot>,
+    actors: JoinSet<()>,
+    tasks: HashMap<Id, ThreadId>,
+    panics: HashMap<ThreadId, u32>,
+    note_sender: mpsc::Sender<Note>,
+    notes: mpsc::Receiver<Note>,
+    stop: CancellationToken,
+}
+
+impl std::fmt::Debug for Router {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Router").field("threads", &self.slots.len()).finish_non_exhaustive()
+    }
+}
+
+impl Router {
+    /// A router and the door that leads to it.
+    pub fn new(shop: Arc<Workshop>, stop: CancellationToken) -> (Self, Door) {
+        let (sender, requests) = mpsc::channel(REQUEST_BACKLOG);
+        let (note_sender, notes) = mpsc::channel(REQUEST_BACKLOG);
+        let router = Self {
+            shop,
+            requests,
+            slots: HashMap::new(),
+            actors: JoinSet::new(),
+            tasks: HashMap::new(),
+            panics: HashMap::new(),
+            note_sender,
+            notes,
+            stop,
+        };
+        (router, Door::new(sender))
+    }
+
+    /// Takes up what the last daemon left, then routes until told to stop and every actor has ended. Tells
+    /// `recovered` once all that was left open has an actor again.
+    pub async fn run(mut self, recovered: watch::Sender<bool>) {
+        for thread in self.shop.store.unfinished() {
+            self.live(&thread);
+        }
+        recovered.send_replace(true);
+        let mut stopping = false;
+        loop {
+            tokio::select! {
+                biased;
+                Some(ended) = self.actors.join_next_with_id() => self.ended(ended, stopping),
+                () = self.stop.cancelled(), if !stopping => stopping = true,
+                Some(note) = self.notes.recv() => self.retire(note),
+                request = self.requests.recv() => match request {
+                    Some(request) if stopping => refuse(request),
+                    Some(request) => self.route(request),
+                    None => stopping = true,
+                },
+            }
+            if stopping && self.actors.is_empty() {
+                break;
+            }
+        }
+    }
+
+    fn route(&mut self, request: Request) {
+        match request {
+            Request::Deliver { event, reply } => {
+                let thread = event.thread.clone();
+                if let Some(Mail::Event(_, reply)) = self.send(&thread, Mail::Event(event, reply)) {
+                    count::acceptance(&self.shop.metrics, &Acceptance::Busy);
+                    drop(reply.send(Acceptance::Busy));
+                }
+            }
+            // Whoever asks a thread with a full mailbox to be watched hears nothing and may ask again.
+            Request::Watch { thread, reply } => drop(self.send(&thread, Mail::Watch(reply))),
+            Request::Await { thread, message, reply } => drop(self.send(&thread, Mail::Await(message, reply))),
+            Request::Views { reply } => {
+                let mut views: Vec<(ThreadId, ThreadView)> = Vec::new();
+                #[expect(clippy::iter_over_hash_type, reason = "sorted below")]
+                for (thread, slot) in &self.slots {
+                    if let Slot::Live { view, .. } = slot {
+                        views.push((thread.clone(), view.borrow().clone()));
+                    }
+                }
+                views.sort_by(|a, b| a.0.cmp(&b.0));
+                drop(reply.send(views));
+            }
+        }
+    }
+
+    /// Puts mail into a thread's mailbox; gives it back when there is no room.
+    fn send(&mut self, thread: &ThreadId, mail: Mail) -> Option<Mail> {
+        let limit = self.shop.limits.mailbox;
+        match self.slots.get_mut(thread) {
+            Some(Slot::Retiring { held }) if held.len() >= limit => Some(mail),
+            Some(Slot::Retiring { held }) => {
+                held.push(mail);
+                None
+            }
+            Some(Slot::Live { .. }) | None => match self.live(thread).try_send(mail) {
+                Ok(()) => None,
+                Err(TrySendError::Full(mail)) => Some(mail),
+                // It has ended without being asked to; `ended` will be told and start a successor.
+                Err(TrySendError::Closed(mail)) => {
+                    self.slots.insert(thread.clone(), Slot::Retiring { held: vec![mail] });
+                    None
+                }
+            },
+        }
+    }
+
+    /// The mailbox of a thread's actor, which is started if need be.
+    fn live(&mut self, thread: &ThreadId) -> mpsc::Sender<Mail> {
+        if let Some(Slot::Live { mail, .. }) = self.slots.get(thread) {
+            return mail.clone();
+        }
+        let (mail, mailbox) = mpsc::channel(self.shop.limits.mailbox.max(1));
+        let (actor, view) = Actor::new(thread.clone(), self.shop.clone());
+        let task = self.actors.spawn(actor.run(mailbox, self.note_sender.clone(), self.stop.clone()));
+        self.tasks.insert(task.id(), thread.clone());
+        self.slots.insert(thread.clone(), Slot::Live { mail: mail.clone(), view });
+        mail
+    }
+
+    fn retire(&mut self, note: Note) {
+        let Note::Idle(thread) = note;
+        if matches!(self.slots.get(&thread), Some(Slot::Live { .. })) {
+            // Dropping the sender closes the mailbox; the actor reads what is left in it, then ends.
+            self.slots.insert(thread, Slot::Retiring { held: Vec::new() });
+        }
+    }
+
+    fn ended(&mut self, ended: Result<(Id, ()), JoinError>, stopping: bool) {
+        let (id, panicked) = match &ended {
+            Ok((id, ())) => (*id, false),
+            Err(error) => (error.id(), error.is_panic()),
+        };
+        let Some(thread) = self.tasks.remove(&id) else { return };
+        let slot = self.slots.remove(&thread);
+        let mut wake = false;
+        if panicked {
+            let panics = self.panics.entry(thread.clone()).or_default();
+            *panics += 1;
+            wake = *panics <= MAX_PANICS;
+            tracing::error!(%thread, panics, "a thread's actor panicked; it is taken up again from the disk");
+        }
+        if stopping {
+            return;
+        }
+        let held = match slot {
+            Some(Slot::Retiring { held }) => held,
+            Some(Slot::Live { .. }) | None => Vec::new(),
+        };
+        if wake {
+            self.live(&thread);
+        }
+        for mail in held {
+            if let Some(Mail::Event(_, reply)) = self.send(&thread, mail) {
+                drop(reply.send(Acceptance::Busy));
+            }
+        }
+    }
+}
+
+/// The daemon is stopping: whoever asks is told, or hears nothing where there is nothing to tell.
+fn refuse(request: Request) {
+    if let Request::Deliver { reply, .. } = request {
+        drop(reply.send(Acceptance::Stopping));
+    }
+}

@@ -1,0 +1,108 @@
+//! What all actors share and none changes.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+
+use crate::domain::{Capabilities, Language, Platform, ThreadId, ToolSpec, WhileRunning};
+use crate::metrics::Metrics;
+use crate::ports::{Adapter, Clock, Ids, Model, ThreadStore, Tool};
+use crate::turn::{EffectsOf, Rules};
+
+/// Who the agent is.
+#[derive(Clone, Debug)]
+pub struct AgentFacts {
+    /// Its name.
+    pub name: String,
+    /// `Agent.md`, whole.
+    pub agent_md: String,
+    /// The project directory, absolute.
+    pub project: PathBuf,
+    /// How much the model can read.
+    pub context_tokens: usize,
+}
+
+/// What bounds the threads.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Runs in flight at the same time, over all threads.
+    pub concurrent_runs: usize,
+    /// Messages waiting in one thread.
+    pub mailbox: usize,
+    /// Model calls in one run.
+    pub max_steps: u32,
+    /// Milliseconds within which a second message joins a run.
+    pub merge_ms: u64,
+    /// What a later message does.
+    pub while_running: WhileRunning,
+    /// How long one model call may take, whatever happens.
+    pub model_deadline: Duration,
+    /// How long one tool call may take.
+    pub tool_deadline: Duration,
+    /// How long one delivery may take.
+    pub delivery_deadline: Duration,
+    /// How long an idle actor stays in memory.
+    pub idle: Duration,
+}
+
+/// What all actors share.
+#[derive(Debug)]
+pub struct Workshop {
+    /// The disk.
+    pub store: Arc<dyn ThreadStore>,
+    /// The model.
+    pub model: Arc<dyn Model>,
+    /// The tools, by name.
+    pub tools: BTreeMap<&'static str, Arc<dyn Tool>>,
+    /// The platforms that replies are sent to; any other is one whose clients read the thread themselves.
+    pub adapters: BTreeMap<Platform, Arc<dyn Adapter>>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Fresh ids.
+    pub ids: Arc<dyn Ids>,
+    /// Who the agent is.
+    pub agent: AgentFacts,
+    /// The language of the daemon's words; nothing means the person's.
+    pub language: Option<Language>,
+    /// What bounds the threads.
+    pub limits: Limits,
+    /// Leave to run, one permit a run. Waiting is first come, first served, so no thread can starve another.
+    pub slots: Arc<Semaphore>,
+    /// What is counted.
+    pub metrics: Arc<Metrics>,
+}
+
+impl Workshop {
+    /// What a thread goes by.
+    pub(super) fn rules(&self, thread: &ThreadId) -> Arc<Rules> {
+        Arc::new(Rules {
+            merge_ms: self.limits.merge_ms,
+            while_running: self.limits.while_running,
+            mailbox: self.limits.mailbox,
+            max_steps: self.limits.max_steps,
+            language: self.language,
+            model: self.model.name().to_owned(),
+            capabilities: self.capabilities(thread.platform()),
+        })
+    }
+
+    /// What a platform can do.
+    pub(super) fn capabilities(&self, platform: &Platform) -> Capabilities {
+        self.adapters.get(platform).map_or_else(Capabilities::pull, |adapter| adapter.capabilities())
+    }
+
+    /// What the model may call.
+    pub(super) fn tool_specs(&self) -> Vec<ToolSpec> {
+        self.tools.values().map(|tool| tool.spec()).collect()
+    }
+
+    /// Looks up what calls of a tool may do.
+    pub(super) fn effects_of(&self) -> EffectsOf {
+        let effects: BTreeMap<&'static str, _> =
+            self.tools.iter().map(|(name, tool)| (*name, tool.spec().effects)).collect();
+        Arc::new(move |name| effects.get(name).copied())
+    }
+}

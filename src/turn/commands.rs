@@ -1,0 +1,126 @@
+//! Words for the daemon, answered at once, whatever the thread is doing.
+//!
+//! A command is kept as one assistant message that holds the word and the reply: it is recognised when it
+//! comes again, people see it, and no model ever does.
+
+use serde_json::Map;
+
+use super::effect::Spoken;
+use super::run::Phase;
+use super::{Conversation, Effect, Ticket};
+use crate::domain::{Command, CorrelationId, IngressEvent, Intent, Timestamp};
+use crate::ports::{Acceptance, Durability};
+use crate::render::{Phrase, StatusFacts};
+use crate::uimessage::{CommandRecord, Metadata, Part, Role, RunStatus, UiMessage};
+
+impl Conversation {
+    pub(super) fn obey(
+        &mut self,
+        command: Command,
+        event: &IngressEvent,
+        ticket: Ticket,
+        now: Timestamp,
+        correlation: CorrelationId,
+        out: &mut Vec<Effect>,
+    ) {
+        let language = self.language();
+        let mut lines = Vec::new();
+        let mut ended = Vec::new();
+        let reply = match command {
+            Command::Help => Phrase::Help.say(language),
+            Command::Status => Phrase::Status(self.status_facts(now)).say(language),
+            Command::Stop => {
+                let stopped = self.stop_run(&mut lines, &mut ended, out);
+                if stopped { Phrase::Stopped.say(language) } else { Phrase::NothingToStop.say(language) }
+            }
+            Command::New => {
+                self.stop_run(&mut lines, &mut ended, out);
+                self.drop_waiting(now, &mut lines, &mut ended);
+                Phrase::NewConversation.say(language)
+            }
+        };
+        lines.extend(self.place_held());
+        lines.push(record(command, event, &reply, &correlation, now));
+        for line in &lines {
+            self.remember(line);
+        }
+        let say = vec![Spoken {
+            source: event.message.to_string(),
+            correlation: correlation.clone(),
+            reply_to: Some(event.platform_message.clone()),
+            intent: Intent::AssistantText { text: reply },
+        }];
+        out.push(Effect::Commit { messages: lines, say, durability: Durability::Synced });
+        out.push(Effect::Answer(ticket, Acceptance::Accepted { message: event.message.clone(), correlation: correlation.clone() }));
+        out.extend(ended.into_iter().map(Effect::Finished));
+        out.push(Effect::Finished(correlation));
+        if self.run.is_none() {
+            self.start_next(now, out);
+        }
+        out.push(Effect::Publish);
+    }
+
+    /// Ends the run in flight. Says whether there was one.
+    fn stop_run(&mut self, lines: &mut Vec<UiMessage>, ended: &mut Vec<CorrelationId>, out: &mut Vec<Effect>) -> bool {
+        let Some(mut run) = self.run.take() else { return false };
+        run.end_texts();
+        run.settle_all("Stopped by the user before it finished.");
+        if run.message.parts.is_empty() {
+            run.message.parts.push(Part::StepStart);
+        }
+        run.message.metadata.status = Some(RunStatus::Stopped);
+        ended.push(run.correlation);
+        lines.push(run.message);
+        out.push(Effect::CancelJobs);
+        out.push(Effect::ReleaseSlot);
+        true
+    }
+
+    /// What waits belongs to the conversation that ends: it is closed, visibly.
+    fn drop_waiting(&mut self, now: Timestamp, lines: &mut Vec<UiMessage>, ended: &mut Vec<CorrelationId>) {
+        for waiting in std::mem::take(&mut self.waiting) {
+            let mut run = super::run::Run::new(&self.thread, waiting.correlation, None, now);
+            run.message.parts.push(Part::StepStart);
+            run.message.metadata.status = Some(RunStatus::Stopped);
+            ended.push(run.correlation);
+            lines.push(run.message);
+        }
+    }
+
+    fn status_facts(&self, now: Timestamp) -> StatusFacts {
+        let run = self.run.as_ref();
+        StatusFacts {
+            state: self.state(),
+            queued: self.waiting.iter().map(|waiting| waiting.messages.len()).sum(),
+            running_secs: run.map(|run| now.millis_since(run.began) / 1000),
+            step: run.filter(|run| run.phase != Phase::WaitingForSlot).map(|run| run.steps),
+            model: self.rules.model.clone(),
+            undelivered: self.deliveries.0,
+            dead_letters: self.deliveries.1,
+        }
+    }
+}
+
+fn record(command: Command, event: &IngressEvent, reply: &str, correlation: &CorrelationId, now: Timestamp) -> UiMessage {
+    UiMessage {
+        id: event.message.clone(),
+        role: Role::Assistant,
+        metadata: Metadata {
+            platform: event.thread.platform().as_str().to_owned(),
+            thread_id: event.thread.clone(),
+            author_id: None,
+            author_name: None,
+            message_id: Some(event.platform_message.clone()),
+            timestamp: now,
+            correlation_id: correlation.clone(),
+            status: Some(RunStatus::Done),
+            context: false,
+            extra: Map::new(),
+        },
+        parts: vec![Part::Command(CommandRecord {
+            command: format!("/{}", command.name()),
+            author: event.author.id.clone(),
+            reply: reply.to_owned(),
+        })],
+    }
+}

@@ -1,0 +1,302 @@
+//! The machine of one thread: its history, the run in flight, and what waits for the next one.
+//!
+//! `intake` takes messages in, `steps` moves a run on, `commands` answers words for the daemon, `recover` takes a
+//! thread up after a restart. They are parts of this one machine.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::run::{Phase, Run};
+use super::{Effect, Event};
+use crate::domain::{
+    Capabilities, CorrelationId, Effects, Language, MessageId, ThreadId, ThreadState, Timestamp, ToolCallId, WhileRunning,
+};
+use crate::ports::{Durability, ThreadRecord, ThreadView};
+use crate::uimessage::{ErrorRecord, Part, Role, RunStatus, UiMessage};
+
+/// How long the tail kept in memory may grow before its oldest messages are let go.
+const TAIL_BYTES: usize = 1 << 20;
+
+/// What a conversation goes by. The same for all threads of a daemon, but for the capabilities.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    /// Within how many milliseconds a second message joins a run that has shown nothing yet.
+    pub merge_ms: u64,
+    /// What a message does that arrives later.
+    pub while_running: WhileRunning,
+    /// How many messages may wait.
+    pub mailbox: usize,
+    /// How many model calls a run may make.
+    pub max_steps: u32,
+    /// The language of the daemon's words; nothing means the person's.
+    pub language: Option<Language>,
+    /// The model's name, for `/status`.
+    pub model: String,
+    /// What the platform can do.
+    pub capabilities: Capabilities,
+}
+
+/// Looks up what calls of a tool may do; nothing means that there is no such tool.
+pub type EffectsOf = Arc<dyn Fn(&str) -> Option<Effects> + Send + Sync>;
+
+/// Messages that will be answered together, and are on the disk already.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Waiting {
+    pub(super) correlation: CorrelationId,
+    pub(super) messages: Vec<MessageId>,
+}
+
+/// One thread, as a machine.
+pub struct Conversation {
+    pub(super) thread: ThreadId,
+    pub(super) rules: Arc<Rules>,
+    pub(super) effects_of: EffectsOf,
+    /// The newest messages as they stand in the file, in the file's order.
+    pub(super) history: Vec<UiMessage>,
+    pub(super) run: Option<Run>,
+    pub(super) waiting: VecDeque<Waiting>,
+    pub(super) stopping: bool,
+    /// Whether the file has older messages than `history`.
+    pub(super) has_older: bool,
+    /// Real tokens per estimated token, by the server's last word.
+    pub(super) token_ratio: f64,
+    /// Deliveries outstanding and given up, for `/status`; the actor keeps them up to date.
+    pub(super) deliveries: (usize, usize),
+}
+
+impl std::fmt::Debug for Conversation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Conversation")
+            .field("thread", &self.thread)
+            .field("run", &self.run)
+            .field("waiting", &self.waiting)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Conversation {
+    /// A thread with the history it has on the disk. Feed it [`Event::Resumed`] first.
+    pub fn new(thread: ThreadId, rules: Arc<Rules>, effects_of: EffectsOf, record: ThreadRecord) -> Self {
+        Self {
+            thread,
+            rules,
+            effects_of,
+            history: record.tail,
+            has_older: record.has_more,
+            run: None,
+            waiting: VecDeque::new(),
+            stopping: false,
+            token_ratio: 1.0,
+            deliveries: (record.undelivered.len(), record.dead),
+        }
+    }
+
+    /// Takes one event and says what is to be done about it. `fresh` makes an id for a run that begins now.
+    pub fn step(&mut self, event: Event, now: Timestamp, fresh: &mut dyn FnMut() -> CorrelationId) -> Vec<Effect> {
+        let mut out = Vec::new();
+        match event {
+            Event::Resumed => self.resume(now, &mut out),
+            Event::Arrived { event, ticket, known } => self.take_in(*event, ticket, known, now, fresh, &mut out),
+            Event::SlotGranted => self.slot_granted(now, &mut out),
+            Event::Delta(delta) => self.show_delta(delta, &mut out),
+            Event::ModelEnded(Ok(completion)) => self.model_answered(completion, now, &mut out),
+            Event::ModelEnded(Err(error)) => self.model_failed(&error, now, &mut out),
+            Event::ToolEnded { call, outcome } => self.tool_ended(&call, outcome, now, &mut out),
+            Event::Stopping => self.stopping = true,
+        }
+        out
+    }
+
+    /// What it is doing.
+    pub const fn state(&self) -> ThreadState {
+        match self.run {
+            Some(_) => ThreadState::Running,
+            None => ThreadState::Idle,
+        }
+    }
+
+    /// Whether there is nothing to do and nothing waits.
+    pub fn is_idle(&self) -> bool {
+        self.run.is_none() && self.waiting.is_empty()
+    }
+
+    /// Whether it should end now: it was told to stop and nothing is in flight.
+    pub const fn is_drained(&self) -> bool {
+        self.stopping && self.run.is_none()
+    }
+
+    /// The run in flight.
+    pub fn current(&self) -> Option<&CorrelationId> {
+        self.run.as_ref().map(|run| &run.correlation)
+    }
+
+    /// What people may see of it right now.
+    pub fn view(&self) -> ThreadView {
+        ThreadView {
+            state: self.state(),
+            live: self.run.as_ref().map(|run| Arc::new(run.message.clone())),
+            queued: self.waiting.iter().map(|waiting| waiting.messages.len()).sum(),
+            pending_approvals: 0,
+        }
+    }
+
+    /// Whether the part of the history in memory has this message.
+    pub fn remembers(&self, id: &MessageId) -> bool {
+        self.history.iter().any(|message| message.id == *id)
+    }
+
+    /// Whether the file has messages that are not in memory.
+    pub const fn has_older(&self) -> bool {
+        self.has_older
+    }
+
+    /// The run that a message in memory belongs to, and its messages so far.
+    pub fn run_of(&self, id: &MessageId) -> Option<(CorrelationId, Vec<UiMessage>)> {
+        let correlation = self.history.iter().find(|message| message.id == *id)?.metadata.correlation_id.clone();
+        let messages = self.messages_of(&correlation);
+        Some((correlation, messages))
+    }
+
+    /// The messages of a run, as far as they are in memory.
+    pub fn messages_of(&self, correlation: &CorrelationId) -> Vec<UiMessage> {
+        let of_run = |message: &&UiMessage| message.metadata.correlation_id == *correlation;
+        self.history.iter().filter(of_run).cloned().collect()
+    }
+
+    /// Whether this run is in flight or waits.
+    pub fn is_pending(&self, correlation: &CorrelationId) -> bool {
+        self.current() == Some(correlation) || self.waiting.iter().any(|waiting| waiting.correlation == *correlation)
+    }
+
+    /// Tells how many deliveries are outstanding and how many were given up.
+    pub const fn note_deliveries(&mut self, outstanding: usize, dead: usize) {
+        self.deliveries = (outstanding, dead);
+    }
+
+    /// The messages that the model is to read now: the history up to and including the run's own message.
+    /// What came in for a later run is not shown before it.
+    pub fn context(&self) -> Vec<UiMessage> {
+        let boundary = self.history.iter().rposition(is_new_conversation).map_or(0, |at| at + 1);
+        let mut out: Vec<UiMessage> = Vec::new();
+        for message in self.history.iter().skip(boundary) {
+            match &self.run {
+                Some(run) if run.message.id == message.id => {
+                    out.push(run.message.clone());
+                    return out;
+                }
+                _ if self.waiting.iter().any(|waiting| waiting.messages.contains(&message.id)) => {}
+                _ => out.push(message.clone()),
+            }
+        }
+        out.extend(self.run.as_ref().map(|run| run.message.clone()));
+        out
+    }
+
+    /// How far the estimate of tokens is off, by the server's last word.
+    pub const fn token_ratio(&self) -> f64 {
+        self.token_ratio
+    }
+
+    /// By what the run's share of the window was cut, after the server found it too long.
+    pub fn window_divisor(&self) -> usize {
+        self.run.as_ref().map_or(1, |run| 1 << run.shrunk)
+    }
+
+    /// Remembers what the estimate said of the prompt that is being sent.
+    pub fn note_estimate(&mut self, tokens: usize) {
+        if let Some(run) = &mut self.run {
+            run.estimate = tokens;
+        }
+    }
+
+    /// The language the person writes in, unless the operator has chosen.
+    pub(super) fn language(&self) -> Language {
+        let last_said = || self.history.iter().rev().find(|message| message.role == Role::User);
+        self.rules.language.unwrap_or_else(|| last_said().map_or_else(Language::default, |said| Language::of(&said.text())))
+    }
+
+    /// Puts a message into the history the way the file will have it: a known id keeps its place.
+    pub(super) fn remember(&mut self, message: &UiMessage) {
+        match self.history.iter_mut().find(|known| known.id == message.id) {
+            Some(known) => *known = message.clone(),
+            None => self.history.push(message.clone()),
+        }
+    }
+
+    /// A write of `messages`, which are remembered too.
+    pub(super) fn commit(&mut self, messages: Vec<UiMessage>, durability: Durability) -> Effect {
+        for message in &messages {
+            self.remember(message);
+        }
+        Effect::Commit { messages, say: Vec::new(), durability }
+    }
+
+    /// The line that must stand in the file before a message of a later run may.
+    pub(super) fn place_held(&mut self) -> Option<UiMessage> {
+        let run = self.run.as_mut().filter(|run| !run.placed && run.phase != Phase::WaitingForSlot)?;
+        run.placed = true;
+        Some(run.snapshot())
+    }
+
+    /// Lets go of the oldest messages once the tail has grown too long. Whole runs only, and never one that is open.
+    pub(super) fn trim(&mut self) {
+        let size = |message: &UiMessage| message.parts.iter().map(part_size).sum::<usize>() + 400;
+        let mut total: usize = self.history.iter().map(size).sum();
+        if total <= TAIL_BYTES {
+            return;
+        }
+        let keep_from = self.history.iter().position(|message| self.is_pending(&message.metadata.correlation_id));
+        let limit = keep_from.unwrap_or(self.history.len().saturating_sub(1));
+        let mut cut = 0;
+        for (at, message) in self.history.iter().enumerate().take(limit) {
+            if total <= TAIL_BYTES / 2 {
+                break;
+            }
+            total = total.saturating_sub(size(message));
+            cut = at + 1;
+        }
+        self.history.drain(..cut);
+        self.has_older |= cut > 0;
+    }
+
+    /// How a run ended, from its messages.
+    pub fn ending(messages: &[UiMessage]) -> (Option<RunStatus>, Option<ErrorRecord>) {
+        let last = messages.iter().rev().find(|message| message.role == Role::Assistant);
+        let status = last.and_then(|message| message.metadata.status);
+        let error = last.and_then(|message| {
+            message.parts.iter().find_map(|part| match part {
+                Part::Error(record) => Some(record.clone()),
+                _ => None,
+            })
+        });
+        (status, error)
+    }
+
+    /// The effects of a call, by its tool.
+    pub(super) fn effects_of_call(&self, name: &str) -> Option<Effects> {
+        (self.effects_of)(name)
+    }
+
+    /// Whether a call of the run is in flight.
+    pub fn is_running(&self, call: &ToolCallId) -> bool {
+        self.run.as_ref().is_some_and(|run| run.in_flight.contains(call))
+    }
+}
+
+/// Whether a message begins a new conversation in the same thread.
+fn is_new_conversation(message: &UiMessage) -> bool {
+    let new = |part: &Part| matches!(part, Part::Command(record) if record.command == "/new");
+    message.parts.iter().any(new)
+}
+
+fn part_size(part: &Part) -> usize {
+    match part {
+        Part::Text(text) | Part::Reasoning(text) => text.text.len(),
+        Part::File(file) => file.url.len(),
+        Part::Tool(tool) => serde_json::to_string(tool.as_ref()).map_or(0, |text| text.len()),
+        Part::Command(record) => record.reply.len(),
+        Part::Error(record) => record.text.len(),
+        Part::StepStart => 0,
+        Part::Other(raw) => raw.to_string().len(),
+    }
+}

@@ -1,0 +1,61 @@
+//! Everything a conversation can ask to be done. Effects are performed in order; when a write fails, the
+//! ones behind it are not performed.
+
+use serde_json::Value;
+
+use super::Ticket;
+use crate::domain::{CorrelationId, Intent, ToolCallId};
+use crate::ports::{Acceptance, Durability};
+use crate::uimessage::UiMessage;
+
+/// Something to be done.
+#[derive(Debug, PartialEq)]
+pub enum Effect {
+    /// Write these lines.
+    Commit {
+        /// The lines, in order.
+        messages: Vec<UiMessage>,
+        /// What people must be sent, in order: each with the message it comes from.
+        say: Vec<Spoken>,
+        /// How sure.
+        durability: Durability,
+    },
+    /// Tell whoever waits.
+    Answer(Ticket, Acceptance),
+    /// Ask for leave to use the machine.
+    AcquireSlot,
+    /// Give it back.
+    ReleaseSlot,
+    /// Ask the model, with the prompt as it is now.
+    CallModel,
+    /// Run a tool.
+    RunTool {
+        /// Which call.
+        call: ToolCallId,
+        /// Which tool.
+        name: String,
+        /// With what.
+        arguments: Value,
+    },
+    /// End the model call and all tools in flight.
+    CancelJobs,
+    /// The live view has changed.
+    Publish,
+    /// Show something fleeting.
+    Show(Intent),
+    /// A run is at its end.
+    Finished(CorrelationId),
+}
+
+/// Something people must be sent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spoken {
+    /// What it is derived from; makes its delivery's id.
+    pub source: String,
+    /// The run it belongs to.
+    pub correlation: CorrelationId,
+    /// The platform's id of the message it answers.
+    pub reply_to: Option<String>,
+    /// What is said.
+    pub intent: Intent,
+}

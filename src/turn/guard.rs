@@ -1,0 +1,76 @@
+//! Against a model that goes round in circles.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+/// What to do with one more call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Let it run.
+    Run,
+    /// Do not run it; tell the model that it repeats itself.
+    Warn,
+    /// The turn is going nowhere.
+    GiveUp,
+}
+
+const WARN_AT: u32 = 4;
+const GIVE_UP_AT: u32 = 7;
+
+/// Counts identical calls of one turn.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LoopGuard {
+    seen: HashMap<(String, String), u32>,
+}
+
+impl LoopGuard {
+    /// Counts a call and says what to do with it.
+    pub(super) fn judge(&mut self, name: &str, arguments: &Value) -> Verdict {
+        let count = self.seen.entry((name.to_owned(), canonical(arguments).to_string())).or_default();
+        *count += 1;
+        match *count {
+            GIVE_UP_AT.. => Verdict::GiveUp,
+            WARN_AT.. => Verdict::Warn,
+            _ => Verdict::Run,
+        }
+    }
+}
+
+/// The same arguments in the same order, however the model wrote them.
+fn canonical(value: &Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let mut entries: Vec<_> = map.iter().map(|(key, value)| (key.clone(), canonical(value))).collect();
+            entries.sort_by(|a, b| a.0.cmp(&b.0));
+            Value::Object(entries.into_iter().collect())
+        }
+        Value::Array(items) => Value::Array(items.iter().map(canonical).collect()),
+        scalar => scalar.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn identical_calls_are_warned_of_and_then_given_up() {
+        let mut guard = LoopGuard::default();
+        let verdicts: Vec<_> = (0..7).map(|_| guard.judge("read_file", &json!({"path": "a", "n": 1}))).collect();
+        use Verdict::{GiveUp, Run, Warn};
+        assert_eq!(verdicts, [Run, Run, Run, Warn, Warn, Warn, GiveUp]);
+        assert_eq!(guard.judge("read_file", &json!({"path": "b"})), Run);
+    }
+
+    #[test]
+    fn the_order_of_arguments_does_not_hide_a_repetition() {
+        let mut guard = LoopGuard::default();
+        for _ in 0..3 {
+            guard.judge("t", &json!({"a": 1, "b": {"c": 2, "d": 3}}));
+        }
+        assert_eq!(guard.judge("t", &json!({"b": {"d": 3, "c": 2}, "a": 1})), Verdict::Warn);
+    }
+}

@@ -1,0 +1,286 @@
+//! Taking messages in: what starts a run, what joins one, what waits.
+
+use serde_json::Map;
+
+use super::conversation::Waiting;
+use super::run::{Phase, Run};
+use super::{Conversation, Effect, Ticket};
+use crate::domain::{ChatKind, CorrelationId, IngressEvent, IngressKind, MessageId, Said, Timestamp, WhileRunning};
+use crate::ports::{Acceptance, Durability};
+use crate::uimessage::{FilePart, Metadata, Part, Role, RunStatus, TextPart, UiMessage};
+
+/// How a message stands to the run in flight.
+enum Place {
+    /// It begins a run.
+    First,
+    /// It joins a run that has shown nothing: the model is asked anew.
+    Join,
+    /// It is handed to the run at its next step.
+    Steer,
+    /// The step is broken off and begun anew with it.
+    Interrupt,
+    /// It waits for the next run.
+    Wait,
+}
+
+impl Conversation {
+    pub(super) fn take_in(
+        &mut self,
+        event: IngressEvent,
+        ticket: Ticket,
+        known: bool,
+        now: Timestamp,
+        fresh: &mut dyn FnMut() -> CorrelationId,
+        out: &mut Vec<Effect>,
+    ) {
+        if self.stopping {
+            out.push(Effect::Answer(ticket, Acceptance::Stopping));
+            return;
+        }
+        let duplicate = Acceptance::Duplicate { message: event.message.clone() };
+        match &event.kind {
+            IngressKind::Said(_) | IngressKind::Command(_) if known => out.push(Effect::Answer(ticket, duplicate)),
+            IngressKind::Said(said) if said.overheard => self.overhear(&event, said, ticket, fresh(), out),
+            IngressKind::Said(said) => self.say(&event, said, ticket, now, fresh, out),
+            IngressKind::Command(command) => self.obey(*command, &event, ticket, now, fresh(), out),
+            IngressKind::Edited(said) => self.edit(&event, said, ticket, out),
+            IngressKind::Revised(said) => self.revise(&event, said, ticket, now, out),
+            IngressKind::Regenerate(answer) => self.regenerate(answer.as_ref(), ticket, now, out),
+        }
+    }
+
+    fn say(
+        &mut self,
+        event: &IngressEvent,
+        said: &Said,
+        ticket: Ticket,
+        now: Timestamp,
+        fresh: &mut dyn FnMut() -> CorrelationId,
+        out: &mut Vec<Effect>,
+    ) {
+        let waiting: usize = self.waiting.iter().map(|waiting| waiting.messages.len()).sum();
+        let joined = self.run.as_ref().map_or(0, |run| run.joined);
+        if waiting.max(joined) >= self.rules.mailbox {
+            out.push(Effect::Answer(ticket, Acceptance::Busy));
+            return;
+        }
+        let place = self.place_of(now);
+        let correlation = match (&place, &self.run, self.waiting.back()) {
+            (Place::First, ..) => fresh(),
+            (Place::Join | Place::Steer | Place::Interrupt, Some(run), _) => run.correlation.clone(),
+            (Place::Wait, _, Some(waiting)) => waiting.correlation.clone(),
+            (Place::Wait, _, None) | (_, None, _) => fresh(),
+        };
+        let message = user_message(event, said, &correlation);
+        let mut lines = Vec::new();
+        if !matches!(place, Place::First | Place::Join) {
+            lines.extend(self.place_held());
+        }
+        lines.push(message);
+        let commit = self.commit(lines, Durability::Synced);
+        out.push(commit);
+        let accepted = Acceptance::Accepted { message: event.message.clone(), correlation: correlation.clone() };
+        out.push(Effect::Answer(ticket, accepted));
+        self.put(place, correlation, event, now, out);
+        out.push(Effect::Publish);
+    }
+
+    fn place_of(&self, now: Timestamp) -> Place {
+        let Some(run) = &self.run else {
+            return if self.waiting.is_empty() { Place::First } else { Place::Wait };
+        };
+        let quick = now.millis_since(run.began) <= self.rules.merge_ms && self.rules.merge_ms > 0;
+        let untouched = !run.shown && !run.placed && run.steps <= 1 && run.phase != Phase::Acting;
+        // Before it has a slot a run has done nothing at all, so joining it costs nothing.
+        if untouched && (quick || run.phase == Phase::WaitingForSlot) {
+            return Place::Join;
+        }
+        match self.rules.while_running {
+            WhileRunning::Merge => Place::Wait,
+            WhileRunning::Steer => Place::Steer,
+            WhileRunning::Interrupt => Place::Interrupt,
+        }
+    }
+
+    fn put(
+        &mut self,
+        place: Place,
+        correlation: CorrelationId,
+        event: &IngressEvent,
+        now: Timestamp,
+        out: &mut Vec<Effect>,
+    ) {
+        if let Some(run) = self.run.as_mut().filter(|_| !matches!(place, Place::Wait)) {
+            run.joined += 1;
+        }
+        match (place, &mut self.run) {
+            (Place::First, _) => {
+                self.run = Some(Run::new(&self.thread, correlation, Some(event.platform_message.clone()), now));
+                out.push(Effect::AcquireSlot);
+            }
+            (Place::Join, Some(run)) => {
+                if run.phase == Phase::Thinking {
+                    out.push(Effect::CancelJobs);
+                    out.push(Effect::CallModel);
+                }
+            }
+            (Place::Steer, Some(run)) => run.steered = true,
+            (Place::Interrupt, Some(run)) if run.phase == Phase::WaitingForSlot => run.steered = true,
+            (Place::Interrupt, Some(run)) => {
+                run.steered = true;
+                out.push(Effect::CancelJobs);
+                if run.phase == Phase::Thinking {
+                    run.forget_step();
+                }
+                run.settle_all("Interrupted: the user sent a new message before this call finished.");
+                self.next_step(now, out);
+            }
+            (Place::Wait, _) | (_, None) => {
+                match self.waiting.iter_mut().find(|waiting| waiting.correlation == correlation) {
+                    Some(waiting) => waiting.messages.push(event.message.clone()),
+                    None => {
+                        self.waiting.push_back(Waiting { correlation, messages: vec![event.message.clone()] });
+                    }
+                }
+            }
+        }
+    }
+
+    fn overhear(
+        &mut self,
+        event: &IngressEvent,
+        said: &Said,
+        ticket: Ticket,
+        correlation: CorrelationId,
+        out: &mut Vec<Effect>,
+    ) {
+        let mut message = user_message(event, said, &correlation);
+        message.metadata.context = true;
+        let mut lines: Vec<UiMessage> = self.place_held().into_iter().collect();
+        lines.push(message);
+        let commit = self.commit(lines, Durability::Synced);
+        out.push(commit);
+        out.push(Effect::Answer(ticket, Acceptance::Accepted { message: event.message.clone(), correlation }));
+        self.trim();
+    }
+
+    /// A queued message is replaced; one that is being answered or was answered is corrected in the record only.
+    fn edit(&mut self, event: &IngressEvent, said: &Said, ticket: Ticket, out: &mut Vec<Effect>) {
+        let Some(known) = self.history.iter().find(|message| message.id == event.message && message.role == Role::User)
+        else {
+            let why = "the message to correct is not in the recent part of this conversation".to_owned();
+            out.push(Effect::Answer(ticket, Acceptance::Refused(why)));
+            return;
+        };
+        let correlation = known.metadata.correlation_id.clone();
+        let mut message = user_message(event, said, &correlation);
+        message.metadata = Metadata { timestamp: known.metadata.timestamp, ..message.metadata };
+        message.metadata.extra.insert("edited".to_owned(), true.into());
+        if message.parts == known.parts {
+            out.push(Effect::Answer(ticket, Acceptance::Duplicate { message: event.message.clone() }));
+            return;
+        }
+        let commit = self.commit(vec![message], Durability::Synced);
+        out.push(commit);
+        out.push(Effect::Answer(ticket, Acceptance::Accepted { message: event.message.clone(), correlation }));
+        out.push(Effect::Publish);
+    }
+
+    fn revise(&mut self, event: &IngressEvent, said: &Said, ticket: Ticket, now: Timestamp, out: &mut Vec<Effect>) {
+        let Some((question, answer)) = self.last_exchange().filter(|(question, _)| *question == event.message) else {
+            out.push(Effect::Answer(ticket, Acceptance::Refused(ONLY_LAST.to_owned())));
+            return;
+        };
+        let correlation = answer.metadata.correlation_id.clone();
+        let message = user_message(event, said, &correlation);
+        self.answer_again(answer, vec![message], question, ticket, now, out);
+    }
+
+    fn regenerate(&mut self, answer: Option<&MessageId>, ticket: Ticket, now: Timestamp, out: &mut Vec<Effect>) {
+        match self.last_exchange() {
+            Some((question, last)) if answer.is_none_or(|answer| *answer == last.id) => {
+                self.answer_again(last, Vec::new(), question, ticket, now, out);
+            }
+            _ => out.push(Effect::Answer(ticket, Acceptance::Refused(ONLY_LAST.to_owned()))),
+        }
+    }
+
+    /// Begins a run that supersedes an answer: same run, same message, new content.
+    fn answer_again(
+        &mut self,
+        answer: UiMessage,
+        mut lines: Vec<UiMessage>,
+        question: MessageId,
+        ticket: Ticket,
+        now: Timestamp,
+        out: &mut Vec<Effect>,
+    ) {
+        let correlation = answer.metadata.correlation_id.clone();
+        let mut run = Run::new(&self.thread, correlation.clone(), None, now);
+        run.message.id = answer.id;
+        run.message.parts.push(Part::StepStart);
+        run.steps = 1;
+        run.placed = true;
+        lines.push(run.message.clone());
+        let commit = self.commit(lines, Durability::Synced);
+        self.run = Some(run);
+        out.push(commit);
+        out.push(Effect::Answer(ticket, Acceptance::Accepted { message: question, correlation }));
+        out.push(Effect::AcquireSlot);
+        out.push(Effect::Publish);
+    }
+
+    /// The last question and its answer, if nothing is in flight and nothing has been said since. An answer of
+    /// several messages cannot be superseded, for a line cannot take another back.
+    fn last_exchange(&self) -> Option<(MessageId, UiMessage)> {
+        let answer = self.history.last().filter(|message| message.role == Role::Assistant && self.is_idle())?;
+        let correlation = &answer.metadata.correlation_id;
+        let same_run = |message: &&UiMessage| message.metadata.correlation_id == *correlation;
+        let answers = self.history.iter().filter(same_run).filter(|message| message.role == Role::Assistant).count();
+        let question = self.history.iter().filter(same_run).rfind(|message| message.role == Role::User)?;
+        let ended = answer.metadata.status.is_some_and(RunStatus::is_final);
+        (answers == 1 && ended).then(|| (question.id.clone(), answer.clone()))
+    }
+}
+
+const ONLY_LAST: &str = "only the last answer can be made anew, and only while nothing else is going on: \
+     send a new message instead";
+
+/// The words of a person, unchanged, with what we know about them.
+fn user_message(event: &IngressEvent, said: &Said, correlation: &CorrelationId) -> UiMessage {
+    let mut parts: Vec<Part> = Vec::new();
+    if !said.text.is_empty() || said.files.is_empty() {
+        parts.push(Part::Text(TextPart::plain(said.text.clone())));
+    }
+    parts.extend(said.files.iter().map(|file| {
+        Part::File(FilePart {
+            media_type: file.media_type.clone(),
+            url: file.url.clone(),
+            filename: file.name.clone(),
+            extra: Map::new(),
+        })
+    }));
+    let mut extra = Map::new();
+    // Where several people speak, the model is told who did, beside their words and not inside them.
+    if event.chat == ChatKind::Group {
+        let speaker = event.author.name.clone().unwrap_or_else(|| event.author.id.to_string());
+        extra.insert("speaker".to_owned(), speaker.into());
+    }
+    UiMessage {
+        id: event.message.clone(),
+        role: Role::User,
+        metadata: Metadata {
+            platform: event.thread.platform().as_str().to_owned(),
+            thread_id: event.thread.clone(),
+            author_id: Some(event.author.id.clone()),
+            author_name: event.author.name.clone(),
+            message_id: Some(event.platform_message.clone()),
+            timestamp: event.at,
+            correlation_id: correlation.clone(),
+            status: None,
+            context: false,
+            extra,
+        },
+        parts,
+    }
+}

@@ -1,0 +1,234 @@
+//! One run: the assistant message it writes, the step it is in, and the calls it has open.
+
+use std::collections::BTreeSet;
+
+use serde_json::Map;
+
+use super::guard::LoopGuard;
+use crate::domain::{CorrelationId, MessageId, ThreadId, Timestamp, ToolCallId};
+use crate::uimessage::{Metadata, Part, Role, RunStatus, TextPart, TextState, ToolPart, ToolState, UiMessage};
+
+/// A message this long is closed and the run goes on in a further one, so that snapshots stay cheap.
+const MESSAGE_BYTES: usize = 64 * 1024;
+
+/// What a run is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// It waits for leave to use the machine.
+    WaitingForSlot,
+    /// The model is asked.
+    Thinking,
+    /// Tools run.
+    Acting,
+}
+
+/// One run.
+#[derive(Clone, Debug)]
+pub(super) struct Run {
+    pub(super) correlation: CorrelationId,
+    /// The message it is writing.
+    pub(super) message: UiMessage,
+    /// Which of the run's messages that is, from 1.
+    pub(super) number: u32,
+    /// Whether the message has a line in the file, and so a place in the conversation.
+    pub(super) placed: bool,
+    pub(super) phase: Phase,
+    pub(super) steps: u32,
+    /// When the first of its messages came in.
+    pub(super) began: Timestamp,
+    /// Whether people have seen any of its answer.
+    pub(super) shown: bool,
+    /// Whether they have been told of trouble with the model.
+    pub(super) told_of_trouble: bool,
+    /// Calls that run right now.
+    pub(super) in_flight: BTreeSet<ToolCallId>,
+    /// Whether a message was handed in that the model has not read yet.
+    pub(super) steered: bool,
+    /// How many messages have come to it since it began.
+    pub(super) joined: usize,
+    pub(super) guard: LoopGuard,
+    /// How often the window was halved because the server found the prompt too long.
+    pub(super) shrunk: u32,
+    /// How often the model gave neither words nor calls.
+    pub(super) empty_answers: u32,
+    /// What the estimate said of the last prompt.
+    pub(super) estimate: usize,
+    /// The platform's id of the message it answers.
+    pub(super) reply_to: Option<String>,
+}
+
+impl Run {
+    /// A run that begins now.
+    pub(super) fn new(thread: &ThreadId, correlation: CorrelationId, reply_to: Option<String>, now: Timestamp) -> Self {
+        let message = blank_message(thread, &correlation, 1, now);
+        Self {
+            correlation,
+            message,
+            number: 1,
+            placed: false,
+            phase: Phase::WaitingForSlot,
+            steps: 0,
+            began: now,
+            shown: false,
+            told_of_trouble: false,
+            in_flight: BTreeSet::new(),
+            steered: false,
+            joined: 0,
+            guard: LoopGuard::default(),
+            shrunk: 0,
+            empty_answers: 0,
+            estimate: 0,
+            reply_to,
+        }
+    }
+
+    /// Takes up a run that was cut off: its last message is gone on with.
+    pub(super) fn resumed(mut self, message: UiMessage, number: u32) -> Self {
+        self.steps = u32::try_from(message.parts.iter().filter(|part| matches!(part, Part::StepStart)).count()).unwrap_or(u32::MAX);
+        self.message = message;
+        self.number = number;
+        self.placed = true;
+        self.shown = true;
+        self
+    }
+
+    /// Where the parts of the current step begin.
+    pub(super) fn step_start(&self) -> usize {
+        self.message.parts.iter().rposition(|part| matches!(part, Part::StepStart)).map_or(0, |at| at + 1)
+    }
+
+    /// The message as the file should have it now: while the model still speaks, without what it says.
+    pub(super) fn snapshot(&self) -> UiMessage {
+        let mut message = self.message.clone();
+        if self.phase != Phase::Acting {
+            message.parts.truncate(self.step_start());
+        }
+        message
+    }
+
+    /// Begins a step, unless an empty one is there already.
+    pub(super) fn begin_step(&mut self) {
+        if self.message.parts.last() != Some(&Part::StepStart) {
+            self.message.parts.push(Part::StepStart);
+            self.steps += 1;
+        }
+        self.phase = Phase::Thinking;
+    }
+
+    /// Throws away what the model has said in this step.
+    pub(super) fn forget_step(&mut self) {
+        let start = self.step_start();
+        self.message.parts.truncate(start);
+    }
+
+    /// Grows the text or reasoning that is being written, or begins it.
+    pub(super) fn grow(&mut self, reasoning: bool, more: &str) {
+        match (self.message.parts.last_mut(), reasoning) {
+            (Some(Part::Text(text)), false) | (Some(Part::Reasoning(text)), true)
+                if text.state == Some(TextState::Streaming) =>
+            {
+                text.text.push_str(more);
+            }
+            _ => {
+                self.end_texts();
+                let part = TextPart::streaming(more);
+                self.message.parts.push(if reasoning { Part::Reasoning(part) } else { Part::Text(part) });
+            }
+        }
+    }
+
+    /// Marks every text as whole.
+    pub(super) fn end_texts(&mut self) {
+        for part in &mut self.message.parts {
+            if let Part::Text(text) | Part::Reasoning(text) = part
+                && text.state == Some(TextState::Streaming)
+            {
+                text.state = Some(TextState::Done);
+            }
+        }
+    }
+
+    /// The text and the reasoning of the current step.
+    pub(super) fn step_words(&self) -> (String, String) {
+        let (mut text, mut reasoning) = (String::new(), String::new());
+        for part in self.message.parts.iter().skip(self.step_start()) {
+            match part {
+                Part::Text(words) => text.push_str(&words.text),
+                Part::Reasoning(words) => reasoning.push_str(&words.text),
+                _ => {}
+            }
+        }
+        (text, reasoning)
+    }
+
+    /// The tool part of a call of the current step.
+    pub(super) fn tool_mut(&mut self, call: &ToolCallId) -> Option<&mut ToolPart> {
+        let start = self.step_start();
+        self.message.parts.iter_mut().skip(start).find_map(|part| match part {
+            Part::Tool(tool) if tool.call_id == *call => Some(tool.as_mut()),
+            _ => None,
+        })
+    }
+
+    /// The calls of the current step that are not at their end, in order.
+    pub(super) fn open_calls(&self) -> Vec<&ToolPart> {
+        let tools = self.message.parts.iter().skip(self.step_start()).filter_map(|part| match part {
+            Part::Tool(tool) => Some(tool.as_ref()),
+            _ => None,
+        });
+        tools.filter(|tool| !tool.state.is_settled()).collect()
+    }
+
+    /// Puts an end to every call that has none.
+    pub(super) fn settle_all(&mut self, why: &str) {
+        for part in &mut self.message.parts {
+            if let Part::Tool(tool) = part
+                && !tool.state.is_settled()
+            {
+                let approval = match &tool.state {
+                    ToolState::ApprovalResponded { approval, .. } if approval.approved => Some(approval.clone()),
+                    _ => None,
+                };
+                let input = Some(tool.state.input().cloned().unwrap_or_default());
+                tool.state = ToolState::OutputError { input, raw_input: None, error_text: why.to_owned(), approval };
+            }
+        }
+        self.in_flight.clear();
+    }
+
+    /// Whether the message is so long that the run should go on in a further one.
+    pub(super) fn is_full(&self) -> bool {
+        serde_json::to_vec(&self.message).is_ok_and(|bytes| bytes.len() > MESSAGE_BYTES)
+    }
+
+    /// Closes the message and opens a further one; gives the closed one.
+    pub(super) fn turn_page(&mut self, thread: &ThreadId, now: Timestamp) -> UiMessage {
+        self.end_texts();
+        self.message.metadata.status = Some(RunStatus::Continued);
+        self.number += 1;
+        self.placed = false;
+        let next = blank_message(thread, &self.correlation, self.number, now);
+        std::mem::replace(&mut self.message, next)
+    }
+}
+
+/// The id is derived from the run, so that a run that is taken up after a crash writes the same message.
+fn blank_message(thread: &ThreadId, correlation: &CorrelationId, number: u32, now: Timestamp) -> UiMessage {
+    UiMessage {
+        id: MessageId::made(correlation.as_str(), &format!(".{number}")),
+        role: Role::Assistant,
+        metadata: Metadata {
+            platform: thread.platform().as_str().to_owned(),
+            thread_id: thread.clone(),
+            author_id: None,
+            author_name: None,
+            message_id: None,
+            timestamp: now,
+            correlation_id: correlation.clone(),
+            status: Some(RunStatus::Running),
+            context: false,
+            extra: Map::new(),
+        },
+        parts: Vec::new(),
+    }
+}

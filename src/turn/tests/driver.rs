@@ -1,0 +1,224 @@
+//! Drives a conversation: performs its effects on a list of lines, and answers for the model and the tools.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::domain::{
+    Author, Capabilities, ChatKind, Command, CorrelationId, Effects, ErrorKind, IngressEvent, IngressKind, MessageId, Said,
+    ThreadId, Timestamp, ToolCallId, WhileRunning,
+};
+use crate::ports::{Acceptance, Completion, ModelDelta, ModelError, ThreadRecord, ToolCall};
+use crate::turn::{Conversation, Effect, EffectsOf, Event, Rules, Ticket};
+use crate::uimessage::{ModelMessage, Role, UiMessage, fold, to_model};
+
+pub(super) fn thread() -> ThreadId {
+    "web:chat:t".parse().unwrap()
+}
+
+pub(super) fn rules() -> Rules {
+    Rules {
+        merge_ms: 600,
+        while_running: WhileRunning::Merge,
+        mailbox: 3,
+        max_steps: 5,
+        language: None,
+        model: "scripted".to_owned(),
+        capabilities: Capabilities::pull(),
+    }
+}
+
+pub(super) fn effects_of() -> EffectsOf {
+    Arc::new(|name| match name {
+        "look" => Some(Effects::ReadOnly),
+        "act" => Some(Effects::SideEffects),
+        _ => None,
+    })
+}
+
+pub(super) fn id(text: &str) -> MessageId {
+    text.parse().unwrap()
+}
+
+pub(super) fn event(message: &str, kind: IngressKind) -> Box<IngressEvent> {
+    Box::new(IngressEvent {
+        thread: thread(),
+        author: Author { id: "web:user:u".parse().unwrap(), name: Some("Ada".to_owned()) },
+        message: id(message),
+        platform_message: message.to_owned(),
+        at: Timestamp::from_millis(1),
+        chat: ChatKind::Direct,
+        kind,
+    })
+}
+
+pub(super) fn said(text: &str) -> Said {
+    Said { text: text.to_owned(), ..Said::default() }
+}
+
+pub(super) fn words(text: &str) -> Result<Completion, ModelError> {
+    Ok(Completion { text: text.to_owned(), ..Completion::default() })
+}
+
+pub(super) fn call(id: &str, name: &str, arguments: Value) -> ToolCall {
+    ToolCall { id: id.parse().unwrap(), name: name.to_owned(), arguments: Ok(arguments) }
+}
+
+pub(super) fn calls(tool_calls: Vec<ToolCall>) -> Result<Completion, ModelError> {
+    Ok(Completion { tool_calls, ..Completion::default() })
+}
+
+pub(super) fn trouble(kind: ErrorKind) -> Result<Completion, ModelError> {
+    Err(ModelError { kind, detail: "scripted".to_owned(), retry_after: None })
+}
+
+/// A conversation and the world around it.
+pub(super) struct Driver {
+    pub(super) conversation: Conversation,
+    /// The thread file.
+    pub(super) lines: Vec<UiMessage>,
+    /// Every effect since the last look.
+    pub(super) effects: Vec<Effect>,
+    pub(super) now: i64,
+    tickets: u64,
+    runs: u64,
+}
+
+impl Driver {
+    pub(super) fn new() -> Self {
+        Self::with(rules(), Vec::new())
+    }
+
+    pub(super) fn with(rules: Rules, lines: Vec<UiMessage>) -> Self {
+        let record = ThreadRecord { tail: fold(lines.clone()), ..ThreadRecord::default() };
+        let runs = u64::try_from(lines.len()).unwrap() * 1000;
+        let conversation = Conversation::new(thread(), Arc::new(rules), effects_of(), record);
+        let mut driver = Self { conversation, lines, effects: Vec::new(), now: 1000, tickets: 0, runs };
+        driver.feed(Event::Resumed);
+        driver
+    }
+
+    /// Feeds an event and performs what needs no answer; a slot is granted at once.
+    pub(super) fn feed(&mut self, event: Event) -> &mut Self {
+        let mut events = vec![event];
+        while let Some(event) = events.pop() {
+            let runs = &mut self.runs;
+            let mut fresh = || {
+                *runs += 1;
+                CorrelationId::made("run_", &runs.to_string())
+            };
+            let effects = self.conversation.step(event, Timestamp::from_millis(self.now), &mut fresh);
+            for effect in effects {
+                match &effect {
+                    Effect::Commit { messages, .. } => self.lines.extend(messages.iter().cloned()),
+                    Effect::AcquireSlot => events.push(Event::SlotGranted),
+                    _ => {}
+                }
+                self.effects.push(effect);
+            }
+        }
+        self
+    }
+
+    pub(super) fn arrive(&mut self, message: &str, kind: IngressKind) -> Acceptance {
+        let ticket = Ticket(self.tickets);
+        self.tickets += 1;
+        let known = self.lines.iter().any(|line| line.id == id(message));
+        self.feed(Event::Arrived { event: event(message, kind), ticket, known });
+        let answer = self.effects.iter().find_map(|effect| match effect {
+            Effect::Answer(answered, acceptance) if *answered == ticket => Some(acceptance.clone()),
+            _ => None,
+        });
+        answer.expect("every arrival is answered")
+    }
+
+    pub(super) fn say(&mut self, message: &str) -> Acceptance {
+        self.arrive(message, IngressKind::Said(said(message)))
+    }
+
+    pub(super) fn command(&mut self, message: &str, command: Command) -> Acceptance {
+        self.arrive(message, IngressKind::Command(command))
+    }
+
+    pub(super) fn model(&mut self, result: Result<Completion, ModelError>) -> &mut Self {
+        self.feed(Event::ModelEnded(result))
+    }
+
+    pub(super) fn shows(&mut self, text: &str) -> &mut Self {
+        self.feed(Event::Delta(ModelDelta::Text(text.to_owned())))
+    }
+
+    pub(super) fn tool(&mut self, call: &str, output: &str) -> &mut Self {
+        let call: ToolCallId = call.parse().unwrap();
+        self.feed(Event::ToolEnded { call, outcome: Ok(json!(output)) })
+    }
+
+    /// The names of the effects since the last look.
+    pub(super) fn take_effects(&mut self) -> Vec<String> {
+        let name = |effect: &Effect| match effect {
+            Effect::Commit { messages, durability, .. } => {
+                let ids: Vec<_> = messages.iter().map(|message| message.id.as_str()).collect();
+                format!("commit {} {durability:?}", ids.join("+"))
+            }
+            Effect::RunTool { call, name, .. } => format!("run {name} {call}"),
+            Effect::Answer(_, Acceptance::Accepted { .. }) => "accepted".to_owned(),
+            Effect::Answer(_, other) => format!("{other:?}"),
+            Effect::Show(intent) => format!("show {intent:?}"),
+            Effect::Finished(run) => format!("finished {run}"),
+            other => format!("{other:?}"),
+        };
+        let names = self.effects.iter().map(name).filter(|name| name != "Publish" && !name.contains("Typing")).collect();
+        self.effects.clear();
+        names
+    }
+
+    /// What the model is shown now, as short lines.
+    pub(super) fn context(&self) -> Vec<String> {
+        to_model(&self.conversation.context()).iter().map(short).collect()
+    }
+
+    /// The conversation as the file tells it: role, text, status.
+    pub(super) fn transcript(&self) -> Vec<String> {
+        let line = |message: &UiMessage| match message.role {
+            Role::User => format!("user {}: {}", message.id, message.text()),
+            Role::System | Role::Assistant => {
+                format!("{} {:?}: {}", message.id, message.metadata.status.unwrap(), message.text())
+            }
+        };
+        fold(self.lines.clone()).iter().map(line).collect()
+    }
+}
+
+pub(super) fn short(message: &ModelMessage) -> String {
+    match message {
+        ModelMessage::System(text) => format!("system {text}"),
+        ModelMessage::User { content, .. } => format!("user {}", content.iter().map(|c| format!("{c:?}")).collect::<String>())
+            .replace("Text(\"", "")
+            .replace("\")", ""),
+        ModelMessage::Assistant { text, tool_calls, .. } => {
+            let calls: Vec<_> = tool_calls.iter().map(|call| format!(" {}({})", call.name, call.id)).collect();
+            format!("assistant {text}{}", calls.concat())
+        }
+        ModelMessage::Tool { call_id, content } => format!("tool {call_id}: {content}"),
+    }
+}
+
+/// What every provider demands: each call has exactly one result, right behind it.
+pub(super) fn assert_provider_valid(messages: &[ModelMessage]) {
+    let mut expected: Vec<String> = Vec::new();
+    for message in messages {
+        if let ModelMessage::Tool { call_id, .. } = message {
+            assert_eq!(expected.first(), Some(call_id), "a result without its call: {messages:?}");
+            expected.remove(0);
+            continue;
+        }
+        assert!(expected.is_empty(), "calls without results {expected:?} in {messages:?}");
+        if let ModelMessage::Assistant { tool_calls, .. } = message {
+            for call in tool_calls {
+                assert!(serde_json::from_str::<Value>(&call.arguments).is_ok(), "{call:?}");
+            }
+            expected = tool_calls.iter().map(|call| call.id.clone()).collect();
+        }
+    }
+    assert!(expected.is_empty(), "calls without results {expected:?} at the end");
+}
