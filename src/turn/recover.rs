@@ -1,5 +1,7 @@
 //! Taking a thread up after a restart: what was open goes on, nothing is guessed.
 
+use std::collections::HashSet;
+
 use super::conversation::Waiting;
 use super::run::Run;
 use super::{Conversation, Effect};
@@ -10,16 +12,18 @@ use crate::uimessage::{Part, Role, RunStatus, ToolState, UiMessage};
 const UNKNOWN_OUTCOME: &str = "The daemon was restarted while this call was running. Whether it took effect is unknown: \
      check before doing it again.";
 
-/// The runs that are not at their end, oldest first, each with the ids of what was said.
+/// The runs that are not at their end, oldest first. One final message ends a run, wherever it stands: what
+/// was handed to a run that a person then stopped is stopped with it.
 pub fn unfinished_runs(history: &[UiMessage]) -> Vec<CorrelationId> {
+    // A message without a status was written by somebody else; we were not in the middle of it.
+    let is_final =
+        |m: &&UiMessage| m.role == Role::Assistant && m.metadata.status.is_none_or(RunStatus::is_final);
+    let ended: HashSet<&CorrelationId> = history.iter().filter(is_final).map(|m| &m.metadata.correlation_id).collect();
     let mut open: Vec<CorrelationId> = Vec::new();
-    for message in history {
+    for message in history.iter().filter(|m| m.role != Role::System && !m.metadata.context) {
         let correlation = &message.metadata.correlation_id;
-        match (message.role, message.metadata.status) {
-            (Role::User, _) if !message.metadata.context && !open.contains(correlation) => open.push(correlation.clone()),
-            (Role::Assistant, Some(status)) if status.is_final() => open.retain(|known| known != correlation),
-            (Role::Assistant, Some(RunStatus::Running | RunStatus::Continued)) if !open.contains(correlation) => open.push(correlation.clone()),
-            _ => {}
+        if !ended.contains(correlation) && !open.contains(correlation) {
+            open.push(correlation.clone());
         }
     }
     open

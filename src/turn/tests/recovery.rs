@@ -112,10 +112,14 @@ proptest! {
         for (at, next) in moves.iter().enumerate() {
             match next {
                 0 | 1 => drop(driver.say(&format!("m{at}"))),
-                2 => drop(driver.shows("x")),
-                3 => drop(driver.model(words("x answer"))),
-                4 => drop(driver.model(calls(vec![call(&format!("c{at}"), "look", json!({"at": at}))]))),
-                5 => (0..moves.len()).for_each(|n| drop(driver.tool(&format!("c{n}"), "seen"))),
+                2 => _ = driver.shows("x"),
+                3 => _ = driver.model(words("x answer")),
+                4 => _ = driver.model(calls(vec![call(&format!("c{at}"), "look", json!({"at": at}))])),
+                5 => {
+                    for n in 0..moves.len() {
+                        driver.tool(&format!("c{n}"), "seen");
+                    }
+                }
                 6 => drop(driver.command(&format!("s{at}"), Command::Stop)),
                 _ => driver.now += 700,
             }
