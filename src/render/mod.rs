@@ -1,1 +1,7 @@
-//! Intents to blocks, phrases in the person's language, text that is split to fit. Pure.
+//! Intents to deliverable pieces, phrases in the person's language, text that is split to fit. Pure.
+
+mod en;
+mod phrases;
+mod zh;
+
+pub use phrases::{Phrase, Status};
