@@ -1,7 +1,12 @@
 //! Intents to deliverable pieces, phrases in the person's language, text that is split to fit. Pure.
 
 mod en;
+mod fence;
+mod lower;
 mod phrases;
+mod split;
 mod zh;
 
+pub use lower::lower;
 pub use phrases::{Phrase, Status};
+pub use split::split;
