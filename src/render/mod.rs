@@ -1,5 +1,12 @@
-//! Intents to blocks, phrases in the person's language. Pure.
+//! Intents to deliverable pieces, phrases in the person's language, text that is split to fit. Pure.
 
+mod en;
+mod fence;
+mod lower;
 mod phrases;
-pub use phrases::{Phrase, StatusFacts};
-pub fn lower(i: &crate::domain::Intent, _c: &crate::domain::Capabilities) -> Vec<crate::domain::Intent> { vec![i.clone()] }
+mod split;
+mod zh;
+
+pub use lower::lower;
+pub use phrases::{Phrase, Status};
+pub use split::split;

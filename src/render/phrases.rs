@@ -1,5 +1,205 @@
-//! stub
+//! What the daemon itself says to people, as facts. The words are in `en` and `zh`.
+
+use super::{en, zh};
 use crate::domain::{ErrorKind, Language, ThreadState};
-#[derive(Debug)] pub struct StatusFacts { pub state: ThreadState, pub queued: usize, pub running_secs: Option<u64>, pub step: Option<u32>, pub model: String, pub undelivered: usize, pub dead_letters: usize }
-#[derive(Debug)] pub enum Phrase { Help, Status(StatusFacts), Stopped, NothingToStop, NewConversation, Trouble{kind: ErrorKind, next_model: Option<String>}, AnswerCut, Error(ErrorKind) }
-impl Phrase { pub fn say(&self, _l: Language) -> String { format!("{self:?}") } }
+
+/// Something the daemon says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Phrase {
+    /// A turn could not be finished: what happened and what to do.
+    Error(ErrorKind),
+    /// The model has trouble and is asked again.
+    Retrying(ErrorKind),
+    /// The model has trouble and another one is asked.
+    Switching {
+        /// What sort of trouble.
+        kind: ErrorKind,
+        /// The name of the model that is asked next.
+        model: String,
+    },
+    /// Too much is waiting in this thread; the message was not taken.
+    Busy,
+    /// The daemon is stopping; the message was not taken.
+    Stopping,
+    /// The turn was ended, as the person asked.
+    Stopped,
+    /// There was no turn to end.
+    NothingToStop,
+    /// The conversation so far is forgotten.
+    NewConversation,
+    /// What can be said to the daemon.
+    Help,
+    /// What the thread is doing.
+    Status(Status),
+    /// A message could not be written, so it was not taken.
+    StorageFailed,
+    /// A turn was cut off by a restart of the daemon and goes on.
+    Interrupted,
+    /// The answer above ends where the model's own limit was.
+    Truncated,
+    /// The model answered nothing.
+    EmptyAnswer,
+}
+
+/// What a thread is doing, for `/status`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Status {
+    /// What it is doing.
+    pub state: ThreadState,
+    /// For how many seconds the turn has run, and at which step it is, counted from 1.
+    pub running: Option<(u64, u32)>,
+    /// How many messages wait for the next turn.
+    pub queued: usize,
+    /// The model's name.
+    pub model: String,
+    /// Replies that are still on their way.
+    pub undelivered: usize,
+    /// Replies that could not be delivered at all.
+    pub dead: usize,
+}
+
+impl Phrase {
+    /// The words, as CommonMark.
+    pub fn say(&self, language: Language) -> String {
+        match language {
+            Language::En => en::say(self),
+            Language::Zh => zh::say(self),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Command;
+
+    const KINDS: [ErrorKind; 13] = [
+        ErrorKind::Auth,
+        ErrorKind::Quota,
+        ErrorKind::Rate,
+        ErrorKind::ContextLength,
+        ErrorKind::Network,
+        ErrorKind::Timeout,
+        ErrorKind::Server,
+        ErrorKind::BadRequest,
+        ErrorKind::BadResponse,
+        ErrorKind::TooManySteps,
+        ErrorKind::Loop,
+        ErrorKind::Storage,
+        ErrorKind::Internal,
+    ];
+
+    /// Where each kind stands in `KINDS`: the compiler leads here when there is a new one.
+    const fn place(kind: ErrorKind) -> usize {
+        match kind {
+            ErrorKind::Auth => 0,
+            ErrorKind::Quota => 1,
+            ErrorKind::Rate => 2,
+            ErrorKind::ContextLength => 3,
+            ErrorKind::Network => 4,
+            ErrorKind::Timeout => 5,
+            ErrorKind::Server => 6,
+            ErrorKind::BadRequest => 7,
+            ErrorKind::BadResponse => 8,
+            ErrorKind::TooManySteps => 9,
+            ErrorKind::Loop => 10,
+            ErrorKind::Storage => 11,
+            ErrorKind::Internal => 12,
+        }
+    }
+
+    fn busy_status() -> Status {
+        Status {
+            state: ThreadState::Running,
+            running: Some((75, 3)),
+            queued: 2,
+            model: "gpt-5-mini".into(),
+            undelivered: 1,
+            dead: 4,
+        }
+    }
+
+    fn every_phrase() -> Vec<Phrase> {
+        let mut all = vec![
+            Phrase::Busy,
+            Phrase::Stopping,
+            Phrase::Stopped,
+            Phrase::NothingToStop,
+            Phrase::NewConversation,
+            Phrase::Help,
+            Phrase::Status(Status::default()),
+            Phrase::Status(Status { state: ThreadState::AwaitingApproval, ..Status::default() }),
+            Phrase::Status(busy_status()),
+            Phrase::StorageFailed,
+            Phrase::Interrupted,
+            Phrase::Truncated,
+            Phrase::EmptyAnswer,
+        ];
+        for kind in KINDS {
+            all.push(Phrase::Error(kind));
+            all.push(Phrase::Retrying(kind));
+            all.push(Phrase::Switching { kind, model: "other".into() });
+        }
+        all
+    }
+
+    #[test]
+    fn every_phrase_is_said_in_both_languages() {
+        for phrase in every_phrase() {
+            let (en, zh) = (phrase.say(Language::En), phrase.say(Language::Zh));
+            assert!(en.len() > 4 && Language::of(&en) == Language::En, "{phrase:?}: {en}");
+            assert!(zh.len() > 4 && Language::of(&zh) == Language::Zh, "{phrase:?}: {zh}");
+            for text in [en, zh] {
+                assert_eq!(text.trim(), text, "{phrase:?}");
+                assert!(!text.contains(['{', '}']), "{phrase:?}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_two_errors_are_told_in_the_same_words() {
+        for language in [Language::En, Language::Zh] {
+            assert!(KINDS.into_iter().map(place).eq(0..KINDS.len()));
+            let mut texts: Vec<_> = KINDS.iter().map(|kind| Phrase::Error(*kind).say(language)).collect();
+            texts.sort();
+            texts.dedup();
+            assert_eq!(texts.len(), KINDS.len());
+        }
+    }
+
+    #[test]
+    fn help_lists_every_command() {
+        for language in [Language::En, Language::Zh] {
+            let help = Phrase::Help.say(language);
+            for command in Command::ALL {
+                assert!(help.contains(&format!("/{}", command.name())), "{help}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_status_tells_what_matters_and_no_more() {
+        let status = Phrase::Status(busy_status());
+        assert_eq!(
+            status.say(Language::En),
+            "Working for 1 min 15 s, step 3.\nWaiting messages: 2\nModel: gpt-5-mini\n\
+             Replies on their way: 1\nReplies that could not be delivered: 4 (the operator can see them in the log)"
+        );
+        assert_eq!(
+            status.say(Language::Zh),
+            "正在处理，已用 1 分 15 秒，第 3 步。\n等待中的消息：2\n模型：gpt-5-mini\n\
+             正在发送的回复：1\n无法送达的回复：4（运维者可在日志中查看）"
+        );
+        let idle = Phrase::Status(Status { model: "m".into(), ..Status::default() });
+        assert_eq!(idle.say(Language::En), "Idle: ready for your next message.\nModel: m");
+        assert_eq!(idle.say(Language::Zh), "空闲，可以直接发消息。\n模型：m");
+    }
+
+    #[test]
+    fn a_switch_names_the_next_model() {
+        for language in [Language::En, Language::Zh] {
+            let phrase = Phrase::Switching { kind: ErrorKind::Rate, model: "deepseek-chat".into() };
+            assert!(phrase.say(language).contains("deepseek-chat"));
+        }
+    }
+}

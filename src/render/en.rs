@@ -1,0 +1,143 @@
+//! The daemon's words in English.
+
+use super::phrases::{Phrase, Status};
+use crate::domain::{Command, ErrorKind, ThreadState};
+
+pub(super) fn say(phrase: &Phrase) -> String {
+    match phrase {
+        Phrase::Error(kind) => error(*kind).into(),
+        Phrase::Retrying(kind) => format!("{} Trying again.", trouble(*kind)),
+        Phrase::Switching { kind, model } => format!("{} Switching to {model}.", trouble(*kind)),
+        Phrase::Busy => "Too many messages are waiting here, so this one was not taken. Please send it again \
+                         when the current answer is done, or /stop it."
+            .into(),
+        Phrase::Stopping => "I am being shut down and did not take this message. Please send it again later.".into(),
+        Phrase::Stopped => "Stopped.".into(),
+        Phrase::NothingToStop => "Nothing is running.".into(),
+        Phrase::NewConversation => "A new conversation begins. What was said before is no longer considered.".into(),
+        Phrase::Help => help(),
+        Phrase::Status(status) => self::status(status),
+        Phrase::StorageFailed => "Your message could not be saved, so it was not taken. Please send it again; if this \
+                                  goes on, the operator should check the disk (`shipagent doctor` tells more)."
+            .into(),
+        Phrase::Interrupted => "I was restarted in the middle of this. Going on.".into(),
+        Phrase::Truncated => {
+            "(The answer reached the model's length limit and stops here. Say \"go on\" for the rest.)".into()
+        }
+        Phrase::EmptyAnswer => "(The model gave no answer. Please ask again, perhaps in other words.)".into(),
+    }
+}
+
+/// What happened, and what to do.
+const fn error(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::Auth => {
+            "The model refused the API key. The operator should check `llm.apiKey` (`shipagent doctor` tells more)."
+        }
+        ErrorKind::Quota => {
+            "The model account is out of credit or quota. The operator should top it up or set another model in \
+             `llm.fallbacks`."
+        }
+        ErrorKind::Rate => "The model is getting too many requests right now. Please try again in a minute.",
+        ErrorKind::ContextLength => {
+            "This conversation has become too long for the model. Send /new to start afresh, or ask about a smaller \
+             part."
+        }
+        ErrorKind::Network => {
+            "The model could not be reached. Please try again; if it goes on, the operator should check the network \
+             and `llm.baseUrl`."
+        }
+        ErrorKind::Timeout => {
+            "The model did not answer in time. Please try again, perhaps with a smaller question."
+        }
+        ErrorKind::Server => "The model's server failed. Please try again in a moment.",
+        ErrorKind::BadRequest => {
+            "The model did not accept the request. The operator should check `llm.model` and `llm.baseUrl` (the log \
+             has the server's answer)."
+        }
+        ErrorKind::BadResponse => {
+            "The model's answer could not be understood. Please try again; if it goes on, the operator should look \
+             into the log."
+        }
+        ErrorKind::TooManySteps => {
+            "This took more steps than one turn may have, so I stopped. Say \"go on\" to continue, or ask for a \
+             smaller part."
+        }
+        ErrorKind::Loop => {
+            "The model kept repeating the same call, so I stopped it. Please ask again in other words."
+        }
+        ErrorKind::Storage => {
+            "The conversation could not be saved, so I stopped. The operator should check the disk (`shipagent \
+             doctor` tells more); then try again."
+        }
+        ErrorKind::Internal => {
+            "Something went wrong inside me. Please try again; the operator will find the details in the log."
+        }
+    }
+}
+
+/// What happened, in one short sentence.
+const fn trouble(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::Auth => "The model refused the API key.",
+        ErrorKind::Quota => "The model account is out of quota.",
+        ErrorKind::Rate => "The model is getting too many requests.",
+        ErrorKind::ContextLength => "The conversation is too long for this model.",
+        ErrorKind::Network => "The connection to the model broke.",
+        ErrorKind::Timeout => "The model is not answering in time.",
+        ErrorKind::Server => "The model's server has a problem.",
+        ErrorKind::BadRequest => "The model did not accept the request.",
+        ErrorKind::BadResponse => "The model's answer could not be understood.",
+        ErrorKind::TooManySteps | ErrorKind::Loop => "The model is going in circles.",
+        ErrorKind::Storage => "The conversation could not be saved.",
+        ErrorKind::Internal => "Something went wrong.",
+    }
+}
+
+fn help() -> String {
+    let mut text = "Just write what you need. Besides, there are these commands:".to_owned();
+    for command in Command::ALL {
+        let does = match command {
+            Command::Help => "shows this list",
+            Command::Status => "says what I am doing",
+            Command::Stop => "stops what I am doing",
+            Command::New => "starts a new conversation",
+        };
+        text.push_str(&format!("\n- /{} {does}", command.name()));
+    }
+    text
+}
+
+fn status(status: &Status) -> String {
+    let mut lines = vec![match (status.state, status.running) {
+        (ThreadState::Idle, _) => "Idle: ready for your next message.".to_owned(),
+        (ThreadState::Running, Some((seconds, step))) => {
+            format!("Working for {}, step {step}.", duration(seconds))
+        }
+        (ThreadState::Running, None) => "Working.".to_owned(),
+        (ThreadState::AwaitingApproval, _) => "Waiting for a decision.".to_owned(),
+    }];
+    if status.queued > 0 {
+        lines.push(format!("Waiting messages: {}", status.queued));
+    }
+    if !status.model.is_empty() {
+        lines.push(format!("Model: {}", status.model));
+    }
+    if status.undelivered > 0 {
+        lines.push(format!("Replies on their way: {}", status.undelivered));
+    }
+    if status.dead > 0 {
+        let dead = status.dead;
+        lines.push(format!(
+            "Replies that could not be delivered: {dead} (the operator can see them in the log)"
+        ));
+    }
+    lines.join("\n")
+}
+
+fn duration(seconds: u64) -> String {
+    match (seconds / 60, seconds % 60) {
+        (0, seconds) => format!("{seconds} s"),
+        (minutes, seconds) => format!("{minutes} min {seconds} s"),
+    }
+}

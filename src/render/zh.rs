@@ -1,0 +1,112 @@
+//! The daemon's words in Chinese.
+
+use super::phrases::{Phrase, Status};
+use crate::domain::{Command, ErrorKind, ThreadState};
+
+pub(super) fn say(phrase: &Phrase) -> String {
+    match phrase {
+        Phrase::Error(kind) => error(*kind).into(),
+        Phrase::Retrying(kind) => format!("{}正在重试。", trouble(*kind)),
+        Phrase::Switching { kind, model } => format!("{}改用模型 {model}。", trouble(*kind)),
+        Phrase::Busy => "这里等待处理的消息太多，这一条没有收下。请等当前回答结束后再发，或发送 /stop 停止它。".into(),
+        Phrase::Stopping => "我正在关闭，没有收下这条消息，请稍后再发。".into(),
+        Phrase::Stopped => "已停止。".into(),
+        Phrase::NothingToStop => "当前没有正在进行的任务。".into(),
+        Phrase::NewConversation => "已开始新的对话，之前的内容不再参考。".into(),
+        Phrase::Help => help(),
+        Phrase::Status(status) => self::status(status),
+        Phrase::StorageFailed => {
+            "消息没能保存，因此没有收下，请再发一次。如果一直这样，请运维者检查磁盘（可运行 `shipagent doctor`）。"
+                .into()
+        }
+        Phrase::Interrupted => "处理到一半时我被重启了，现在继续。".into(),
+        Phrase::Truncated => "（回答达到了模型的长度上限，到此为止。回复“继续”可以看后面的内容。）".into(),
+        Phrase::EmptyAnswer => "（模型没有给出回答。请再问一次，或换个说法。）".into(),
+    }
+}
+
+/// What happened, and what to do.
+const fn error(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::Auth => "模型拒绝了 API 密钥。请运维者检查 `llm.apiKey`（可运行 `shipagent doctor`）。",
+        ErrorKind::Quota => "模型账户的余额或额度已用完。请运维者充值，或在 `llm.fallbacks` 中设置备用模型。",
+        ErrorKind::Rate => "模型当前请求过多，请过一分钟再试。",
+        ErrorKind::ContextLength => "对话太长，超出了模型的上下文。请发送 /new 重新开始，或把问题缩小一些。",
+        ErrorKind::Network => "无法连接模型，请重试。如果一直这样，请运维者检查网络和 `llm.baseUrl`。",
+        ErrorKind::Timeout => "模型没有及时回答，请重试，或把问题缩小一些。",
+        ErrorKind::Server => "模型服务器出错，请稍后重试。",
+        ErrorKind::BadRequest => {
+            "模型没有接受这次请求。请运维者检查 `llm.model` 和 `llm.baseUrl`（日志中有服务器的答复）。"
+        }
+        ErrorKind::BadResponse => "无法理解模型的答复，请重试。如果一直这样，请运维者查看日志。",
+        ErrorKind::TooManySteps => "这一轮的步骤太多，我先停在这里。回复“继续”可以接着做，或把任务拆小一些。",
+        ErrorKind::Loop => "模型一直在重复同一个调用，我把它停下了。请换个说法再问。",
+        ErrorKind::Storage => {
+            "对话没能保存，我先停下了。请运维者检查磁盘（可运行 `shipagent doctor`），然后重试。"
+        }
+        ErrorKind::Internal => "我内部出了问题，请重试；运维者可以在日志中看到详情。",
+    }
+}
+
+/// What happened, in one short sentence.
+const fn trouble(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::Auth => "模型拒绝了 API 密钥，",
+        ErrorKind::Quota => "模型账户的额度已用完，",
+        ErrorKind::Rate => "模型当前请求过多，",
+        ErrorKind::ContextLength => "对话对这个模型来说太长，",
+        ErrorKind::Network => "与模型的连接中断，",
+        ErrorKind::Timeout => "模型没有及时回答，",
+        ErrorKind::Server => "模型服务器出错，",
+        ErrorKind::BadRequest => "模型没有接受这次请求，",
+        ErrorKind::BadResponse => "无法理解模型的答复，",
+        ErrorKind::TooManySteps | ErrorKind::Loop => "模型在原地打转，",
+        ErrorKind::Storage => "对话没能保存，",
+        ErrorKind::Internal => "出了点问题，",
+    }
+}
+
+fn help() -> String {
+    let mut text = "直接写下你的需求即可。另外还有这些命令：".to_owned();
+    for command in Command::ALL {
+        let does = match command {
+            Command::Help => "显示这个列表",
+            Command::Status => "查看我在做什么",
+            Command::Stop => "停止当前任务",
+            Command::New => "开始新的对话",
+        };
+        text.push_str(&format!("\n- /{} {does}", command.name()));
+    }
+    text
+}
+
+fn status(status: &Status) -> String {
+    let mut lines = vec![match (status.state, status.running) {
+        (ThreadState::Idle, _) => "空闲，可以直接发消息。".to_owned(),
+        (ThreadState::Running, Some((seconds, step))) => {
+            format!("正在处理，已用 {}，第 {step} 步。", duration(seconds))
+        }
+        (ThreadState::Running, None) => "正在处理。".to_owned(),
+        (ThreadState::AwaitingApproval, _) => "正在等待决定。".to_owned(),
+    }];
+    if status.queued > 0 {
+        lines.push(format!("等待中的消息：{}", status.queued));
+    }
+    if !status.model.is_empty() {
+        lines.push(format!("模型：{}", status.model));
+    }
+    if status.undelivered > 0 {
+        lines.push(format!("正在发送的回复：{}", status.undelivered));
+    }
+    if status.dead > 0 {
+        lines.push(format!("无法送达的回复：{}（运维者可在日志中查看）", status.dead));
+    }
+    lines.join("\n")
+}
+
+fn duration(seconds: u64) -> String {
+    match (seconds / 60, seconds % 60) {
+        (0, seconds) => format!("{seconds} 秒"),
+        (minutes, seconds) => format!("{minutes} 分 {seconds} 秒"),
+    }
+}

@@ -1,0 +1,138 @@
+//! Lines of a file of any size, in bounded memory.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
+
+use tokio_util::sync::CancellationToken;
+
+use super::open::Opened;
+use super::sniff::{SAMPLE_BYTES, binary_kind};
+
+/// A file as text that is read line by line, or what it is instead.
+#[derive(Debug)]
+pub(super) enum Content {
+    /// Text.
+    Text(Lines<Chain<Cursor<Vec<u8>>, File>>),
+    /// Something else, by its name.
+    Binary(&'static str),
+}
+
+impl Content {
+    /// Looks at the beginning of a file.
+    pub(super) fn of(opened: Opened, cancel: CancellationToken) -> io::Result<Self> {
+        let mut file = opened.file;
+        let mut sample = Vec::with_capacity(SAMPLE_BYTES);
+        file.by_ref().take(SAMPLE_BYTES as u64).read_to_end(&mut sample)?;
+        if let Some(kind) = binary_kind(&sample) {
+            return Ok(Self::Binary(kind));
+        }
+        Ok(Self::Text(Lines::new(Cursor::new(sample).chain(file), cancel)))
+    }
+}
+
+/// One line.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Line<'a> {
+    /// Its number, from 1.
+    pub(super) number: u64,
+    /// Its bytes, the line feed included where there is one, as far as they were wanted.
+    pub(super) bytes: &'a [u8],
+    /// Whether there was more of it than was wanted.
+    pub(super) cut: bool,
+}
+
+/// Reads lines, keeping no more of each than is wanted.
+#[derive(Debug)]
+pub(super) struct Lines<R> {
+    reader: BufReader<R>,
+    cancel: CancellationToken,
+    line: Vec<u8>,
+    number: u64,
+}
+
+impl<R: Read> Lines<R> {
+    /// The lines of whatever `reader` gives; once `cancel` is called reading fails.
+    pub(super) fn new(reader: R, cancel: CancellationToken) -> Self {
+        Self { reader: BufReader::with_capacity(64 * 1024, reader), cancel, line: Vec::new(), number: 0 }
+    }
+
+    /// The next line, with at most `wanted` bytes of it.
+    pub(super) fn next(&mut self, wanted: usize) -> io::Result<Option<Line<'_>>> {
+        self.line.clear();
+        let mut cut = false;
+        let mut any = false;
+        loop {
+            if self.cancel.is_cancelled() {
+                return Err(io::Error::other("stopped"));
+            }
+            let chunk = match self.reader.fill_buf() {
+                Ok(chunk) => chunk,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            if chunk.is_empty() {
+                break;
+            }
+            any = true;
+            let end = chunk.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
+            let length = end.unwrap_or(chunk.len());
+            let room = wanted.saturating_sub(self.line.len());
+            self.line.extend(chunk.iter().take(length.min(room)));
+            cut |= length > room;
+            self.reader.consume(length);
+            if end.is_some() {
+                break;
+            }
+        }
+        if !any {
+            return Ok(None);
+        }
+        self.number += 1;
+        Ok(Some(Line { number: self.number, bytes: &self.line, cut }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(text: &[u8], wanted: usize) -> Vec<(u64, Vec<u8>, bool)> {
+        let mut lines = Lines::new(text, CancellationToken::new());
+        let mut all = Vec::new();
+        while let Some(line) = lines.next(wanted).unwrap() {
+            all.push((line.number, line.bytes.to_vec(), line.cut));
+        }
+        all
+    }
+
+    #[test]
+    fn lines_are_counted_and_cut_to_what_is_wanted() {
+        assert_eq!(lines(b"", 9), vec![]);
+        assert_eq!(lines(b"\n", 9), vec![(1, b"\n".to_vec(), false)]);
+        assert_eq!(
+            lines(b"one\ntwo and more\n\nlast", 4),
+            vec![
+                (1, b"one\n".to_vec(), false),
+                (2, b"two ".to_vec(), true),
+                (3, b"\n".to_vec(), false),
+                (4, b"last".to_vec(), false),
+            ]
+        );
+    }
+
+    #[test]
+    fn an_endless_line_takes_no_memory() {
+        let mut lines = Lines::new(io::repeat(b'x').take(50_000_000), CancellationToken::new());
+        let line = lines.next(10).unwrap().unwrap();
+        assert_eq!((line.bytes.len(), line.cut), (10, true));
+        assert!(lines.line.capacity() < 1_000);
+    }
+
+    #[test]
+    fn reading_ends_when_it_is_cancelled() {
+        let cancel = CancellationToken::new();
+        let mut lines = Lines::new(io::repeat(b'x'), cancel.clone());
+        cancel.cancel();
+        assert!(lines.next(10).is_err());
+    }
+}

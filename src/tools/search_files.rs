@@ -1,0 +1,327 @@
+//! `search_files`: lines of the project's files that contain something.
+
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use regex::bytes::{Regex, RegexBuilder};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::bounds::{Budget, OUTPUT_BYTES};
+use super::confine::{Confinement, Inside};
+use super::glob::Glob;
+use super::lines::Content;
+use super::schema::schema_of;
+use super::walk::walk;
+use super::{arguments, job};
+use crate::domain::{Effects, ToolSpec};
+use crate::ports::{BoxFuture, Tool, ToolContext, ToolFailure, ToolOutcome};
+
+/// Matches given where the model does not say how many, and at most.
+const DEFAULT_RESULTS: u64 = 100;
+const MAX_RESULTS: u64 = 500;
+
+/// How far into one line is looked.
+const LINE_BYTES: usize = 1024 * 1024;
+
+/// Letters shown before and after the beginning of a match.
+const BEFORE: usize = 80;
+const AFTER: usize = 200;
+
+/// How long one search may take.
+const TIME: Duration = Duration::from_secs(10);
+
+/// Most memory a compiled expression may take.
+const EXPRESSION_BYTES: usize = 1024 * 1024;
+
+/// Searches the project's text files.
+#[derive(Clone, Copy, Debug)]
+pub struct SearchFiles;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Arguments {
+    /// What to look for inside single lines: plain text, case-sensitive.
+    query: String,
+    /// The directory or file to search, relative to the project directory. Default: the whole project.
+    path: Option<String>,
+    /// Read `query` as a regular expression; (?i) at its beginning ignores case. Default: false.
+    regex: Option<bool>,
+    /// Only files that match this pattern, as in .gitignore: *.rs, src/**/*.md.
+    glob: Option<String>,
+    /// How many matching lines to return. Default: 100, at most 500.
+    max_results: Option<u64>,
+}
+
+impl Tool for SearchFiles {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "search_files",
+            description: "Finds lines in the project's text files that contain a text or match a regular \
+                          expression. Ignored and binary files, .git, target and node_modules are left out."
+                .into(),
+            parameters: schema_of::<Arguments>(),
+            effects: Effects::ReadOnly,
+        }
+    }
+
+    fn call(&self, arguments: Value, context: ToolContext) -> BoxFuture<'_, ToolOutcome> {
+        Box::pin(async move {
+            let arguments: Arguments = arguments::read(arguments)?;
+            job::run(context, move |context, cancel| {
+                search(&arguments, context, cancel, Instant::now() + TIME)
+            })
+            .await
+        })
+    }
+}
+
+fn search(
+    arguments: &Arguments,
+    context: &ToolContext,
+    cancel: &CancellationToken,
+    deadline: Instant,
+) -> ToolOutcome {
+    let confinement = Confinement::new(context);
+    let root = confinement.resolve(arguments.path.as_deref().unwrap_or("."))?;
+    if !confinement.absolute(&root).exists() {
+        let shown = root.shown();
+        return Err(ToolFailure::Failed(format!("{shown} does not exist; use list_files to see what does")));
+    }
+    let glob = Glob::read(arguments.glob.as_deref())?;
+    let mut search = Search {
+        pattern: pattern(&arguments.query, arguments.regex.unwrap_or(false))?,
+        wanted: arguments.max_results.unwrap_or(DEFAULT_RESULTS).clamp(1, MAX_RESULTS),
+        budget: Budget::new(OUTPUT_BYTES),
+        deadline,
+        matches: Vec::new(),
+        files: 0,
+    };
+    let mut end = End::Everywhere;
+    for found in walk(&confinement, &root, usize::MAX) {
+        if cancel.is_cancelled() {
+            return Err(job::stopped());
+        }
+        let relative = found.path().strip_prefix(confinement.project()).unwrap_or(found.path());
+        if !found.file_type().is_some_and(|kind| kind.is_file()) || !glob.matches(relative, false) {
+            continue;
+        }
+        let Ok(inside) = confinement.within_reach(relative) else { continue };
+        end = search.file(&confinement, &inside, cancel);
+        if end != End::Everywhere {
+            break;
+        }
+    }
+    Ok(search.into_output(end))
+}
+
+fn pattern(query: &str, is_regex: bool) -> Result<Regex, ToolFailure> {
+    if query.is_empty() {
+        return Err(ToolFailure::BadArguments("`query` is empty: give a text to look for".into()));
+    }
+    if query.contains('\n') {
+        return Err(ToolFailure::BadArguments(
+            "`query` spans several lines, but lines are searched one by one: look for one of them".into(),
+        ));
+    }
+    let source = if is_regex { query.to_owned() } else { regex::escape(query) };
+    RegexBuilder::new(&source).size_limit(EXPRESSION_BYTES).dfa_size_limit(EXPRESSION_BYTES).build().map_err(
+        |error| {
+            ToolFailure::BadArguments(format!(
+                "`query` is not a regular expression that can be used ({error}); mend it, or leave `regex` out to \
+                 look for it as plain text"
+            ))
+        },
+    )
+}
+
+/// Where a search ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// Everything was looked at.
+    Everywhere,
+    /// There may be more matches.
+    Full,
+    /// The time was up.
+    Late,
+}
+
+#[derive(Debug)]
+struct Search {
+    pattern: Regex,
+    wanted: u64,
+    budget: Budget,
+    deadline: Instant,
+    matches: Vec<Value>,
+    files: u64,
+}
+
+impl Search {
+    /// Searches one file. One that cannot be read is passed over: it may have gone since it was found.
+    fn file(&mut self, confinement: &Confinement, inside: &Inside, cancel: &CancellationToken) -> End {
+        if Instant::now() >= self.deadline {
+            return End::Late;
+        }
+        let Ok(opened) = confinement.open(inside) else { return End::Everywhere };
+        let Ok(Content::Text(mut lines)) = Content::of(opened, cancel.clone()) else {
+            return End::Everywhere;
+        };
+        self.files += 1;
+        while let Ok(Some(line)) = lines.next(LINE_BYTES) {
+            if let Some(hit) = self.pattern.find(line.bytes) {
+                let text = excerpt(line.bytes, hit.range());
+                let entry = json!({"path": inside.shown(), "line": line.number, "text": text});
+                let room = (self.matches.len() as u64) < self.wanted && self.budget.take(&entry.to_string());
+                if !room {
+                    return End::Full;
+                }
+                self.matches.push(entry);
+            }
+            // The clock is dearer than a line.
+            if line.number.is_multiple_of(4096) && Instant::now() >= self.deadline {
+                return End::Late;
+            }
+        }
+        End::Everywhere
+    }
+
+    fn into_output(self, end: End) -> Value {
+        let mut output = json!({"matches": self.matches, "filesSearched": self.files, "truncated": end != End::Everywhere});
+        let note = match end {
+            End::Everywhere => None,
+            End::Full => Some("there are more matches: narrow the query, the path or the glob"),
+            End::Late => Some("the time was up before everything was searched: narrow the path or the glob"),
+        };
+        if let (Some(note), Some(fields)) = (note, output.as_object_mut()) {
+            fields.insert("note".into(), note.into());
+        }
+        output
+    }
+}
+
+/// The line around a match, clipped where it is long.
+fn excerpt(line: &[u8], hit: Range<usize>) -> String {
+    let (before, rest) = line.split_at_checked(hit.start).unwrap_or((line, &[]));
+    let near = before.get(before.len().saturating_sub(4 * (BEFORE + 1))..).unwrap_or_default();
+    let before_text = String::from_utf8_lossy(before_clean(near, before.len()));
+    let far = rest.get(..rest.len().min(4 * (AFTER + 1))).unwrap_or_default();
+    let after_text = String::from_utf8_lossy(far);
+    let after_text = after_text.trim_end();
+    let skipped = before_text.chars().count().saturating_sub(BEFORE);
+    let mut text = String::new();
+    if skipped > 0 || near.len() < before.len() {
+        text.push('…');
+    }
+    text.extend(before_text.chars().skip(skipped));
+    text.extend(after_text.chars().take(AFTER));
+    if after_text.chars().count() > AFTER {
+        text.push('…');
+    }
+    text
+}
+
+/// Drops the rest of a character that was cut in two at the left end.
+fn before_clean(near: &[u8], whole: usize) -> &[u8] {
+    if near.len() == whole {
+        return near;
+    }
+    let start = near.iter().take(4).position(|byte| byte & 0b1100_0000 != 0b1000_0000).unwrap_or(0);
+    near.get(start..).unwrap_or(near)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use crate::tools::testing::Project;
+
+    async fn call(project: &Project, arguments: Value) -> ToolOutcome {
+        SearchFiles.call(arguments, project.context()).await
+    }
+
+    fn sample() -> Project {
+        let project = Project::new();
+        project.file("src/a.rs", "fn main() {}\n// a.b\n");
+        project.file("src/b.md", "nothing\r\n中文 axb 说明\r\n");
+        project.file("bin.dat", b"a.b\0a.b");
+        project.file(".env", "SECRET=a.b");
+        project.file("ignored.log", "a.b");
+        project.file(".gitignore", "*.log");
+        symlink("/etc/hostname", project.path("host")).unwrap();
+        project
+    }
+
+    #[tokio::test]
+    async fn the_query_is_plain_text_unless_it_is_said_to_be_a_regex() {
+        let project = sample();
+        let first = json!({"path": "src/a.rs", "line": 2, "text": "// a.b"});
+        let second = json!({"path": "src/b.md", "line": 2, "text": "中文 axb 说明"});
+        assert_eq!(
+            call(&project, json!({"query": "a.b"})).await,
+            Ok(json!({"matches": [first], "filesSearched": 3, "truncated": false}))
+        );
+        assert_eq!(
+            call(&project, json!({"query": "a.b", "regex": "true", "path": "src"})).await,
+            Ok(json!({"matches": [first, second], "filesSearched": 2, "truncated": false}))
+        );
+        assert_eq!(
+            call(&project, json!({"query": "(?i)MAIN", "regex": true, "glob": "*.md"})).await,
+            Ok(json!({"matches": [], "filesSearched": 1, "truncated": false}))
+        );
+        assert_eq!(
+            call(&project, json!({"query": "b", "path": "src/a.rs"})).await.unwrap()["filesSearched"],
+            1
+        );
+    }
+
+    #[tokio::test]
+    async fn matches_are_bounded_in_number_and_size() {
+        let project = Project::new();
+        project.file("many.txt", "hit\n".repeat(1_000));
+        let output = call(&project, json!({"query": "hit", "maxResults": 7})).await.unwrap();
+        assert_eq!((output["matches"].as_array().unwrap().len(), &output["truncated"]), (7, &json!(true)));
+        project.file("wide.txt", format!("{}\n", "\u{1}中".repeat(3_000)).repeat(500));
+        let output = call(&project, json!({"query": "中", "maxResults": 500})).await.unwrap();
+        assert!(output.to_string().len() < OUTPUT_BYTES + 500);
+        assert!(output["note"].as_str().unwrap().contains("more matches"));
+    }
+
+    #[test]
+    fn a_long_line_is_shown_around_its_match() {
+        let line = format!("{}needle{}", "中".repeat(1_000), "文".repeat(1_000));
+        let text = excerpt(line.as_bytes(), 3_000..3_006);
+        assert_eq!(text, format!("…{}needle{}…", "中".repeat(BEFORE), "文".repeat(AFTER - 6)));
+        assert_eq!(excerpt(b"short needle\r\n", 6..12), "short needle");
+    }
+
+    #[tokio::test]
+    async fn a_query_that_cannot_be_used_is_explained() {
+        let project = sample();
+        for (arguments, expected) in [
+            (json!({"query": ""}), "is empty"),
+            (json!({"query": "a\nb"}), "several lines"),
+            (json!({"query": "a(", "regex": true}), "leave `regex` out"),
+            (json!({"query": "((a{100}){100}){100}", "regex": true}), "leave `regex` out"),
+            (json!({"query": "a", "glob": "{a"}), "`glob`"),
+            (json!({"query": "a", "path": "gone"}), "does not exist"),
+            (json!({"query": "a", "path": "host"}), "out of the project"),
+            (json!({"query": "a", "path": ".env"}), "out of reach"),
+        ] {
+            let failure = call(&project, arguments.clone()).await.unwrap_err().to_string();
+            assert!(failure.contains(expected), "{arguments}: {failure}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_search_ends_when_it_is_cancelled_or_late() {
+        let project = sample();
+        let arguments: Arguments = arguments::read(json!({"query": "a"})).unwrap();
+        let late = search(&arguments, &project.context(), &CancellationToken::new(), Instant::now()).unwrap();
+        assert_eq!((&late["filesSearched"], &late["truncated"]), (&json!(0), &json!(true)));
+        project.cancel();
+        assert_eq!(call(&project, json!({"query": "a"})).await, Err(job::stopped()));
+    }
+}
