@@ -10,7 +10,7 @@ use super::run::Phase;
 use super::{Conversation, Effect, Ticket};
 use crate::domain::{Command, CorrelationId, IngressEvent, Intent, Timestamp};
 use crate::ports::{Acceptance, Durability};
-use crate::render::{Phrase, StatusFacts};
+use crate::render::{Phrase, Status};
 use crate::uimessage::{CommandRecord, Metadata, Part, Role, RunStatus, UiMessage};
 
 impl Conversation {
@@ -87,16 +87,15 @@ impl Conversation {
         }
     }
 
-    fn status_facts(&self, now: Timestamp) -> StatusFacts {
-        let run = self.run.as_ref();
-        StatusFacts {
+    fn status_facts(&self, now: Timestamp) -> Status {
+        let begun = self.run.as_ref().filter(|run| run.phase != Phase::WaitingForSlot);
+        Status {
             state: self.state(),
+            running: begun.map(|run| (now.millis_since(run.began) / 1000, run.steps)),
             queued: self.waiting.iter().map(|waiting| waiting.messages.len()).sum(),
-            running_secs: run.map(|run| now.millis_since(run.began) / 1000),
-            step: run.filter(|run| run.phase != Phase::WaitingForSlot).map(|run| run.steps),
             model: self.rules.model.clone(),
             undelivered: self.deliveries.0,
-            dead_letters: self.deliveries.1,
+            dead: self.deliveries.1,
         }
     }
 }

@@ -51,7 +51,11 @@ impl Conversation {
         match delta {
             ModelDelta::Trouble { kind, next_model } => {
                 if !std::mem::replace(&mut run.told_of_trouble, true) {
-                    let text = Phrase::Trouble { kind, next_model }.say(language);
+                    let phrase = match next_model {
+                        Some(model) => Phrase::Switching { kind, model },
+                        None => Phrase::Retrying(kind),
+                    };
+                    let text = phrase.say(language);
                     out.push(Effect::Show(Intent::Progress { text }));
                 }
                 return;
@@ -80,7 +84,7 @@ impl Conversation {
         put_words(run, &completion);
         if completion.tool_calls.is_empty() {
             if completion.truncated {
-                let text = Phrase::AnswerCut.say(self.language());
+                let text = Phrase::Truncated.say(self.language());
                 out.push(Effect::Show(Intent::Progress { text }));
             }
             return self.end_of_words(now, out);
