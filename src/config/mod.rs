@@ -1,1 +1,38 @@
 //! `ship.json`: as it is written, as it is checked, as the program knows it.
+//!
+//! `file` has the types of the file, from which the schema derives; `check` walks the schema over the parsed
+//! text; `resolve` makes [`Settings`] of what it found good. Only `load` reads files, only [`Env`] looks at the
+//! environment.
+
+mod agent_md;
+mod check;
+mod dotenv;
+mod env;
+mod expand;
+pub mod file;
+mod forms;
+mod load;
+mod problem;
+mod resolve;
+mod schema;
+mod settings;
+mod suggest;
+mod syntax;
+#[cfg(test)]
+mod tests;
+mod words;
+
+pub use agent_md::{AGENT_MD, AgentMdError, read_agent_md};
+pub use dotenv::LineFault;
+pub use env::Env;
+pub use file::{
+    Compound, FeishuMode, GroupRespond, GroupThreading, Mode, Sandbox, WhileRunning, WhileWaiting,
+};
+pub use forms::Approver;
+pub use load::{ConfigCheck, ConfigErrors, check_config};
+pub use problem::{Fault, JsonType, Position, Problem, ProblemReport, Range, SyntaxFault, Words};
+pub use schema::schema;
+pub use settings::{
+    Approvals, Endpoint, ExecShell, FeishuSettings, GroupSettings, Idle, IdleAdapter, Limits, ModelSettings,
+    Permissions, Provider, QqSettings, Queue, Settings, TelegramSettings, WebSettings,
+};

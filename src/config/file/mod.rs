@@ -1,0 +1,17 @@
+//! `ship.json` as it is written: the one definition of its keys, their types, defaults and descriptions.
+//!
+//! The JSON Schema for editors and the checker both derive from these types. They know nothing of paths,
+//! environment or what the program makes of them; that is `settings`.
+
+mod adapters;
+mod llm;
+mod permissions;
+mod root;
+
+pub use adapters::{
+    AdaptersFile, FeishuFile, FeishuMode, GroupRespond, GroupThreading, GroupsFile, QqFile, TelegramFile,
+    WebFile,
+};
+pub use llm::{DEFAULT_BASE_URL, FallbackFile, LlmFile, ProviderChoice};
+pub use permissions::{Compound, ExecShellFile, Mode, PermissionsFile, Sandbox, ToolFile};
+pub use root::{ApprovalsFile, LanguageChoice, LimitsFile, QueueFile, ShipFile, WhileRunning, WhileWaiting};

@@ -1,0 +1,111 @@
+//! The `permissions` section of `ship.json`: a part per tool.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The `permissions` section. The tools this binary brings have their own keys; others may be named too, since
+/// servers can add tools of their own.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct PermissionsFile {
+    /// Shell commands.
+    pub exec_shell: ExecShellFile,
+    /// Writing files of the project.
+    pub write_file: Option<ToolFile>,
+    /// Remembering something for later conversations.
+    pub memory_upsert: Option<ToolFile>,
+    /// Saying something in another thread.
+    pub chat_send: Option<ToolFile>,
+    /// Reading files of the project.
+    pub read_file: Option<ToolFile>,
+    /// Listing files of the project.
+    pub list_files: Option<ToolFile>,
+    /// Searching in files of the project.
+    pub search_files: Option<ToolFile>,
+    /// Telling the time.
+    pub current_time: Option<ToolFile>,
+    /// Any other tool, by its name.
+    #[serde(flatten)]
+    pub others: BTreeMap<String, ToolFile>,
+}
+
+/// The verdict on a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// It runs unasked.
+    Allow,
+    /// Somebody is asked first.
+    #[default]
+    Ask,
+    /// It never runs.
+    Deny,
+}
+
+/// What a tool may do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ToolFile {
+    /// Whether a call runs, asks or is refused.
+    pub mode: Mode,
+}
+
+/// The `permissions.exec_shell` section.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ExecShellFile {
+    /// Whether a command that no rule knows runs, asks or is refused.
+    pub mode: Mode,
+    /// Commands that run unasked, such as "git status".
+    #[schemars(inner(length(min = 1)))]
+    pub allow: Vec<String>,
+    /// Commands that never run, whatever else allows them.
+    #[schemars(inner(length(min = 1)))]
+    pub deny: Vec<String>,
+    /// What happens to commands made of several.
+    pub compound: Compound,
+    /// Whether commands run in the system's sandbox.
+    pub sandbox: Sandbox,
+    /// How many seconds a command may take.
+    #[schemars(range(min = 1, max = 86400))]
+    pub timeout_secs: u64,
+}
+
+impl Default for ExecShellFile {
+    fn default() -> Self {
+        Self {
+            mode: Mode::Ask,
+            allow: Vec::new(),
+            deny: Vec::new(),
+            compound: Compound::default(),
+            sandbox: Sandbox::default(),
+            timeout_secs: 120,
+        }
+    }
+}
+
+/// What happens to commands made of several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Compound {
+    /// Somebody is asked.
+    #[default]
+    Ask,
+    /// Each part is judged by itself, and the worst verdict counts.
+    Analyze,
+}
+
+/// Whether commands run in the system's sandbox.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Sandbox {
+    /// Where the kernel has one.
+    #[default]
+    Auto,
+    /// Always; where there is none, nothing runs.
+    Require,
+    /// Never.
+    Off,
+}

@@ -1,0 +1,135 @@
+//! The top level of `ship.json`, and its small sections.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{AdaptersFile, LlmFile, PermissionsFile};
+
+/// Configuration of a shipagent project. Comments and trailing commas are allowed; `${VAR}` and
+/// `${VAR:-default}` in any text stand for variables of the environment or of the project's `.env`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ShipFile {
+    /// The JSON Schema of this file, for editors.
+    #[serde(rename = "$schema")]
+    pub schema: Option<String>,
+    /// The agent's name. Without it, the name of the project directory.
+    #[schemars(length(min = 1, max = 80))]
+    pub name: Option<String>,
+    /// The language of the daemon's own words; auto follows the people who write.
+    pub language: LanguageChoice,
+    /// The people the agent belongs to, as platform:user:id. They may approve what the agent asks for.
+    #[schemars(extend("items" = serde_json::json!({ "type": "string", "format": "author-id" })))]
+    pub owners: Vec<String>,
+    /// The language model.
+    pub llm: LlmFile,
+    /// Where people talk to the agent. An adapter runs when its section is here and its credentials are set.
+    pub adapters: AdaptersFile,
+    /// What each tool may do: a section per tool name.
+    pub permissions: PermissionsFile,
+    /// Who approves what the agent asks for, and for how long they are asked.
+    pub approvals: ApprovalsFile,
+    /// What happens to messages that arrive close together.
+    pub queue: QueueFile,
+    /// Bounds of the daemon.
+    pub limits: LimitsFile,
+}
+
+/// A language, or the choice to follow the people who write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum LanguageChoice {
+    /// The language of whoever writes.
+    #[default]
+    Auto,
+    /// Chinese.
+    Zh,
+    /// English.
+    En,
+}
+
+/// The `approvals` section.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ApprovalsFile {
+    /// Who may decide: "requester", "owners", "admins", or ids such as telegram:user:123456.
+    #[schemars(extend("items" = serde_json::json!({ "type": "string", "format": "approver" })))]
+    pub approvers: Vec<String>,
+    /// After how many minutes an undecided request lapses.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub expire_minutes: f64,
+    /// What a new message does while a decision is awaited.
+    pub while_waiting: WhileWaiting,
+}
+
+impl Default for ApprovalsFile {
+    fn default() -> Self {
+        Self {
+            approvers: vec!["requester".to_owned(), "owners".to_owned()],
+            expire_minutes: 1440.0,
+            while_waiting: WhileWaiting::default(),
+        }
+    }
+}
+
+/// What a new message does to a thread that awaits a decision.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum WhileWaiting {
+    /// It waits for its turn.
+    #[default]
+    Queue,
+    /// It withdraws the request.
+    Supersede,
+}
+
+/// The `queue` section.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct QueueFile {
+    /// Messages this many milliseconds apart are answered together; 0 turns it off.
+    #[schemars(range(min = 0, max = 2000))]
+    pub merge_ms: u64,
+    /// What a message does that arrives while a turn runs.
+    pub while_running: WhileRunning,
+}
+
+impl Default for QueueFile {
+    fn default() -> Self {
+        Self { merge_ms: 600, while_running: WhileRunning::default() }
+    }
+}
+
+/// What a message does that arrives while a turn runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum WhileRunning {
+    /// It waits, and is answered in one next turn with whatever else has come.
+    #[default]
+    Merge,
+    /// It is handed to the running turn between two steps.
+    Steer,
+    /// The turn stops and starts over with it.
+    Interrupt,
+}
+
+/// The `limits` section.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct LimitsFile {
+    /// How many threads may work at the same time.
+    #[schemars(range(min = 1, max = 1024))]
+    pub max_concurrent_runs: usize,
+    /// How many messages may wait in one thread; more are refused with a word.
+    #[schemars(range(min = 1, max = 65536))]
+    pub mailbox: usize,
+    /// How many seconds running turns get to end when the daemon is told to stop.
+    #[schemars(range(min = 0, max = 600))]
+    pub stop_secs: u64,
+}
+
+impl Default for LimitsFile {
+    fn default() -> Self {
+        Self { max_concurrent_runs: 16, mailbox: 256, stop_secs: 10 }
+    }
+}

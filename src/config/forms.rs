@@ -1,0 +1,158 @@
+//! Texts of a certain form: addresses, ids, host names. Pure; the schema names a form by its `format`.
+
+use std::net::SocketAddr;
+
+use super::problem::Fault;
+use super::suggest::nearest;
+use crate::domain::AuthorId;
+
+/// The places an id may belong to.
+const PLATFORMS: [&str; 7] = ["telegram", "feishu", "qq", "web", "api", "cli", "task"];
+
+/// The roles that may approve.
+const ROLES: [&str; 3] = ["requester", "owners", "admins"];
+
+/// Whether a text has a form. A form nobody knows is met by every text.
+pub(super) fn check(format: &str, text: &str) -> Result<(), Fault> {
+    match format {
+        "http-url" => url(text).map(drop),
+        "listen-address" => listen(text).map(drop),
+        "author-id" => author(text).map(drop),
+        "approver" => approver(text).map(drop),
+        "host-name" => host(text),
+        _ => Ok(()),
+    }
+}
+
+/// An address on the web, without the slash at its end.
+pub(super) fn url(text: &str) -> Result<String, Fault> {
+    let bad = || Fault::BadUrl(clip(text));
+    let parsed = reqwest::Url::parse(text).map_err(|_| bad())?;
+    let web = matches!(parsed.scheme(), "http" | "https") && parsed.host_str().is_some_and(|h| !h.is_empty());
+    // A query or fragment would end up in the middle of every address that is built from this one.
+    let plain = parsed.query().is_none() && parsed.fragment().is_none();
+    if web && plain && text == text.trim() { Ok(text.trim_end_matches('/').to_owned()) } else { Err(bad()) }
+}
+
+/// An address and port to listen at; `localhost` is taken for the loopback address.
+pub(super) fn listen(text: &str) -> Result<SocketAddr, Fault> {
+    let numeric = match text.strip_prefix("localhost:") {
+        Some(port) => format!("127.0.0.1:{port}"),
+        None => text.to_owned(),
+    };
+    numeric.parse().map_err(|_| Fault::BadListen(clip(text)))
+}
+
+/// The id of a person.
+pub(super) fn author(text: &str) -> Result<AuthorId, Fault> {
+    let bad = |meant| Fault::BadAuthor { found: clip(text), meant };
+    let id: AuthorId = text.parse().map_err(|_| bad(None))?;
+    let (platform, rest) = text.split_once(':').unwrap_or((text, ""));
+    if PLATFORMS.contains(&platform) {
+        return Ok(id);
+    }
+    Err(bad(nearest(platform, PLATFORMS).map(|platform| format!("{platform}:{rest}"))))
+}
+
+/// Who may approve, as the file says it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Approver {
+    /// Whoever asked for it.
+    Requester,
+    /// The agent's owners.
+    Owners,
+    /// The administrators of the chat.
+    Admins,
+    /// One person.
+    Person(AuthorId),
+}
+
+/// Reads who may approve.
+pub(super) fn approver(text: &str) -> Result<Approver, Fault> {
+    match text {
+        "requester" => Ok(Approver::Requester),
+        "owners" => Ok(Approver::Owners),
+        "admins" => Ok(Approver::Admins),
+        id if id.contains(':') => author(id).map(Approver::Person),
+        other => {
+            Err(Fault::BadApprover { found: clip(other), meant: nearest(other, ROLES).map(str::to_owned) })
+        }
+    }
+}
+
+fn host(text: &str) -> Result<(), Fault> {
+    let label = |label: &str| {
+        !label.is_empty()
+            && label.len() <= 63
+            && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+    };
+    let address = text.parse::<std::net::IpAddr>().is_ok();
+    if address || (text.len() <= 253 && text.split('.').all(label)) {
+        Ok(())
+    } else {
+        Err(Fault::BadHost(clip(text)))
+    }
+}
+
+fn clip(text: &str) -> String {
+    text.chars().take(80).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_form_knows_its_own() {
+        for (format, good, bad) in [
+            (
+                "http-url",
+                &["https://api.openai.com/v1", "http://127.0.0.1:8080", "http://[::1]:1/", "HTTPS://a.b/"][..],
+                &[
+                    "",
+                    "api.openai.com/v1",
+                    "ftp://a.b",
+                    "http://",
+                    "https://a.b/?c=d",
+                    "https://a.b/#c",
+                    " http://a.b",
+                ][..],
+            ),
+            (
+                "listen-address",
+                &["127.0.0.1:7717", "0.0.0.0:80", "[::1]:7717", "localhost:7717", "127.0.0.1:0"],
+                &["", "7717", ":7717", "127.0.0.1", "127.0.0.1:70000", "example.org:80", "localhost:"],
+            ),
+            (
+                "author-id",
+                &["telegram:user:123456", "feishu:user:ou_1", "web:user:me"],
+                &[
+                    "",
+                    "123456",
+                    "@somebody",
+                    "telegram:chat:1",
+                    "telegram:user:",
+                    "telegrm:user:1",
+                    "msn:user:1",
+                ],
+            ),
+            (
+                "approver",
+                &["requester", "owners", "admins", "qq:user:A1"],
+                &["", "owner", "everybody", "telegram:chat:1"],
+            ),
+            (
+                "host-name",
+                &["agent.example.org", "localhost", "10.0.0.1", "::1"],
+                &["", "https://a.b", "a.b:80", "a b", "a..b", "*.example.org"],
+            ),
+        ] {
+            for text in good {
+                assert_eq!(check(format, text), Ok(()), "{format} {text:?}");
+            }
+            for text in bad {
+                assert!(check(format, text).is_err(), "{format} {text:?}");
+            }
+        }
+    }
+}

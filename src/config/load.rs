@@ -1,0 +1,265 @@
+//! Reads a project's configuration: `Agent.md`, `ship.json` and `.env`. The room's only IO.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::Value;
+
+use super::agent_md::{AgentMdError, read_agent_md, read_bounded};
+use super::check::{self, SHIP_JSON};
+use super::dotenv;
+use super::env::{Env, names_a_secret};
+use super::file::{LanguageChoice, ShipFile};
+use super::forms;
+use super::problem::{Fault, Position, Problem};
+use super::resolve::{self, Faults};
+use super::settings::{Limits, Queue, Settings};
+use crate::domain::{AuthorId, Language};
+
+const DOT_ENV: &str = ".env";
+
+/// The largest configuration file there may be.
+const MAX_BYTES: u64 = 1024 * 1024;
+
+/// Everything that keeps a project from being run, all at once.
+#[derive(Debug)]
+pub struct ConfigErrors {
+    /// What is wrong with `Agent.md`.
+    pub agent_md: Option<AgentMdError>,
+    /// What is wrong with `ship.json` and `.env`, in the order of the files.
+    pub problems: Vec<Problem>,
+    /// The language to tell it in.
+    pub language: Language,
+}
+
+impl fmt::Display for ConfigErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let agent_md = self.agent_md.iter().map(|error| error.words(self.language));
+        let problems = self.problems.iter().map(|problem| problem.line(self.language));
+        f.write_str(&agent_md.chain(problems).collect::<Vec<_>>().join("\n"))
+    }
+}
+
+impl std::error::Error for ConfigErrors {}
+
+impl Settings {
+    /// Reads and checks all of a project's configuration.
+    pub fn load(project: &Path, env: &Env) -> Result<Self, ConfigErrors> {
+        let Some(project) = project.canonicalize().ok().filter(|path| path.is_dir()) else {
+            let agent_md = Some(AgentMdError::NoProject(project.to_owned()));
+            return Err(ConfigErrors { agent_md, problems: Vec::new(), language: env.language() });
+        };
+        let agent_md = read_agent_md(&project);
+        let mut config = read_config(&project, env);
+        match (agent_md, config.problems.is_empty()) {
+            (Ok(agent_md), true) => {
+                let language = config.language;
+                settings(&project, agent_md, &mut config).map_err(|problems| ConfigErrors {
+                    agent_md: None,
+                    problems,
+                    language,
+                })
+            }
+            (agent_md, _) => Err(ConfigErrors {
+                agent_md: agent_md.err(),
+                problems: config.problems,
+                language: config.language,
+            }),
+        }
+    }
+}
+
+/// What a check of the configuration files found.
+#[derive(Debug)]
+pub struct ConfigCheck {
+    /// Whether there is a `ship.json`.
+    pub has_file: bool,
+    /// What is wrong.
+    pub problems: Vec<Problem>,
+    /// The language to tell it in.
+    pub language: Language,
+}
+
+/// Checks `ship.json` and `.env` alone, without `Agent.md`.
+pub fn check_config(project: &Path, env: &Env) -> ConfigCheck {
+    let mut config = read_config(project, env);
+    if config.problems.is_empty()
+        && let Err(problems) = settings(project, String::new(), &mut config)
+    {
+        config.problems = problems;
+    }
+    ConfigCheck { has_file: config.has_file, problems: config.problems, language: config.language }
+}
+
+/// What the configuration files say.
+#[derive(Debug)]
+struct Config {
+    file: ShipFile,
+    has_file: bool,
+    places: BTreeMap<String, Position>,
+    secrets: Vec<SecretString>,
+    problems: Vec<Problem>,
+    language: Language,
+}
+
+fn read_config(project: &Path, env: &Env) -> Config {
+    let mut problems = Vec::new();
+    let dotenv = read_text(project, DOT_ENV, &mut problems).unwrap_or_default();
+    let (pairs, bad) = dotenv::parse(&dotenv);
+    problems.extend(bad.into_iter().map(|bad| Problem {
+        file: DOT_ENV,
+        at: Some(Position { line: bad.line, column: 1 }),
+        path: String::new(),
+        fault: Fault::DotEnv(bad.fault),
+    }));
+    let mut secrets: Vec<SecretString> = pairs
+        .iter()
+        .filter(|(name, value)| names_a_secret(name) && !value.is_empty())
+        .map(|(_, value)| SecretString::from(value.as_str()))
+        .collect();
+    let env = env.with_dotenv(pairs);
+
+    let unreadable = problems.len();
+    let Some(text) = read_text(project, SHIP_JSON, &mut problems) else {
+        let has_file = problems.len() > unreadable;
+        let file = from_environment(&env, &mut secrets, &mut problems);
+        let language = env.language();
+        return Config { file, has_file, places: BTreeMap::new(), secrets, problems, language };
+    };
+    let checked = check::check(&text, &env);
+    let language = match checked.value.get("language").and_then(Value::as_str) {
+        Some("zh") => Language::Zh,
+        Some("en") => Language::En,
+        _ => env.language(),
+    };
+    secrets.extend(checked.secrets);
+    problems.extend(checked.problems);
+    let file = if problems.is_empty() { typed(checked.value, &mut problems) } else { ShipFile::default() };
+    Config { file, has_file: true, places: checked.places, secrets, problems, language }
+}
+
+fn typed(value: Value, problems: &mut Vec<Problem>) -> ShipFile {
+    match serde_json::from_value(value) {
+        Ok(file) => file,
+        Err(error) => {
+            let fault = Fault::Disagreement(error.to_string());
+            problems.push(Problem { file: SHIP_JSON, at: None, path: String::new(), fault });
+            ShipFile::default()
+        }
+    }
+}
+
+/// Without a file, three variables that most people have already set.
+fn from_environment(env: &Env, secrets: &mut Vec<SecretString>, problems: &mut Vec<Problem>) -> ShipFile {
+    let mut file = ShipFile::default();
+    if let Some(key) = env.filled("OPENAI_API_KEY") {
+        secrets.push(key.into());
+        file.llm.api_key = Some(key.into());
+    }
+    if let Some(url) = env.filled("OPENAI_BASE_URL") {
+        match forms::url(url) {
+            Ok(url) => file.llm.base_url = url,
+            Err(fault) => {
+                problems.push(Problem { file: "OPENAI_BASE_URL", at: None, path: String::new(), fault });
+            }
+        }
+    }
+    if let Some(model) = env.filled("OPENAI_MODEL") {
+        file.llm.model = model.to_owned();
+    }
+    file
+}
+
+/// Reads a file that need not be there.
+fn read_text(project: &Path, name: &'static str, problems: &mut Vec<Problem>) -> Option<String> {
+    let fault = match read_bounded(&project.join(name), MAX_BYTES) {
+        Ok(bytes) => match String::from_utf8(bytes) {
+            Ok(text) => return Some(text),
+            Err(_) => Fault::NotUtf8,
+        },
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Fault::TooLarge,
+        Err(error) => Fault::Unreadable(error.to_string()),
+    };
+    problems.push(Problem { file: name, at: None, path: String::new(), fault });
+    None
+}
+
+fn settings(project: &Path, agent_md: String, config: &mut Config) -> Result<Settings, Vec<Problem>> {
+    let mut faults = Faults::new();
+    let file = std::mem::take(&mut config.file);
+    let folder = project.file_name().map(|name| name.to_string_lossy().into_owned());
+    let model = resolve::model(file.llm, &mut faults);
+    let adapters = resolve::adapters(file.adapters, &mut faults);
+    let approvals = resolve::approvals(file.approvals, &mut faults);
+    let owners = owners(&file.owners, &mut faults);
+    if !faults.is_empty() {
+        return Err(faults
+            .into_iter()
+            .map(|(path, fault)| late_problem(path, fault, &config.places))
+            .collect());
+    }
+    let mut secrets = std::mem::take(&mut config.secrets);
+    secrets.sort_by(|a, b| a.expose_secret().cmp(b.expose_secret()));
+    secrets.dedup_by(|a, b| a.expose_secret() == b.expose_secret());
+    Ok(Settings {
+        project: project.to_owned(),
+        state: project.join(".ship"),
+        name: file.name.or(folder).unwrap_or_else(|| "agent".to_owned()),
+        agent_md,
+        language: match file.language {
+            LanguageChoice::Auto => None,
+            LanguageChoice::Zh => Some(Language::Zh),
+            LanguageChoice::En => Some(Language::En),
+        },
+        operator_language: config.language,
+        owners,
+        model,
+        web: adapters.web,
+        telegram: adapters.telegram,
+        feishu: adapters.feishu,
+        qq: adapters.qq,
+        idle_adapters: adapters.idle,
+        permissions: resolve::permissions(file.permissions),
+        approvals,
+        queue: Queue {
+            merge: Duration::from_millis(file.queue.merge_ms),
+            while_running: file.queue.while_running,
+        },
+        limits: Limits {
+            max_concurrent_runs: file.limits.max_concurrent_runs,
+            mailbox: file.limits.mailbox,
+            stop: Duration::from_secs(file.limits.stop_secs),
+        },
+        secrets,
+    })
+}
+
+fn owners(texts: &[String], faults: &mut Faults) -> Vec<AuthorId> {
+    let mut owners = Vec::new();
+    for (i, text) in texts.iter().enumerate() {
+        match forms::author(text) {
+            Ok(owner) => owners.push(owner),
+            Err(fault) => faults.push((format!("owners[{i}]"), fault)),
+        }
+    }
+    owners
+}
+
+/// A problem that only shows when several keys are seen together; it stands at the key, or at the nearest
+/// object around the place where the key would be.
+fn late_problem(path: String, fault: Fault, places: &BTreeMap<String, Position>) -> Problem {
+    let mut around = path.as_str();
+    let at = loop {
+        match (places.get(around), around.rsplit_once('.')) {
+            (Some(place), _) => break Some(*place),
+            (None, Some((outer, _))) => around = outer,
+            (None, None) => break places.get("").copied(),
+        }
+    };
+    Problem { file: SHIP_JSON, at, path, fault }
+}

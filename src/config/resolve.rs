@@ -1,0 +1,223 @@
+//! From what the file says to what the program knows. Pure; the file has been checked before.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use secrecy::{ExposeSecret, SecretString};
+
+use super::file::{
+    AdaptersFile, ApprovalsFile, DEFAULT_BASE_URL, ExecShellFile, FallbackFile, FeishuFile, GroupsFile,
+    LlmFile, PermissionsFile, ProviderChoice, QqFile, TelegramFile, WebFile,
+};
+use super::forms;
+use super::problem::Fault;
+use super::settings::{
+    Approvals, Endpoint, ExecShell, FeishuSettings, GroupSettings, Idle, IdleAdapter, ModelSettings,
+    Permissions, Provider, QqSettings, TelegramSettings, WebSettings,
+};
+
+/// A key, and what is wrong with it although its value alone is fine.
+pub(super) type Faults = Vec<(String, Fault)>;
+
+/// The longest time that is still told apart from "never".
+const AGES: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+
+/// The shortest time that is still told apart from "at once".
+const BLINK: Duration = Duration::from_millis(1);
+
+/// The model the file asks for.
+pub(super) fn model(llm: LlmFile, faults: &mut Faults) -> ModelSettings {
+    let main = Endpoint {
+        base_url: address(&llm.base_url),
+        api_key: filled(llm.api_key),
+        model: llm.model,
+        context_tokens: llm.context_tokens,
+        timeout: Duration::from_secs(llm.timeout_secs),
+        send_reasoning: llm.send_reasoning,
+        temperature: llm.temperature,
+        max_output_tokens: llm.max_output_tokens,
+    };
+    let further = llm.fallbacks.into_iter().enumerate().map(|(i, fallback)| {
+        let choice = fallback.provider;
+        provider(choice, further(fallback, &main), &format!("llm.fallbacks[{i}].apiKey"), faults)
+    });
+    let fallbacks: Vec<Provider> = further.collect();
+    let context_tokens = main.context_tokens;
+    let provider = provider(llm.provider, main, "llm.apiKey", faults);
+    // The built-in model cannot fail, so nothing ever comes behind it.
+    let fallbacks = if matches!(provider, Provider::Offline) { Vec::new() } else { fallbacks };
+    ModelSettings { provider, context_tokens, max_steps: llm.max_steps, fallbacks }
+}
+
+/// A further model. A key is never sent to a server it was not meant for.
+fn further(file: FallbackFile, main: &Endpoint) -> Endpoint {
+    let own_server = file.base_url.is_some();
+    let shared_key = if own_server { None } else { main.api_key.clone() };
+    Endpoint {
+        base_url: file.base_url.as_deref().map_or_else(|| main.base_url.clone(), address),
+        api_key: filled(file.api_key).or(shared_key),
+        model: file.model.unwrap_or_else(|| main.model.clone()),
+        context_tokens: file.context_tokens.unwrap_or(main.context_tokens),
+        timeout: file.timeout_secs.map_or(main.timeout, Duration::from_secs),
+        send_reasoning: file.send_reasoning.unwrap_or(main.send_reasoning),
+        temperature: file.temperature.or(main.temperature),
+        max_output_tokens: file.max_output_tokens.or(main.max_output_tokens),
+    }
+}
+
+fn provider(choice: ProviderChoice, endpoint: Endpoint, key: &str, faults: &mut Faults) -> Provider {
+    let usable = endpoint.api_key.is_some() || endpoint.base_url != DEFAULT_BASE_URL;
+    match choice {
+        ProviderChoice::Offline => Provider::Offline,
+        ProviderChoice::Auto if !usable => Provider::Offline,
+        ProviderChoice::Auto => Provider::OpenAi(endpoint),
+        ProviderChoice::Openai => {
+            if !usable {
+                faults.push((key.to_owned(), Fault::KeyNeeded));
+            }
+            Provider::OpenAi(endpoint)
+        }
+    }
+}
+
+/// The adapters that run, and those that do not.
+#[derive(Debug)]
+pub(super) struct Adapters {
+    pub web: Option<WebSettings>,
+    pub telegram: Option<TelegramSettings>,
+    pub feishu: Option<FeishuSettings>,
+    pub qq: Option<QqSettings>,
+    pub idle: Vec<IdleAdapter>,
+}
+
+/// Which adapters run: those whose section is there, on, and has its credentials; the console if nothing else.
+pub(super) fn adapters(file: AdaptersFile, faults: &mut Faults) -> Adapters {
+    let mut idle = Vec::new();
+    let mut note = |name, why| idle.push(IdleAdapter { name, why });
+    let telegram = file.telegram.and_then(|file| telegram(file).map_err(|why| note("telegram", why)).ok());
+    let feishu = file.feishu.and_then(|file| feishu(file).map_err(|why| note("feishu", why)).ok());
+    let qq = file.qq.and_then(|file| qq(file).map_err(|why| note("qq", why)).ok());
+    let alone = telegram.is_none() && feishu.is_none() && qq.is_none();
+    let web = if file.web.enabled || alone {
+        web(file.web, faults)
+    } else {
+        note("web", Idle::Disabled);
+        None
+    };
+    Adapters { web, telegram, feishu, qq, idle }
+}
+
+fn web(file: WebFile, faults: &mut Faults) -> Option<WebSettings> {
+    // A section that is off was not expanded; when the console is served all the same, its own words are used
+    // only as far as they need no variable.
+    let plain = |text: &str| file.enabled || !text.contains("${");
+    let listen = if plain(&file.listen) { file.listen.clone() } else { WebFile::default().listen };
+    let token = filled(file.token).filter(|token| plain(token.expose_secret()));
+    let allowed_hosts = file.allowed_hosts.iter().filter(|host| plain(host)).cloned().collect();
+    match forms::listen(&listen) {
+        Ok(listen) => Some(WebSettings { listen, token, allowed_hosts }),
+        Err(fault) => {
+            faults.push(("adapters.web.listen".to_owned(), fault));
+            None
+        }
+    }
+}
+
+fn telegram(file: TelegramFile) -> Result<TelegramSettings, Idle> {
+    let token = filled(file.bot_token);
+    switched(file.enabled, &[("botToken", token.is_some())])?;
+    Ok(TelegramSettings {
+        bot_token: token.unwrap_or_default(),
+        api_url: address(&file.api_url),
+        allowed_users: file.allowed_users,
+        allowed_chats: file.allowed_chats,
+        groups: groups(&file.groups),
+    })
+}
+
+fn feishu(file: FeishuFile) -> Result<FeishuSettings, Idle> {
+    let secret = filled(file.app_secret);
+    switched(file.enabled, &[("appId", !file.app_id.is_empty()), ("appSecret", secret.is_some())])?;
+    Ok(FeishuSettings {
+        app_id: file.app_id,
+        app_secret: secret.unwrap_or_default(),
+        domain: address(&file.domain),
+        mode: file.mode,
+        allowed_users: file.allowed_users,
+        allowed_chats: file.allowed_chats,
+        groups: groups(&file.groups),
+    })
+}
+
+fn qq(file: QqFile) -> Result<QqSettings, Idle> {
+    let secret = filled(file.app_secret);
+    switched(file.enabled, &[("appId", !file.app_id.is_empty()), ("appSecret", secret.is_some())])?;
+    Ok(QqSettings {
+        app_id: file.app_id,
+        app_secret: secret.unwrap_or_default(),
+        sandbox: file.sandbox,
+        api_url: address(&file.api_url),
+        token_url: address(&file.token_url),
+        allowed_users: file.allowed_users,
+        allowed_chats: file.allowed_chats,
+        groups: groups(&file.groups),
+    })
+}
+
+/// Whether an adapter runs, by its switch and by which credentials it has.
+fn switched(enabled: bool, credentials: &[(&'static str, bool)]) -> Result<(), Idle> {
+    if !enabled {
+        return Err(Idle::Disabled);
+    }
+    let missing: Vec<&'static str> =
+        credentials.iter().filter(|(_, there)| !there).map(|(name, _)| *name).collect();
+    if missing.is_empty() { Ok(()) } else { Err(Idle::NoCredentials(missing)) }
+}
+
+fn groups(file: &GroupsFile) -> GroupSettings {
+    GroupSettings {
+        respond: file.respond,
+        threading: file.threading,
+        followup: Duration::from_secs(file.followup_secs),
+    }
+}
+
+/// What tools may do.
+pub(super) fn permissions(file: PermissionsFile) -> Permissions {
+    let ExecShellFile { mode, allow, deny, compound, sandbox, timeout_secs } = file.exec_shell;
+    let timeout = Duration::from_secs(timeout_secs);
+    let own = [
+        ("write_file", file.write_file),
+        ("memory_upsert", file.memory_upsert),
+        ("chat_send", file.chat_send),
+        ("read_file", file.read_file),
+        ("list_files", file.list_files),
+        ("search_files", file.search_files),
+        ("current_time", file.current_time),
+    ];
+    let own = own.into_iter().filter_map(|(name, tool)| Some((name.to_owned(), tool?.mode)));
+    let others = file.others.into_iter().map(|(name, tool)| (name, tool.mode));
+    let tools: BTreeMap<_, _> = own.chain(others).collect();
+    Permissions { exec_shell: ExecShell { mode, allow, deny, compound, sandbox, timeout }, tools }
+}
+
+/// Who decides.
+pub(super) fn approvals(file: ApprovalsFile, faults: &mut Faults) -> Approvals {
+    let mut approvers = Vec::new();
+    for (i, text) in file.approvers.iter().enumerate() {
+        match forms::approver(text) {
+            Ok(approver) => approvers.push(approver),
+            Err(fault) => faults.push((format!("approvals.approvers[{i}]"), fault)),
+        }
+    }
+    let expire = Duration::try_from_secs_f64(file.expire_minutes * 60.0).unwrap_or(AGES).clamp(BLINK, AGES);
+    Approvals { approvers, expire, while_waiting: file.while_waiting }
+}
+
+fn filled(secret: Option<SecretString>) -> Option<SecretString> {
+    secret.filter(|secret| !secret.expose_secret().trim().is_empty())
+}
+
+fn address(text: &str) -> String {
+    text.trim_end_matches('/').to_owned()
+}

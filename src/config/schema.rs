@@ -1,0 +1,50 @@
+//! The JSON Schema of `ship.json`, derived from its types.
+//!
+//! What the checker goes by is what editors are told: there is no second list of keys. Two annotations carry
+//! meaning of ours: `writeOnly` marks a secret, and `format` names a form that [`super::forms`] knows.
+
+use schemars::generate::SchemaSettings;
+use serde_json::Value;
+
+use super::file::ShipFile;
+
+/// The schema: draft 7, self-contained, without references, since that is what most editors read best and what
+/// makes the checker small.
+pub fn schema() -> Value {
+    let settings = SchemaSettings::draft07().with(|s| s.inline_subschemas = true);
+    let mut schema = settings.into_generator().into_root_schema_for::<ShipFile>().to_value();
+    tidy(&mut schema);
+    schema
+}
+
+/// Removes what the Rust types say but the file does not mean: a key is left out, never `null`, and the width
+/// of an integer is nobody's business.
+fn tidy(schema: &mut Value) {
+    match schema {
+        Value::Array(parts) => parts.iter_mut().for_each(tidy),
+        Value::Object(object) => {
+            if let Some(Value::Array(types)) = object.get_mut("type") {
+                types.retain(|name| name != "null");
+                if let [only] = types.as_slice() {
+                    let only = only.clone();
+                    object.insert("type".to_owned(), only);
+                }
+            }
+            if object.get("default").is_some_and(Value::is_null) {
+                object.shift_remove("default");
+            }
+            let width = ["int64", "uint32", "uint64", "uint", "double"];
+            if object.get("format").and_then(Value::as_str).is_some_and(|format| width.contains(&format)) {
+                object.shift_remove("format");
+            }
+            object.values_mut().for_each(tidy);
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// The choices of a key that knows only a few texts.
+pub(super) fn choices(schema: &Value) -> Option<Vec<&str>> {
+    let documented = schema.get("oneOf").and_then(Value::as_array)?;
+    Some(documented.iter().filter_map(|choice| choice.get("const")?.as_str()).collect())
+}

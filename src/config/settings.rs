@@ -1,0 +1,261 @@
+//! The configuration as the program knows it: checked, whole, absolute. Whoever holds a `Settings` asks nothing
+//! more of files or environment.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use secrecy::SecretString;
+
+use super::file::{
+    Compound, FeishuMode, GroupRespond, GroupThreading, Mode, Sandbox, WhileRunning, WhileWaiting,
+};
+use super::forms::Approver;
+use crate::domain::{AuthorId, Language};
+
+/// Everything a daemon needs to know before it starts.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The project directory, absolute and resolved.
+    pub project: PathBuf,
+    /// Where state is kept: `.ship` in the project directory.
+    pub state: PathBuf,
+    /// The agent's name.
+    pub name: String,
+    /// What `Agent.md` says.
+    pub agent_md: String,
+    /// The language of the daemon's own words to the people it talks with; nothing means theirs.
+    pub language: Option<Language>,
+    /// The language of whoever runs it, for the terminal.
+    pub operator_language: Language,
+    /// The people the agent belongs to.
+    pub owners: Vec<AuthorId>,
+    /// The language model.
+    pub model: ModelSettings,
+    /// The console and the API, unless they are off.
+    pub web: Option<WebSettings>,
+    /// Telegram, where it runs.
+    pub telegram: Option<TelegramSettings>,
+    /// Feishu, where it runs.
+    pub feishu: Option<FeishuSettings>,
+    /// QQ, where it runs.
+    pub qq: Option<QqSettings>,
+    /// Adapters that the file names but that do not run.
+    pub idle_adapters: Vec<IdleAdapter>,
+    /// What tools may do.
+    pub permissions: Permissions,
+    /// Who decides, and for how long they are asked.
+    pub approvals: Approvals,
+    /// What happens to messages that come close together.
+    pub queue: Queue,
+    /// Bounds of the daemon.
+    pub limits: Limits,
+    /// Every value that must not be seen, for redaction.
+    pub secrets: Vec<SecretString>,
+}
+
+/// The language model and what it may take.
+#[derive(Clone, Debug)]
+pub struct ModelSettings {
+    /// The one that is asked first.
+    pub provider: Provider,
+    /// How many tokens its window holds.
+    pub context_tokens: u64,
+    /// How many times a model may be called in one turn.
+    pub max_steps: u32,
+    /// Those that are asked when it fails, in order.
+    pub fallbacks: Vec<Provider>,
+}
+
+/// A kind of model.
+#[derive(Clone, Debug)]
+pub enum Provider {
+    /// The small built-in one.
+    Offline,
+    /// A server that speaks the OpenAI chat protocol.
+    OpenAi(Endpoint),
+}
+
+impl Provider {
+    /// The model's name, for people.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Offline => "offline",
+            Self::OpenAi(endpoint) => &endpoint.model,
+        }
+    }
+}
+
+/// A model on a server.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    /// The server's address, without a slash at its end.
+    pub base_url: String,
+    /// The key, where the server needs one.
+    pub api_key: Option<SecretString>,
+    /// The model's name.
+    pub model: String,
+    /// How many tokens its window holds.
+    pub context_tokens: u64,
+    /// How long one call may take.
+    pub timeout: Duration,
+    /// Whether its thinking is sent back to it.
+    pub send_reasoning: bool,
+    /// How freely it chooses its words.
+    pub temperature: Option<f64>,
+    /// The longest answer.
+    pub max_output_tokens: Option<u32>,
+}
+
+/// The console and the API.
+#[derive(Clone, Debug)]
+pub struct WebSettings {
+    /// Where they are served.
+    pub listen: SocketAddr,
+    /// The token; nothing means that the daemon makes one.
+    pub token: Option<SecretString>,
+    /// Further host names they are reached by.
+    pub allowed_hosts: Vec<String>,
+}
+
+/// How the agent behaves in groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupSettings {
+    /// Which messages are for it.
+    pub respond: GroupRespond,
+    /// Whether a group shares one conversation.
+    pub threading: GroupThreading,
+    /// For how long after an answer the same person need not mention it again.
+    pub followup: Duration,
+}
+
+/// The Telegram adapter.
+#[derive(Clone, Debug)]
+pub struct TelegramSettings {
+    /// The bot's token.
+    pub bot_token: SecretString,
+    /// The address of the Bot API.
+    pub api_url: String,
+    /// Who may write in private.
+    pub allowed_users: Vec<i64>,
+    /// Which groups are served.
+    pub allowed_chats: Vec<i64>,
+    /// How the agent behaves in groups.
+    pub groups: GroupSettings,
+}
+
+/// The Feishu adapter.
+#[derive(Clone, Debug)]
+pub struct FeishuSettings {
+    /// The app's id.
+    pub app_id: String,
+    /// The app's secret.
+    pub app_secret: SecretString,
+    /// The address of the open platform.
+    pub domain: String,
+    /// How events arrive.
+    pub mode: FeishuMode,
+    /// Who may write in private.
+    pub allowed_users: Vec<String>,
+    /// Which groups are served.
+    pub allowed_chats: Vec<String>,
+    /// How the agent behaves in groups.
+    pub groups: GroupSettings,
+}
+
+/// The QQ adapter.
+#[derive(Clone, Debug)]
+pub struct QqSettings {
+    /// The bot's app id.
+    pub app_id: String,
+    /// The bot's secret.
+    pub app_secret: SecretString,
+    /// Whether the platform's sandbox is used.
+    pub sandbox: bool,
+    /// The address of the API.
+    pub api_url: String,
+    /// The address that hands out access tokens.
+    pub token_url: String,
+    /// Who may write in private.
+    pub allowed_users: Vec<String>,
+    /// Which groups are served.
+    pub allowed_chats: Vec<String>,
+    /// How the agent behaves in groups.
+    pub groups: GroupSettings,
+}
+
+/// An adapter that the file names but that does not run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IdleAdapter {
+    /// Its key in the file.
+    pub name: &'static str,
+    /// Why it does not run.
+    pub why: Idle,
+}
+
+/// Why an adapter does not run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Idle {
+    /// The file says so.
+    Disabled,
+    /// These keys are empty.
+    NoCredentials(Vec<&'static str>),
+}
+
+/// What tools may do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Permissions {
+    /// Shell commands.
+    pub exec_shell: ExecShell,
+    /// Other tools that the file names. A tool that is not here is judged by what it does.
+    pub tools: BTreeMap<String, Mode>,
+}
+
+/// What shell commands may do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExecShell {
+    /// The verdict on a command that no rule knows.
+    pub mode: Mode,
+    /// Commands that run unasked.
+    pub allow: Vec<String>,
+    /// Commands that never run.
+    pub deny: Vec<String>,
+    /// What happens to commands made of several.
+    pub compound: Compound,
+    /// Whether they run in the system's sandbox.
+    pub sandbox: Sandbox,
+    /// How long one may take.
+    pub timeout: Duration,
+}
+
+/// Who decides, and for how long they are asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Approvals {
+    /// Who may decide.
+    pub approvers: Vec<Approver>,
+    /// After how long an undecided request lapses.
+    pub expire: Duration,
+    /// What a new message does meanwhile.
+    pub while_waiting: WhileWaiting,
+}
+
+/// What happens to messages that come close together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Queue {
+    /// How close together they are answered as one; zero turns it off.
+    pub merge: Duration,
+    /// What a message does that comes while a turn runs.
+    pub while_running: WhileRunning,
+}
+
+/// Bounds of the daemon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How many threads may work at the same time.
+    pub max_concurrent_runs: usize,
+    /// How many messages may wait in one thread.
+    pub mailbox: usize,
+    /// How long running turns get to end.
+    pub stop: Duration,
+}

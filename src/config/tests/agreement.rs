@@ -1,0 +1,99 @@
+//! Types, schema, checker and example are four views of one thing.
+
+use serde_json::{Value, json};
+
+use super::project::load;
+use crate::config::check::check;
+use crate::config::file::ShipFile;
+use crate::config::{Env, Provider, schema};
+
+#[test]
+fn the_example_is_valid_as_it_stands_and_names_every_key() {
+    let example = include_str!("../../../ship.json.example");
+    let settings = load(example, &Env::default()).unwrap();
+    assert!(matches!(settings.model.provider, Provider::Offline));
+
+    let checked = check(example, &Env::default());
+    let mut missing = Vec::new();
+    missing_keys(&schema(), &checked.value, "", &mut missing);
+    assert_eq!(missing, Vec::<String>::new());
+}
+
+fn missing_keys(schema: &Value, value: &Value, path: &str, missing: &mut Vec<String>) {
+    for (key, schema) in schema["properties"].as_object().into_iter().flatten() {
+        match value.get(key) {
+            Some(value) => missing_keys(schema, value, &format!("{path}.{key}"), missing),
+            None => missing.push(format!("{path}.{key}")),
+        }
+    }
+}
+
+/// A value that a schema accepts, with every key there is.
+fn fullest(schema: &Value) -> Value {
+    if let Some(choices) = schema["oneOf"].as_array() {
+        return choices.last().unwrap()["const"].clone();
+    }
+    match schema["type"].as_str().unwrap() {
+        "object" => {
+            let properties = schema["properties"].as_object().into_iter().flatten();
+            let mut object: serde_json::Map<_, _> =
+                properties.map(|(key, schema)| (key.clone(), fullest(schema))).collect();
+            if schema["additionalProperties"].is_object() {
+                object.insert("a_tool_of_another".to_owned(), fullest(&schema["additionalProperties"]));
+            }
+            Value::Object(object)
+        }
+        "array" => json!([fullest(&schema["items"])]),
+        "integer" => schema["maximum"].as_u64().map_or(json!(-7), |max| json!(max)),
+        "number" => schema["maximum"].as_f64().map_or(json!(0.25), |max| json!(max)),
+        "boolean" => json!(true),
+        "string" => match schema["format"].as_str() {
+            Some("http-url") => json!("http://127.0.0.1:8080/v1"),
+            Some("listen-address") => json!("[::1]:0"),
+            Some("author-id" | "approver") => json!("qq:user:A%3A1"),
+            Some("host-name") => json!("agent.example.org"),
+            Some(other) => panic!("no check knows the format {other}"),
+            None => json!("text"),
+        },
+        other => panic!("no check knows the type {other}"),
+    }
+}
+
+#[test]
+fn what_the_schema_allows_the_checker_and_the_types_accept() {
+    let full = fullest(&schema());
+    let checked = check(&full.to_string(), &Env::default());
+    assert_eq!(checked.problems, []);
+    assert_eq!(checked.value, full);
+    serde_json::from_value::<ShipFile>(full.clone()).unwrap();
+    load(&full.to_string(), &Env::default()).unwrap();
+}
+
+#[test]
+fn the_schema_is_fit_for_editors() {
+    let schema = schema();
+    assert_eq!(schema["$schema"], "http://json-schema.org/draft-07/schema#");
+    assert_eq!(schema["additionalProperties"], false);
+    let text = schema.to_string();
+    assert!(!text.contains("\"null\"") && !text.contains("$ref"), "{text}");
+    let mut undocumented = Vec::new();
+    undescribed(&schema, "", &mut undocumented);
+    assert_eq!(undocumented, Vec::<String>::new());
+    assert_eq!(
+        schema["properties"]["queue"]["properties"]["mergeMs"],
+        json!({
+            "type": "integer", "minimum": 0, "maximum": 2000, "default": 600,
+            "description": "Messages this many milliseconds apart are answered together; 0 turns it off."
+        })
+    );
+}
+
+fn undescribed(schema: &Value, path: &str, found: &mut Vec<String>) {
+    for (key, schema) in schema["properties"].as_object().into_iter().flatten() {
+        if schema["description"].as_str().is_none_or(str::is_empty) {
+            found.push(format!("{path}.{key}"));
+        }
+        undescribed(schema, &format!("{path}.{key}"), found);
+        undescribed(&schema["items"], &format!("{path}.{key}[]"), found);
+    }
+}

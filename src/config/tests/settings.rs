@@ -1,0 +1,207 @@
+//! What good configurations become.
+
+use secrecy::ExposeSecret;
+use serde_json::json;
+
+use super::project::{load, project};
+use crate::config::{Env, Provider, Settings};
+use crate::domain::Language;
+
+#[test]
+fn without_a_file_the_usual_variables_are_read() {
+    let dir = project(&[("Agent.md", "Be kind."), (".env", "OPENAI_API_KEY=sk-file\nOPENAI_MODEL=m\n")]);
+    let env = Env::of([("OPENAI_BASE_URL", "http://127.0.0.1:9/v1/"), ("OPENAI_MODEL", "process")]);
+    let settings = Settings::load(dir.path(), &env).unwrap();
+    let Provider::OpenAi(endpoint) = &settings.model.provider else { panic!("{settings:?}") };
+    assert_eq!((endpoint.base_url.as_str(), endpoint.model.as_str()), ("http://127.0.0.1:9/v1", "process"));
+    assert_eq!(endpoint.api_key.as_ref().unwrap().expose_secret(), "sk-file");
+
+    let wrong = Env::of([("OPENAI_BASE_URL", "127.0.0.1:9")]);
+    let error = Settings::load(dir.path(), &wrong).unwrap_err().to_string();
+    assert!(error.starts_with("OPENAI_BASE_URL: \"127.0.0.1:9\" is not a web address"), "{error}");
+
+    // With a file, only what the file asks for counts.
+    let with_file = load("{}", &Env::of([("OPENAI_API_KEY", "sk")])).unwrap();
+    assert!(matches!(with_file.model.provider, Provider::Offline));
+}
+
+#[test]
+fn auto_is_openai_with_a_key_or_another_server_else_offline() {
+    let env = Env::of([("K", "sk")]);
+    for (llm, openai) in [
+        (json!({}), false),
+        (json!({ "apiKey": "" }), false),
+        (json!({ "apiKey": "${NO_KEY:-}" }), false),
+        (json!({ "baseUrl": "https://api.openai.com/v1/" }), false),
+        (json!({ "apiKey": "${K}" }), true),
+        (json!({ "baseUrl": "http://127.0.0.1:11434/v1" }), true),
+        (json!({ "provider": "offline", "apiKey": "${K}" }), false),
+        (json!({ "provider": "openai", "baseUrl": "http://127.0.0.1:1" }), true),
+    ] {
+        let settings = load(&json!({ "llm": llm }).to_string(), &env).unwrap();
+        assert_eq!(matches!(settings.model.provider, Provider::OpenAi(_)), openai, "{llm}");
+    }
+}
+
+#[test]
+fn a_fallback_shares_the_key_only_with_the_same_server() {
+    let ship = r#"{ "llm": { "apiKey": "main", "timeoutSecs": 7, "fallbacks": [
+        { "model": "other" }, { "baseUrl": "http://127.0.0.1:1", "model": "local" },
+        { "provider": "offline" }, { "baseUrl": "http://127.0.0.1:2", "apiKey": "own" } ] } }"#;
+    let settings = load(ship, &Env::default()).unwrap();
+    let seen: Vec<String> = settings
+        .model
+        .fallbacks
+        .iter()
+        .map(|fallback| match fallback {
+            Provider::Offline => "offline".to_owned(),
+            Provider::OpenAi(endpoint) => {
+                let key = endpoint.api_key.as_ref().map(|key| key.expose_secret().to_owned());
+                format!("{} {} {key:?} {:?}", endpoint.base_url, endpoint.model, endpoint.timeout)
+            }
+        })
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            r#"https://api.openai.com/v1 other Some("main") 7s"#,
+            "http://127.0.0.1:1 local None 7s",
+            "offline",
+            r#"http://127.0.0.1:2 gpt-5-mini Some("own") 7s"#,
+        ]
+    );
+}
+
+#[test]
+fn an_adapter_runs_when_it_is_there_on_and_has_its_credentials() {
+    let on = json!({ "botToken": "1:a" });
+    for (adapters, runs, idle) in [
+        (json!({}), "web", "[]"),
+        (json!({ "telegram": on }), "web telegram", "[]"),
+        (json!({ "telegram": { "botToken": "" } }), "web", r#"[("telegram", NoCredentials(["botToken"]))]"#),
+        (
+            json!({ "telegram": { "enabled": false, "botToken": "${UNSET}" } }),
+            "web",
+            r#"[("telegram", Disabled)]"#,
+        ),
+        (json!({ "feishu": { "appId": "a" } }), "web", r#"[("feishu", NoCredentials(["appSecret"]))]"#),
+        (json!({ "qq": { "appId": "a", "appSecret": "b" } }), "web qq", "[]"),
+        (json!({ "web": { "enabled": false } }), "web", "[]"),
+        (json!({ "web": { "enabled": false }, "telegram": on }), "telegram", r#"[("web", Disabled)]"#),
+        (json!({ "web": { "enabled": false, "token": "${UNSET}", "listen": "${UNSET}" } }), "web", "[]"),
+    ] {
+        let settings = load(&json!({ "adapters": adapters }).to_string(), &Env::default()).unwrap();
+        let names = [
+            ("web", settings.web.is_some()),
+            ("telegram", settings.telegram.is_some()),
+            ("feishu", settings.feishu.is_some()),
+            ("qq", settings.qq.is_some()),
+        ];
+        let running: Vec<&str> = names.into_iter().filter(|(_, on)| *on).map(|(name, _)| name).collect();
+        assert_eq!(running.join(" "), runs, "{adapters}");
+        let sleeping: Vec<_> = settings.idle_adapters.into_iter().map(|idle| (idle.name, idle.why)).collect();
+        assert_eq!(format!("{sleeping:?}"), idle, "{adapters}");
+    }
+}
+
+#[test]
+fn every_secret_is_collected_and_none_is_printed() {
+    let ship = r#"{
+        "name": "${PROJECT_PASSWORD}-x", "llm": { "apiKey": "${K1_KEY}", "baseUrl": "http://h/${PATH_TOKEN}" },
+        "adapters": { "web": { "token": "literal-token" }, "telegram": { "enabled": false, "botToken": "off" } }
+    }"#;
+    let env =
+        Env::of([("PROJECT_PASSWORD", "pw-canary"), ("K1_KEY", "key-canary"), ("PATH_TOKEN", "path-canary")]);
+    let files =
+        [("Agent.md", "Be kind."), ("ship.json", ship), (".env", "OTHER_SECRET=env-canary\nPLAIN=plain\n")];
+    let settings = Settings::load(project(&files).path(), &env).unwrap();
+    let secrets: Vec<&str> = settings.secrets.iter().map(ExposeSecret::expose_secret).collect();
+    assert_eq!(secrets, ["env-canary", "key-canary", "literal-token", "off", "path-canary", "pw-canary"]);
+    let printed = format!("{:?} {:?}", settings.model, settings.web);
+    assert!(!printed.contains("key-canary") && !printed.contains("literal-token"), "{printed}");
+}
+
+#[test]
+fn expire_minutes_may_be_any_positive_number() {
+    for (minutes, expected) in [("0.5", 30), ("1", 60), ("1e300", 100 * 365 * 24 * 60 * 60)] {
+        let ship = format!(r#"{{ "approvals": {{ "expireMinutes": {minutes} }} }}"#);
+        assert_eq!(load(&ship, &Env::default()).unwrap().approvals.expire.as_secs(), expected, "{minutes}");
+    }
+}
+
+#[test]
+fn the_language_key_fixes_the_daemons_words() {
+    for (ship, expected) in [
+        ("{}", None),
+        (r#"{"language":"zh"}"#, Some(Language::Zh)),
+        (r#"{"language":"en"}"#, Some(Language::En)),
+    ] {
+        assert_eq!(load(ship, &Env::default()).unwrap().language, expected, "{ship}");
+    }
+}
+
+#[test]
+fn what_is_left_out_has_these_values() {
+    let dir = project(&[("Agent.md", "Be kind.")]);
+    let mut settings = Settings::load(dir.path(), &Env::default()).unwrap();
+    assert_eq!(settings.state, settings.project.join(".ship"));
+    assert!(settings.project.is_absolute());
+    (settings.project, settings.state, settings.name) = ("P".into(), "P/.ship".into(), "N".into());
+    insta::assert_debug_snapshot!(settings, @r#"
+    Settings {
+        project: "P",
+        state: "P/.ship",
+        name: "N",
+        agent_md: "Be kind.",
+        language: None,
+        operator_language: En,
+        owners: [],
+        model: ModelSettings {
+            provider: Offline,
+            context_tokens: 128000,
+            max_steps: 40,
+            fallbacks: [],
+        },
+        web: Some(
+            WebSettings {
+                listen: 127.0.0.1:7717,
+                token: None,
+                allowed_hosts: [],
+            },
+        ),
+        telegram: None,
+        feishu: None,
+        qq: None,
+        idle_adapters: [],
+        permissions: Permissions {
+            exec_shell: ExecShell {
+                mode: Ask,
+                allow: [],
+                deny: [],
+                compound: Ask,
+                sandbox: Auto,
+                timeout: 120s,
+            },
+            tools: {},
+        },
+        approvals: Approvals {
+            approvers: [
+                Requester,
+                Owners,
+            ],
+            expire: 86400s,
+            while_waiting: Queue,
+        },
+        queue: Queue {
+            merge: 600ms,
+            while_running: Merge,
+        },
+        limits: Limits {
+            max_concurrent_runs: 16,
+            mailbox: 256,
+            stop: 10s,
+        },
+        secrets: [],
+    }
+    "#);
+}
