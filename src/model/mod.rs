@@ -1,4 +1,4 @@
-//! The model port: OpenAI-compatible servers.
+//! The model port: OpenAI-compatible servers, and the built-in offline model.
 //!
 //! The way of a call: `request` makes the body, `transport` sends it through async-openai, `wire` reads what comes
 //! back however odd it is, `assemble` joins the pieces, `receive` watches the time, `classify` names the
@@ -12,6 +12,7 @@ mod classify;
 mod endpoint;
 mod fallback;
 mod http;
+mod offline;
 mod openai;
 mod quirks;
 mod receive;
@@ -25,5 +26,6 @@ mod wire;
 pub use build::{Shared, build};
 pub use fallback::FallbackModel;
 pub use http::{Http, install_tls};
+pub use offline::{OfflineModel, Pace};
 pub use openai::OpenAiModel;
 pub use spec::ModelSpec;
