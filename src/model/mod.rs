@@ -1,1 +1,31 @@
 //! The model port: OpenAI-compatible servers, and the built-in offline model.
+//!
+//! The way of a call: `request` makes the body, `transport` sends it through async-openai, `wire` reads what comes
+//! back however odd it is, `assemble` joins the pieces, `receive` watches the time, `classify` names the
+//! trouble, `retry` says whether to try again and `fallback` asks another model. Only `http`, `transport`,
+//! `openai` and `receive` do anything; the rest are plain functions. Nothing here knows threads, files or platforms.
+
+mod assemble;
+mod build;
+mod calls;
+mod classify;
+mod endpoint;
+mod fallback;
+mod http;
+mod offline;
+mod openai;
+mod quirks;
+mod receive;
+mod request;
+mod retry;
+mod spec;
+mod think;
+mod transport;
+mod wire;
+
+pub use build::{Shared, build};
+pub use fallback::FallbackModel;
+pub use http::{Http, install_tls};
+pub use offline::{OfflineModel, Pace};
+pub use openai::OpenAiModel;
+pub use spec::ModelSpec;

@@ -1,0 +1,156 @@
+//! Tool calls that come in pieces, joined. Pure.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::wire::{CallKey, CallPiece};
+use crate::domain::ToolCallId;
+use crate::ports::{Ids, ModelDelta, ToolCall};
+
+/// The name of a call whose server never named a tool. No tool has it, so the model is told of its mistake.
+const UNNAMED: &str = "unnamed";
+
+/// The calls of one step, as far as they have come.
+#[derive(Debug)]
+pub(crate) struct Calls {
+    ids: Arc<dyn Ids>,
+    taken: HashSet<String>,
+    calls: Vec<Growing>,
+}
+
+#[derive(Debug)]
+struct Growing {
+    key: CallKey,
+    /// The id the server uses for it.
+    given: Option<String>,
+    /// Our own word for it, from the moment it was first shown.
+    id: Option<ToolCallId>,
+    name: String,
+    arguments: String,
+    /// How many bytes of the arguments were shown.
+    shown: usize,
+}
+
+impl Calls {
+    /// No calls yet. `taken` are the ids that earlier steps have used.
+    pub(crate) fn new(ids: Arc<dyn Ids>, taken: HashSet<String>) -> Self {
+        Self { ids, taken, calls: Vec::new() }
+    }
+
+    /// Takes a piece of a call and tells what can be shown of it.
+    pub(crate) fn feed(&mut self, piece: CallPiece) -> Option<ModelDelta> {
+        if piece.id.is_none() && piece.name.is_none() && piece.arguments.is_empty() {
+            return None;
+        }
+        let index = self.place_of(&piece);
+        let call = self.calls.get_mut(index)?;
+        if call.given.is_none() {
+            call.given = piece.id;
+        }
+        if call.name.is_empty() {
+            call.name = piece.name.unwrap_or_default();
+        }
+        call.arguments.push_str(&piece.arguments);
+        self.show(index)
+    }
+
+    /// Ends the step: what was never named is shown after all.
+    pub(crate) fn finish(mut self) -> (Vec<ModelDelta>, Vec<ToolCall>) {
+        let mut deltas = Vec::new();
+        for index in 0..self.calls.len() {
+            if let Some(call) = self.calls.get_mut(index).filter(|call| call.name.is_empty()) {
+                call.name = UNNAMED.to_owned();
+                deltas.extend(self.show(index));
+            }
+        }
+        let calls = self.calls.into_iter().filter_map(|call| {
+            Some(ToolCall { id: call.id?, name: call.name, arguments: arguments_of(call.arguments) })
+        });
+        (deltas, calls.collect())
+    }
+
+    /// The place of the call that a piece belongs to; a new one where it begins a call.
+    fn place_of(&mut self, piece: &CallPiece) -> usize {
+        let known = match piece.key {
+            CallKey::Index(_) | CallKey::Legacy => self
+                .calls
+                .iter()
+                .rposition(|call| call.key == piece.key)
+                .filter(|at| !self.begins_anew(*at, piece)),
+            CallKey::Missing => match &piece.id {
+                Some(id) => self
+                    .calls
+                    .iter()
+                    .rposition(|call| call.given.as_ref() == Some(id))
+                    .filter(|at| !self.repeats(*at, piece)),
+                // Without number and id, a name begins a call and anything else belongs to the last one.
+                None if piece.name.is_some() => None,
+                None => self.calls.len().checked_sub(1),
+            },
+        };
+        known.unwrap_or_else(|| {
+            self.calls.push(Growing {
+                key: piece.key,
+                given: None,
+                id: None,
+                name: String::new(),
+                arguments: String::new(),
+                shown: 0,
+            });
+            self.calls.len() - 1
+        })
+    }
+
+    /// Some servers number every call 0: another id and another name are another call.
+    fn begins_anew(&self, at: usize, piece: &CallPiece) -> bool {
+        let (Some(call), Some(id)) = (self.calls.get(at), &piece.id) else { return false };
+        piece.name.is_some() && call.given.as_ref().is_some_and(|given| given != id)
+    }
+
+    /// Some servers give every call the same id: named again, with new arguments behind whole ones, it is another.
+    fn repeats(&self, at: usize, piece: &CallPiece) -> bool {
+        let whole = |call: &Growing| serde_json::from_str::<Value>(&call.arguments).is_ok();
+        piece.name.is_some() && !piece.arguments.is_empty() && self.calls.get(at).is_some_and(whole)
+    }
+
+    /// What is new of a call, once its tool is known.
+    fn show(&mut self, index: usize) -> Option<ModelDelta> {
+        let call = self.calls.get_mut(index).filter(|call| !call.name.is_empty())?;
+        let first = call.id.is_none();
+        let id = match &call.id {
+            Some(id) => id.clone(),
+            None => {
+                let given = call.given.as_ref().filter(|given| !self.taken.contains(*given));
+                let id = given.and_then(|given| given.parse().ok()).unwrap_or_else(|| self.ids.tool_call());
+                self.taken.insert(id.as_str().to_owned());
+                call.id.insert(id).clone()
+            }
+        };
+        let arguments = call.arguments.get(call.shown..).unwrap_or_default().to_owned();
+        call.shown = call.arguments.len();
+        (first || !arguments.is_empty()).then(|| ModelDelta::ToolInput {
+            index,
+            id,
+            name: call.name.clone(),
+            arguments,
+        })
+    }
+}
+
+/// Nothing means no arguments; JSON inside a JSON text is taken out of it.
+fn arguments_of(raw: String) -> Result<Value, String> {
+    if raw.trim().is_empty() {
+        return Ok(json!({}));
+    }
+    match serde_json::from_str(&raw) {
+        Ok(Value::Null) => Ok(json!({})),
+        Ok(Value::String(inner)) => match serde_json::from_str(&inner) {
+            Ok(Value::Object(object)) => Ok(object.into()),
+            _ => Err(raw),
+        },
+        Ok(value) => Ok(value),
+        Err(_) => Err(raw),
+    }
+}

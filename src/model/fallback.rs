@@ -1,0 +1,225 @@
+//! Several models as one: where the first cannot, the next may.
+
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+
+use crate::domain::ErrorKind;
+use crate::ports::{BoxFuture, Completion, Model, ModelDelta, ModelError, Prompt};
+
+/// Asks a model, and where it fails before a word was shown, the others in their order. Each has its own time.
+#[derive(Debug)]
+pub struct FallbackModel {
+    first: Arc<dyn Model>,
+    others: Vec<Arc<dyn Model>>,
+}
+
+impl FallbackModel {
+    /// `others` in the order in which they are asked.
+    pub fn new(first: Arc<dyn Model>, others: Vec<Arc<dyn Model>>) -> Self {
+        Self { first, others }
+    }
+
+    async fn try_all(
+        &self,
+        prompt: &Prompt,
+        live: &mpsc::Sender<ModelDelta>,
+    ) -> Result<Completion, ModelError> {
+        let mut relay = Relay { live, shown: false, told: false };
+        let mut failed = match relay.run(self.first.as_ref(), prompt).await {
+            Ok(completion) => return Ok(completion),
+            Err(error) => error,
+        };
+        let mut kind = failed.kind;
+        for model in &self.others {
+            if relay.shown || !may_do_elsewhere(kind) {
+                break;
+            }
+            tracing::warn!(?kind, next = model.name(), "asking another model");
+            relay.send(ModelDelta::Trouble { kind, next_model: Some(model.name().to_owned()) }).await;
+            match relay.run(model.as_ref(), prompt).await {
+                Ok(completion) => return Ok(completion),
+                Err(error) if relay.shown => return Err(error),
+                Err(error) => {
+                    kind = error.kind;
+                    // The first model's trouble is the one to mend; the others' are told along.
+                    failed.detail = format!("{}; {}", failed.detail, error.detail);
+                }
+            }
+        }
+        Err(failed)
+    }
+}
+
+impl Model for FallbackModel {
+    fn complete(
+        &self,
+        prompt: Prompt,
+        live: mpsc::Sender<ModelDelta>,
+    ) -> BoxFuture<'_, Result<Completion, ModelError>> {
+        Box::pin(async move { self.try_all(&prompt, &live).await })
+    }
+
+    fn name(&self) -> &str {
+        self.first.name()
+    }
+}
+
+/// Whether another model may succeed where one failed so. A fault of our own would only repeat itself.
+const fn may_do_elsewhere(kind: ErrorKind) -> bool {
+    match kind {
+        ErrorKind::Auth
+        | ErrorKind::Quota
+        | ErrorKind::Rate
+        | ErrorKind::ContextLength
+        | ErrorKind::Network
+        | ErrorKind::Timeout
+        | ErrorKind::Server
+        | ErrorKind::BadRequest
+        | ErrorKind::BadResponse => true,
+        ErrorKind::TooManySteps | ErrorKind::Loop | ErrorKind::Storage | ErrorKind::Internal => false,
+    }
+}
+
+/// Passes on what the models show, and remembers whether they did.
+struct Relay<'a> {
+    live: &'a mpsc::Sender<ModelDelta>,
+    shown: bool,
+    told: bool,
+}
+
+impl Relay<'_> {
+    async fn run(&mut self, model: &dyn Model, prompt: &Prompt) -> Result<Completion, ModelError> {
+        let (inner, mut deltas) = mpsc::channel(16);
+        let mut call = model.complete(prompt.clone(), inner);
+        let result = loop {
+            tokio::select! {
+                biased;
+                Some(delta) = deltas.recv() => self.pass(delta).await,
+                result = &mut call => break result,
+            }
+        };
+        while let Ok(delta) = deltas.try_recv() {
+            self.pass(delta).await;
+        }
+        result
+    }
+
+    async fn pass(&mut self, delta: ModelDelta) {
+        match delta {
+            // One word about retries is enough, whichever model it is about.
+            ModelDelta::Trouble { .. } if self.told => return,
+            ModelDelta::Trouble { .. } => self.told = true,
+            ModelDelta::Text(_) | ModelDelta::Reasoning(_) | ModelDelta::ToolInput { .. } => {
+                self.shown = true
+            }
+        }
+        self.send(delta).await;
+    }
+
+    /// Nobody looking is no reason to stop.
+    async fn send(&self, delta: ModelDelta) {
+        drop(self.live.send(delta).await);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Shows these deltas, then ends so.
+    #[derive(Debug)]
+    struct Scripted(&'static str, Vec<ModelDelta>, Result<Completion, ModelError>);
+
+    impl Model for Scripted {
+        fn complete(
+            &self,
+            _: Prompt,
+            live: mpsc::Sender<ModelDelta>,
+        ) -> BoxFuture<'_, Result<Completion, ModelError>> {
+            Box::pin(async move {
+                for delta in self.1.clone() {
+                    live.send(delta).await.unwrap();
+                }
+                self.2.clone()
+            })
+        }
+
+        fn name(&self) -> &str {
+            self.0
+        }
+    }
+
+    fn fails(name: &'static str, deltas: Vec<ModelDelta>, kind: ErrorKind) -> Arc<dyn Model> {
+        let error = ModelError { kind, detail: format!("{name} failed"), retry_after: None };
+        Arc::new(Scripted(name, deltas, Err(error)))
+    }
+
+    fn says(name: &'static str, text: &str) -> Arc<dyn Model> {
+        let completion = Completion { text: text.into(), ..Completion::default() };
+        Arc::new(Scripted(name, vec![ModelDelta::Text(text.into())], Ok(completion)))
+    }
+
+    fn again(kind: ErrorKind) -> ModelDelta {
+        ModelDelta::Trouble { kind, next_model: None }
+    }
+
+    fn next(kind: ErrorKind, model: &str) -> ModelDelta {
+        ModelDelta::Trouble { kind, next_model: Some(model.into()) }
+    }
+
+    async fn run(
+        first: Arc<dyn Model>,
+        others: Vec<Arc<dyn Model>>,
+    ) -> (Result<Completion, ModelError>, Vec<ModelDelta>) {
+        let (live, mut deltas) = mpsc::channel(100);
+        let result = FallbackModel::new(first, others).complete(Prompt::default(), live).await;
+        let mut shown = Vec::new();
+        while let Some(delta) = deltas.recv().await {
+            shown.push(delta);
+        }
+        (result, shown)
+    }
+
+    #[tokio::test]
+    async fn the_next_model_is_asked_and_the_person_told_once_for_each() {
+        let (result, shown) = run(
+            fails("a", vec![again(ErrorKind::Server)], ErrorKind::Server),
+            vec![fails("b", vec![again(ErrorKind::Rate)], ErrorKind::Auth), says("c", "hi")],
+        )
+        .await;
+        assert_eq!(result.unwrap().text, "hi");
+        let expected = vec![
+            again(ErrorKind::Server),
+            next(ErrorKind::Server, "b"),
+            next(ErrorKind::Auth, "c"),
+            ModelDelta::Text("hi".into()),
+        ];
+        assert_eq!(shown, expected);
+    }
+
+    #[tokio::test]
+    async fn what_was_shown_is_never_begun_anew() {
+        let half = vec![ModelDelta::Text("ha".into())];
+        let (result, shown) = run(fails("a", half.clone(), ErrorKind::Network), vec![says("b", "hi")]).await;
+        assert_eq!((result.unwrap_err().detail.as_str(), shown), ("a failed", half.clone()));
+
+        let (result, _) =
+            run(fails("a", vec![], ErrorKind::Auth), vec![fails("b", half, ErrorKind::Network)]).await;
+        assert_eq!(result.unwrap_err().kind, ErrorKind::Network);
+    }
+
+    #[tokio::test]
+    async fn when_all_fail_the_first_ones_trouble_is_told() {
+        let (result, _) =
+            run(fails("a", vec![], ErrorKind::Quota), vec![fails("b", vec![], ErrorKind::Server)]).await;
+        let error = result.unwrap_err();
+        assert_eq!((error.kind, error.detail.as_str()), (ErrorKind::Quota, "a failed; b failed"));
+    }
+
+    #[tokio::test]
+    async fn a_fault_of_our_own_is_not_tried_elsewhere() {
+        let (result, shown) = run(fails("a", vec![], ErrorKind::Internal), vec![says("b", "hi")]).await;
+        assert_eq!((result.unwrap_err().kind, shown), (ErrorKind::Internal, vec![]));
+    }
+}

@@ -1,0 +1,147 @@
+//! A model on any OpenAI-compatible server, through async-openai's bring-your-own-types calls.
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use async_openai::Client;
+use futures_util::StreamExt;
+use secrecy::ExposeSecret;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep, timeout_at};
+
+use super::assemble::Assembler;
+use super::classify::{Failure, classify};
+use super::endpoint::{BadKey, Endpoint};
+use super::quirks::Quirks;
+use super::receive::{Limits, Show, receive};
+use super::retry::{self, Failed, Next};
+use super::transport::{EndSeen, Transport, failure_of};
+use super::wire::Chunk;
+use super::{ModelSpec, Shared, request};
+use crate::ports::{BoxFuture, Completion, Model, ModelDelta, ModelError, Prompt};
+use crate::uimessage::ModelMessage;
+
+/// A model on a server.
+#[derive(Debug)]
+pub struct OpenAiModel {
+    spec: ModelSpec,
+    shared: Shared,
+    endpoint: Result<Endpoint, BadKey>,
+    /// What the server turned out not to understand, so that it is not asked in vain each time.
+    quirks: AtomicU8,
+}
+
+impl OpenAiModel {
+    /// Does no IO; a key that cannot be sent shows at the first call.
+    pub fn new(spec: ModelSpec, shared: Shared) -> Self {
+        let endpoint = Endpoint::new(&spec.base_url, spec.api_key.as_ref());
+        Self { spec, shared, endpoint, quirks: AtomicU8::new(Quirks::default().bits()) }
+    }
+
+    /// Tries until there is an answer, something was shown, or trying again is of no use.
+    async fn persist(
+        &self,
+        prompt: &Prompt,
+        live: &mpsc::Sender<ModelDelta>,
+    ) -> Result<Completion, ModelError> {
+        let started = Instant::now();
+        let limits = Limits::from_now(self.spec.timeout);
+        let seed = retry::seed_of(&self.shared.ids.unique());
+        let mut show = Show::new(live);
+        let mut attempt = 1;
+        loop {
+            let failure = match self.adapt(prompt, &mut show, &limits).await {
+                Ok(completion) => return Ok(completion),
+                Err(failure) => failure,
+            };
+            let key = self.spec.api_key.as_ref().map(ExposeSecret::expose_secret);
+            let error = classify(&failure, &self.spec.model, key);
+            let next = if show.shown() {
+                Next::GiveUp
+            } else {
+                let elapsed = started.elapsed();
+                let failed =
+                    Failed { attempt, kind: error.kind, elapsed, retry_after: error.retry_after, seed };
+                retry::next(&failed, self.spec.timeout)
+            };
+            tracing::warn!(model = %self.spec.model, kind = ?error.kind, attempt, ?next, "model call failed");
+            let Next::Wait(wait) = next else { return Err(error) };
+            // Nobody listening must not cost more than the wait itself.
+            drop(timeout_at(limits.first_by, show.trouble(error.kind)).await);
+            sleep(wait).await;
+            attempt += 1;
+        }
+    }
+
+    /// Asks in the way the server understands, learning it from refusals. Each lesson is learned once.
+    async fn adapt(
+        &self,
+        prompt: &Prompt,
+        show: &mut Show<'_>,
+        limits: &Limits,
+    ) -> Result<Completion, Failure> {
+        let mut quirks = Quirks::from_bits(self.quirks.load(Ordering::Relaxed));
+        loop {
+            match self.ask(prompt, quirks, show, limits).await {
+                Ok(completion) => {
+                    self.quirks.fetch_or(quirks.bits(), Ordering::Relaxed);
+                    return Ok(completion);
+                }
+                Err(failure) => match &failure {
+                    Failure::Refused { status, body, .. } => {
+                        quirks = quirks.taught_by(*status, body).ok_or(failure)?;
+                        tracing::debug!(model = %self.spec.model, ?quirks, "asking the server differently");
+                    }
+                    _ => return Err(failure),
+                },
+            }
+        }
+    }
+
+    /// Asks once.
+    async fn ask(
+        &self,
+        prompt: &Prompt,
+        quirks: Quirks,
+        show: &mut Show<'_>,
+        limits: &Limits,
+    ) -> Result<Completion, Failure> {
+        let endpoint = self.endpoint.clone().map_err(|error| Failure::BadKey(error.to_string()))?;
+        let http = self.shared.http.client()?;
+        let ended = EndSeen::default();
+        let transport = Transport::new(http.clone(), self.shared.clock.clone(), ended.clone());
+        let client = Client::build(http, endpoint).with_http_service(transport);
+        let chat = client.chat();
+        let opening = chat.create_stream_byot::<_, Chunk>(request::body(&self.spec, prompt, quirks));
+        let chunks = timeout_at(limits.first_by, opening)
+            .await
+            .map_err(|_| limits.no_first_word())?
+            .map_err(failure_of)?
+            .map(|chunk| chunk.map_err(failure_of));
+        let assembler = Assembler::new(self.shared.ids.clone(), used_ids(prompt));
+        receive(chunks, assembler, show, limits, || ended.get()).await
+    }
+}
+
+impl Model for OpenAiModel {
+    fn complete(
+        &self,
+        prompt: Prompt,
+        live: mpsc::Sender<ModelDelta>,
+    ) -> BoxFuture<'_, Result<Completion, ModelError>> {
+        Box::pin(async move { self.persist(&prompt, &live).await })
+    }
+
+    fn name(&self) -> &str {
+        &self.spec.model
+    }
+}
+
+/// The ids of the calls that the conversation knows; some servers count from zero in every answer.
+fn used_ids(prompt: &Prompt) -> HashSet<String> {
+    let calls = prompt.messages.iter().filter_map(|message| match message {
+        ModelMessage::Assistant { tool_calls, .. } => Some(tool_calls),
+        ModelMessage::System(_) | ModelMessage::User { .. } | ModelMessage::Tool { .. } => None,
+    });
+    calls.flatten().map(|call| call.id.clone()).collect()
+}

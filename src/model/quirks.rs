@@ -1,0 +1,113 @@
+//! What a server turned out not to understand. Learned from its refusals, so that it is asked in its own way.
+
+use std::fmt;
+
+/// One thing a server does not take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Quirk {
+    /// Refuses `stream_options`.
+    NoStreamOptions = 1,
+    /// Refuses `stream`.
+    NoStream = 2,
+    /// Refuses the thinking of earlier turns.
+    NoReasoning = 4,
+    /// Wants `max_completion_tokens` instead of `max_tokens`.
+    CompletionTokens = 8,
+}
+
+/// The quirks of one server.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Quirks(u8);
+
+impl Quirks {
+    /// Whether this one is among them.
+    pub(crate) const fn has(self, quirk: Quirk) -> bool {
+        self.0 & quirk as u8 != 0
+    }
+
+    /// These and one more.
+    #[must_use]
+    pub(crate) const fn with(self, quirk: Quirk) -> Self {
+        Self(self.0 | quirk as u8)
+    }
+
+    /// As a number, to be kept in an atomic.
+    pub(crate) const fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// From a number that `bits` gave.
+    pub(crate) const fn from_bits(bits: u8) -> Self {
+        Self(bits)
+    }
+
+    /// What to heed in the next try after a refusal; nothing where the refusal does not speak of a quirk, or
+    /// only of one that was heeded already.
+    pub(crate) fn taught_by(self, status: u16, body: &str) -> Option<Self> {
+        if !matches!(status, 400 | 404 | 415 | 422 | 501) {
+            return None;
+        }
+        let body = body.to_lowercase();
+        let lesson = if body.contains("stream_options") || body.contains("include_usage") {
+            Quirk::NoStreamOptions
+        } else if body.contains("max_completion_tokens") {
+            Quirk::CompletionTokens
+        } else if body.contains("reasoning_content") {
+            Quirk::NoReasoning
+        } else if speaks_of_streaming(&body) {
+            Quirk::NoStream
+        } else {
+            return None;
+        };
+        (!self.has(lesson)).then(|| self.with(lesson))
+    }
+}
+
+impl fmt::Debug for Quirks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all = [Quirk::NoStreamOptions, Quirk::NoStream, Quirk::NoReasoning, Quirk::CompletionTokens];
+        f.debug_set().entries(all.into_iter().filter(|quirk| self.has(*quirk))).finish()
+    }
+}
+
+/// "upstream" is a word of every gateway and says nothing about streaming.
+fn speaks_of_streaming(body: &str) -> bool {
+    body.split(|c: char| !c.is_ascii_alphanumeric())
+        .any(|word| matches!(word, "stream" | "streaming" | "streamed" | "sse"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_teaches_the_quirk_it_names() {
+        for (status, body, expected) in [
+            (
+                400,
+                r#"{"error":{"message":"Unknown parameter: 'stream_options'."}}"#,
+                Some(Quirk::NoStreamOptions),
+            ),
+            (422, r#"{"detail":[{"loc":["body","stream_options"]}]}"#, Some(Quirk::NoStreamOptions)),
+            (400, r#"{"error":"Streaming is not supported for this model"}"#, Some(Quirk::NoStream)),
+            (400, r#"{"error":{"param":"stream"}}"#, Some(Quirk::NoStream)),
+            (400, "Use 'max_completion_tokens' instead.", Some(Quirk::CompletionTokens)),
+            (400, "reasoning_content is not allowed", Some(Quirk::NoReasoning)),
+            (400, "upstream rejected the request", None),
+            (500, "stream broke", None),
+            (429, "too many streams", None),
+        ] {
+            let expected = expected.map(|quirk| Quirks::default().with(quirk));
+            assert_eq!(Quirks::default().taught_by(status, body), expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn the_same_lesson_is_not_learned_twice() {
+        let known = Quirks::default().with(Quirk::NoStream);
+        assert_eq!(known.taught_by(400, "stream is not supported"), None);
+        assert_eq!(Quirks::from_bits(known.bits()), known);
+        assert_eq!(format!("{known:?}"), "{NoStream}");
+    }
+}

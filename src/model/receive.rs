@@ -1,0 +1,264 @@
+//! Reads an answer to its end, in bounded time. Knows nothing of HTTP: chunks come from any stream.
+
+use std::time::Duration;
+
+use futures_util::{Stream, StreamExt};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout_at};
+
+use super::assemble::Assembler;
+use super::classify::Failure;
+use super::wire::Chunk;
+use crate::domain::ErrorKind;
+use crate::ports::{Completion, ModelDelta};
+
+/// How long the rest of a stream is waited for once its server has said why it ended: the usage comes then.
+const AFTER_THE_END: Duration = Duration::from_secs(2);
+
+/// How many times the timeout a stream may take that always says just enough not to be silent.
+const LONGEST: u32 = 10;
+
+/// Until when things have to happen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    timeout: Duration,
+    /// The first word.
+    pub first_by: Instant,
+    /// All of it.
+    end_by: Instant,
+}
+
+impl Limits {
+    /// Limits for a step that begins now.
+    pub(crate) fn from_now(timeout: Duration) -> Self {
+        // Longer than anybody waits, and short enough that no sum below overflows.
+        let timeout = timeout.min(Duration::from_secs(24 * 3600));
+        let now = Instant::now();
+        Self { timeout, first_by: now + timeout, end_by: now + timeout.saturating_mul(LONGEST) }
+    }
+
+    /// The failure of a step whose first word did not come.
+    pub(crate) const fn no_first_word(&self) -> Failure {
+        Failure::Silent { awaited: "first word", limit: self.timeout }
+    }
+}
+
+/// What a call has let be seen.
+#[derive(Debug)]
+pub(crate) struct Show<'a> {
+    live: &'a mpsc::Sender<ModelDelta>,
+    shown: bool,
+    told: bool,
+}
+
+impl<'a> Show<'a> {
+    /// Nothing yet.
+    pub(crate) const fn new(live: &'a mpsc::Sender<ModelDelta>) -> Self {
+        Self { live, shown: false, told: false }
+    }
+
+    /// Whether anything of the answer was seen; then it cannot be begun anew.
+    pub(crate) const fn shown(&self) -> bool {
+        self.shown
+    }
+
+    /// Tells of trouble, the first time.
+    pub(crate) async fn trouble(&mut self, kind: ErrorKind) {
+        if !self.told {
+            self.told = true;
+            self.send(ModelDelta::Trouble { kind, next_model: None }).await;
+        }
+    }
+
+    async fn piece(&mut self, delta: ModelDelta) {
+        self.shown = true;
+        self.send(delta).await;
+    }
+
+    /// Nobody looking is no reason to stop: the completion is what counts.
+    async fn send(&self, delta: ModelDelta) {
+        drop(self.live.send(delta).await);
+    }
+}
+
+/// Reads until the answer is whole. `ended` tells, after the last chunk, whether the server marked the end.
+pub(crate) async fn receive<S>(
+    mut chunks: S,
+    mut assembler: Assembler,
+    show: &mut Show<'_>,
+    limits: &Limits,
+    ended: impl Fn() -> bool,
+) -> Result<Completion, Failure>
+where
+    S: Stream<Item = Result<Chunk, Failure>> + Unpin,
+{
+    let whole =
+        Failure::Silent { awaited: "end of the answer", limit: limits.timeout.saturating_mul(LONGEST) };
+    loop {
+        let finished = assembler.finish_reason().is_some();
+        let (until, failure) = next_by(finished, show.shown(), limits);
+        let chunk = match timeout_at(until, chunks.next()).await {
+            Ok(Some(Ok(chunk))) => chunk,
+            Ok(None) => break,
+            // Whatever happens behind the end of an answer, the answer is whole.
+            Ok(Some(Err(_))) | Err(_) if finished => break,
+            Ok(Some(Err(failure))) => return Err(failure),
+            Err(_) if Instant::now() >= limits.end_by => return Err(whole),
+            Err(_) => return Err(failure),
+        };
+        if let Some(error) = chunk.error {
+            return Err(Failure::Reported(error));
+        }
+        for delta in assembler.feed(chunk) {
+            timeout_at(limits.end_by, show.piece(delta)).await.map_err(|_| whole.clone())?;
+        }
+    }
+    if let Some(reason) = assembler.finish_reason().filter(|reason| is_breakdown(reason)) {
+        return Err(Failure::Reported(format!("the answer was cut: {reason}")));
+    }
+    if assembler.finish_reason().is_none() && !ended() {
+        return Err(Failure::Broken("the stream ended before the answer did".to_owned()));
+    }
+    if !assembler.answered() {
+        return Err(Failure::Unreadable("an answer without choices".to_owned()));
+    }
+    let (last, completion) = assembler.finish();
+    for delta in last {
+        timeout_at(limits.end_by, show.piece(delta)).await.map_err(|_| whole.clone())?;
+    }
+    Ok(completion)
+}
+
+/// Until when the next chunk has to come, and what it means if it does not.
+fn next_by(finished: bool, shown: bool, limits: &Limits) -> (Instant, Failure) {
+    if finished {
+        return ((Instant::now() + AFTER_THE_END).min(limits.end_by), limits.no_first_word());
+    }
+    if !shown {
+        return (limits.first_by, limits.no_first_word());
+    }
+    let silence = Failure::Silent { awaited: "further word", limit: limits.timeout };
+    ((Instant::now() + limits.timeout).min(limits.end_by), silence)
+}
+
+/// Reasons by which servers say that they failed, not that the model is done.
+fn is_breakdown(reason: &str) -> bool {
+    matches!(reason, "insufficient_system_resource" | "network_error" | "error" | "abort")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::sync::Arc;
+
+    use futures_util::stream;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::ports::RandomIds;
+
+    const TIMEOUT: Duration = Duration::from_secs(30);
+
+    fn said(content: &str) -> Value {
+        json!({ "choices": [{ "delta": { "content": content } }] })
+    }
+
+    fn stop() -> Value {
+        json!({ "choices": [{ "delta": {}, "finish_reason": "stop" }] })
+    }
+
+    /// Chunks that each come after so many seconds; then silence, or the end.
+    fn paced(chunks: Vec<(u64, Value)>, hang: bool) -> impl Stream<Item = Result<Chunk, Failure>> + Unpin {
+        let chunks = stream::iter(chunks).then(|(wait, chunk)| async move {
+            tokio::time::sleep(Duration::from_secs(wait)).await;
+            Ok(Chunk::from(chunk))
+        });
+        let rest = stream::iter(hang.then_some(())).then(|()| std::future::pending());
+        Box::pin(chunks.chain(rest))
+    }
+
+    async fn read(
+        chunks: impl Stream<Item = Result<Chunk, Failure>> + Unpin,
+        marked: bool,
+    ) -> (Result<Completion, Failure>, Duration) {
+        let (live, mut deltas) = mpsc::channel(1000);
+        deltas.close();
+        let assembler = Assembler::new(Arc::new(RandomIds), HashSet::new());
+        let started = Instant::now();
+        let limits = Limits::from_now(TIMEOUT);
+        let result = receive(chunks, assembler, &mut Show::new(&live), &limits, || marked).await;
+        (result, started.elapsed())
+    }
+
+    fn silent(awaited: &'static str, secs: u64) -> Result<Completion, Failure> {
+        Err(Failure::Silent { awaited, limit: Duration::from_secs(secs) })
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_without_a_first_word_ends_at_the_timeout() {
+        let role = json!({"choices": [{"delta": {"role": "assistant"}}]});
+        let (result, took) = read(paced(vec![(20, role)], true), false).await;
+        assert_eq!((result, took), (silent("first word", 30), TIMEOUT));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn silence_after_a_word_ends_one_timeout_later() {
+        let (result, took) = read(paced(vec![(20, said("a"))], true), false).await;
+        assert_eq!((result, took), (silent("further word", 30), Duration::from_secs(50)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_dripping_stream_ends_at_ten_timeouts() {
+        let drops = (0..1000).map(|_| (20, said("a"))).collect();
+        let (result, took) = read(paced(drops, true), false).await;
+        assert_eq!((result, took), (silent("end of the answer", 300), TIMEOUT * 10));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_reading_the_deltas_does_not_make_it_endless() {
+        let (live, _unread) = mpsc::channel(1);
+        let assembler = Assembler::new(Arc::new(RandomIds), HashSet::new());
+        let chunks = paced(vec![(0, said("a")), (0, said("b")), (0, stop())], false);
+        let limits = Limits::from_now(TIMEOUT);
+        let result = receive(chunks, assembler, &mut Show::new(&live), &limits, || true).await;
+        assert_eq!(result, silent("end of the answer", 300));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_slow_answer_that_keeps_coming_is_read_whole() {
+        let chunks = vec![(29, said("a")), (29, said("b")), (29, stop())];
+        let (result, took) = read(paced(chunks, false), false).await;
+        assert_eq!((result.unwrap().text.as_str(), took), ("ab", Duration::from_secs(87)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_left_open_behind_its_end_is_not_waited_for() {
+        let (result, took) = read(paced(vec![(0, said("a")), (0, stop())], true), false).await;
+        assert_eq!((result.unwrap().text.as_str(), took), ("a", AFTER_THE_END));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_end_is_a_reason_or_a_mark_and_without_both_the_answer_is_broken() {
+        for (chunks, marked, whole) in [
+            (vec![(0, said("a")), (0, stop())], false, true),
+            (vec![(0, said("a"))], true, true),
+            (vec![(0, said("a"))], false, false),
+            (vec![(0, stop())], false, true),
+            (vec![], false, false),
+            (vec![(0, json!({"choices": []}))], true, false),
+        ] {
+            let shown = format!("{chunks:?} {marked}");
+            assert_eq!(read(paced(chunks, false), marked).await.0.is_ok(), whole, "{shown}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_error_in_the_stream_is_a_failure_however_it_is_said() {
+        let error = json!({"error": {"message": "overloaded"}});
+        let cut = json!({"choices": [{"finish_reason": "insufficient_system_resource"}]});
+        for chunk in [error, cut] {
+            let (result, _) = read(paced(vec![(0, said("a")), (0, chunk)], false), true).await;
+            assert!(matches!(result, Err(Failure::Reported(_))), "{result:?}");
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Whether and when to try again. A pure schedule: what failed and how long it has taken is handed in.
+
+use std::time::Duration;
+
+use crate::domain::ErrorKind;
+
+/// How often one model is asked for one answer, at most.
+pub(crate) const MAX_ATTEMPTS: u32 = 4;
+
+const FIRST_WAIT: Duration = Duration::from_millis(400);
+const GROWTH: u32 = 3;
+
+/// An attempt that failed before anything was shown.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Failed {
+    /// Which attempt it was, from 1.
+    pub attempt: u32,
+    /// What sort of trouble.
+    pub kind: ErrorKind,
+    /// How long all attempts have taken so far.
+    pub elapsed: Duration,
+    /// How long the server asked us to wait.
+    pub retry_after: Option<Duration>,
+    /// Anything that differs between callers, so that they do not all come back at once.
+    pub seed: u64,
+}
+
+/// What to do about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Try again after this long.
+    Wait(Duration),
+    /// It is of no use, or there is no time left.
+    GiveUp,
+}
+
+/// The schedule: growing waits with jitter, the server's own wish honoured, all of it within `budget`.
+pub(crate) fn next(failed: &Failed, budget: Duration) -> Next {
+    if failed.attempt >= MAX_ATTEMPTS || !failed.kind.retryable() {
+        return Next::GiveUp;
+    }
+    let full = FIRST_WAIT.saturating_mul(GROWTH.saturating_pow(failed.attempt.saturating_sub(1)));
+    // Between half of the wait and all of it.
+    let half = full / 2;
+    let jitter = half.mul_f64(fraction(failed.seed ^ u64::from(failed.attempt)));
+    let wait = (half + jitter).max(failed.retry_after.unwrap_or_default());
+    if failed.elapsed.saturating_add(wait) >= budget { Next::GiveUp } else { Next::Wait(wait) }
+}
+
+/// A seed for the jitter, from any text that is never the same twice.
+pub(crate) fn seed_of(unique: &str) -> u64 {
+    // FNV-1a: spreads well enough, and needs no state.
+    unique
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// A number from 0 to 1 that any change of the seed changes.
+fn fraction(seed: u64) -> f64 {
+    let mixed = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let top = u32::try_from(mixed >> 32).unwrap_or_default();
+    f64::from(top) / f64::from(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const BUDGET: Duration = Duration::from_secs(60);
+
+    fn failed(attempt: u32, kind: ErrorKind) -> Failed {
+        Failed { attempt, kind, elapsed: Duration::ZERO, retry_after: None, seed: 7 }
+    }
+
+    #[test]
+    fn only_trouble_that_may_pass_is_waited_for() {
+        for (kind, again) in [
+            (ErrorKind::Rate, true),
+            (ErrorKind::Network, true),
+            (ErrorKind::Timeout, true),
+            (ErrorKind::Server, true),
+            (ErrorKind::BadResponse, true),
+            (ErrorKind::Auth, false),
+            (ErrorKind::Quota, false),
+            (ErrorKind::ContextLength, false),
+            (ErrorKind::BadRequest, false),
+        ] {
+            assert_eq!(matches!(next(&failed(1, kind), BUDGET), Next::Wait(_)), again, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn the_fourth_attempt_is_the_last() {
+        assert_ne!(next(&failed(3, ErrorKind::Server), BUDGET), Next::GiveUp);
+        assert_eq!(next(&failed(4, ErrorKind::Server), BUDGET), Next::GiveUp);
+    }
+
+    #[test]
+    fn the_servers_wish_is_honoured_only_within_the_budget() {
+        let wish =
+            |secs| Failed { retry_after: Some(Duration::from_secs(secs)), ..failed(1, ErrorKind::Rate) };
+        assert_eq!(next(&wish(20), BUDGET), Next::Wait(Duration::from_secs(20)));
+        assert_eq!(next(&wish(60), BUDGET), Next::GiveUp);
+        assert_eq!(next(&wish(u64::MAX), BUDGET), Next::GiveUp);
+        let late = Failed { elapsed: Duration::from_secs(50), ..wish(20) };
+        assert_eq!(next(&late, BUDGET), Next::GiveUp);
+    }
+
+    proptest! {
+        #[test]
+        fn waits_grow_and_stay_in_their_band(attempt in 1u32..4, seed: u64) {
+            let Next::Wait(wait) = next(&Failed { seed, ..failed(attempt, ErrorKind::Server) }, BUDGET) else {
+                panic!("there is time")
+            };
+            let full = FIRST_WAIT * GROWTH.pow(attempt - 1);
+            prop_assert!(wait >= full / 2 && wait <= full, "{:?}", wait);
+        }
+
+        #[test]
+        fn whatever_happens_the_waiting_ends_within_the_budget(
+            takes in prop::collection::vec(0u64..30_000, 1..9),
+            wish in prop::option::of(0u64..40),
+            seed: u64,
+        ) {
+            let mut elapsed = Duration::ZERO;
+            for (attempt, takes) in (1u32..).zip(takes) {
+                elapsed += Duration::from_millis(takes);
+                let failed = Failed {
+                    attempt, elapsed, seed, kind: ErrorKind::Rate, retry_after: wish.map(Duration::from_secs),
+                };
+                match next(&failed, BUDGET) {
+                    Next::GiveUp => return Ok(()),
+                    Next::Wait(wait) => elapsed += wait,
+                }
+                prop_assert!(elapsed < BUDGET && attempt < MAX_ATTEMPTS);
+            }
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Finds the `<think>…</think>` that some servers leave in front of an answer. Pure, and blind to where the
+//! pieces were cut.
+
+const OPEN: &str = "<think>";
+const CLOSE: &str = "</think>";
+
+/// A piece of content, told apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// Part of the answer.
+    Text(String),
+    /// Part of the thinking.
+    Reasoning(String),
+}
+
+/// Reads content piece by piece. What might yet turn out to be a mark is held back until it is known.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ThinkSplitter {
+    place: Place,
+    held: String,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Place {
+    /// Nothing but white space so far.
+    #[default]
+    Beginning,
+    /// Behind the opening mark, before the first letter of the thinking.
+    Opened,
+    /// In the thinking.
+    Thinking,
+    /// Behind the closing mark, before the first letter of the answer.
+    Closed,
+    /// In the answer, where marks are only words.
+    Answer,
+}
+
+impl ThinkSplitter {
+    /// Takes more content and gives what is certain.
+    pub(crate) fn feed(&mut self, content: &str) -> Vec<Told> {
+        self.held.push_str(content);
+        let mut told = Vec::new();
+        while let Some(piece) = self.step() {
+            told.extend(piece);
+        }
+        told
+    }
+
+    /// There is no more: what was held back is what it looks like.
+    pub(crate) fn finish(&mut self) -> Option<Told> {
+        let rest = std::mem::take(&mut self.held);
+        if rest.is_empty() {
+            return None;
+        }
+        match self.place {
+            Place::Beginning | Place::Answer => Some(Told::Text(rest)),
+            Place::Thinking => Some(Told::Reasoning(rest)),
+            // Only white space can wait in these places.
+            Place::Opened | Place::Closed => None,
+        }
+    }
+
+    /// One move. `None` means that nothing can be said before more has come.
+    fn step(&mut self) -> Option<Option<Told>> {
+        if self.held.is_empty() {
+            return None;
+        }
+        match self.place {
+            Place::Beginning => {
+                let start = self.held.trim_start();
+                if let Some(rest) = start.strip_prefix(OPEN) {
+                    self.go(Place::Opened, rest.to_owned());
+                } else if OPEN.starts_with(start) {
+                    return None;
+                } else {
+                    self.place = Place::Answer;
+                }
+                Some(None)
+            }
+            Place::Opened => self.skip_white(Place::Thinking),
+            Place::Closed => self.skip_white(Place::Answer),
+            Place::Thinking => self.think(),
+            Place::Answer => Some(Some(Told::Text(std::mem::take(&mut self.held)))),
+        }
+    }
+
+    fn think(&mut self) -> Option<Option<Told>> {
+        if let Some((thought, rest)) = self.held.split_once(CLOSE) {
+            let told = (!thought.is_empty()).then(|| Told::Reasoning(thought.to_owned()));
+            let rest = rest.to_owned();
+            self.go(Place::Closed, rest);
+            return Some(told);
+        }
+        let certain = self.held.len() - waiting(&self.held, CLOSE);
+        if certain == 0 {
+            return None;
+        }
+        let rest = self.held.split_off(certain);
+        let thought = std::mem::replace(&mut self.held, rest);
+        Some(Some(Told::Reasoning(thought)))
+    }
+
+    fn skip_white(&mut self, next: Place) -> Option<Option<Told>> {
+        let rest = self.held.trim_start().to_owned();
+        if rest.is_empty() {
+            self.held.clear();
+            return None;
+        }
+        self.go(next, rest);
+        Some(None)
+    }
+
+    fn go(&mut self, place: Place, held: String) {
+        self.place = place;
+        self.held = held;
+    }
+}
+
+/// How many bytes at the end of `text` may be the beginning of `mark`.
+fn waiting(text: &str, mark: &str) -> usize {
+    mark.char_indices()
+        .rev()
+        .map(|(at, _)| at)
+        .find(|at| mark.get(..*at).is_some_and(|m| text.ends_with(m)))
+        .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The text and the thinking of a content that came in these pieces.
+    fn split<'a>(pieces: impl IntoIterator<Item = &'a str>) -> (String, String) {
+        let mut splitter = ThinkSplitter::default();
+        let mut told: Vec<Told> = pieces.into_iter().flat_map(|piece| splitter.feed(piece)).collect();
+        told.extend(splitter.finish());
+        let (mut text, mut reasoning) = (String::new(), String::new());
+        for piece in told {
+            match piece {
+                Told::Text(piece) => text.push_str(&piece),
+                Told::Reasoning(piece) => reasoning.push_str(&piece),
+            }
+        }
+        (text, reasoning)
+    }
+
+    #[test]
+    fn thinking_counts_only_at_the_beginning() {
+        for (content, text, reasoning) in [
+            ("hello", "hello", ""),
+            ("<think>hm</think>\n\nhello", "hello", "hm"),
+            ("\n <think>\nhm\n</think>hello", "hello", "hm\n"),
+            ("<think>never closed", "", "never closed"),
+            ("<think>cut </thi", "", "cut </thi"),
+            ("<think></think>hello", "hello", ""),
+            ("use <think>x</think>", "use <think>x</think>", ""),
+            ("<think>a</think><think>b</think>c", "<think>b</think>c", "a"),
+            ("<think>1 < 2 </ 3</think>x", "x", "1 < 2 </ 3"),
+            ("<thinking>x", "<thinking>x", ""),
+            ("<thi", "<thi", ""),
+            ("  plain", "  plain", ""),
+            ("  ", "  ", ""),
+            ("<think>好的</think>你好", "你好", "好的"),
+        ] {
+            assert_eq!(split([content]), (text.to_owned(), reasoning.to_owned()), "{content:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_certain_is_told_at_once() {
+        let mut splitter = ThinkSplitter::default();
+        assert_eq!(splitter.feed("<th"), vec![]);
+        assert_eq!(splitter.feed("ink>well"), vec![Told::Reasoning("well".into())]);
+        assert_eq!(splitter.feed(" <"), vec![Told::Reasoning(" ".into())]);
+        assert_eq!(splitter.feed("/think>\n"), vec![]);
+        assert_eq!(splitter.feed("yes"), vec![Told::Text("yes".into())]);
+    }
+
+    proptest! {
+        #[test]
+        fn where_it_is_cut_makes_no_difference(
+            content in r"\s{0,2}(<think>|<thin|)(a|<|/|好|</think>|think>|\n| ){0,12}",
+            cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
+        ) {
+            let chars: Vec<char> = content.chars().collect();
+            let mut places: Vec<usize> = cuts.iter().map(|cut| cut.index(chars.len() + 1)).collect();
+            places.extend([0, chars.len()]);
+            places.sort_unstable();
+            let pieces: Vec<String> = places.windows(2).map(|w| chars[w[0]..w[1]].iter().collect()).collect();
+            prop_assert_eq!(split(pieces.iter().map(String::as_str)), split([content.as_str()]));
+        }
+    }
+}

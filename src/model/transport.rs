@@ -1,0 +1,269 @@
+//! The wire under async-openai: a transport that loses nothing.
+//!
+//! By itself async-openai retries behind our back, obeys any `Retry-After`, and forgets the status of a refusal
+//! whose body is not OpenAI's. The transport that it is given here does none of that: it sends once, and a
+//! refusal comes back whole. A server that answers a wish for a stream with one JSON document is read as a
+//! stream of one event, so that there is one way to read answers.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use async_openai::error::OpenAIError;
+use async_openai::middleware::HttpRequestFactory;
+use futures_util::StreamExt;
+use http::HeaderMap;
+use http::header::{CONTENT_TYPE, LOCATION};
+use reqwest::{Body, Client, Response};
+use tower_service::Service;
+
+use super::classify::Failure;
+use super::http::whole_story;
+use crate::domain::Timestamp;
+use crate::ports::{BoxFuture, Clock};
+
+/// How much of a refusal is read.
+const MAX_REFUSAL: usize = 64 * 1024;
+/// How much an answer may have; more is a fault of the server, and would fill our memory.
+const MAX_ANSWER: usize = 32 * 1024 * 1024;
+
+/// Sends one request of async-openai's, once.
+#[derive(Clone, Debug)]
+pub(crate) struct Transport {
+    client: Client,
+    clock: Arc<dyn Clock>,
+    ended: EndSeen,
+}
+
+/// Whether the server has said in so many words that its answer is whole. async-openai swallows the mark.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct EndSeen(Arc<AtomicBool>);
+
+impl EndSeen {
+    /// Whether it has.
+    pub(crate) fn get(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+
+    fn set(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+impl Transport {
+    /// A transport for one call, that notes the end of the answer in `ended`.
+    pub(crate) fn new(client: Client, clock: Arc<dyn Clock>, ended: EndSeen) -> Self {
+        Self { client, clock, ended }
+    }
+
+    async fn send(self, factory: HttpRequestFactory) -> Result<Response, Failure> {
+        let request = factory.build().await.map_err(failure_of)?;
+        let response = self.client.execute(request).await.map_err(unsent)?;
+        if !response.status().is_success() {
+            return Err(refusal(response, self.clock.now()).await);
+        }
+        let kind =
+            response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        if kind.contains("json") || kind.contains("html") {
+            whole_as_event(response, &self.ended).await
+        } else {
+            Ok(watched(response, self.ended))
+        }
+    }
+}
+
+impl Service<HttpRequestFactory> for Transport {
+    type Response = Response;
+    type Error = OpenAIError;
+    type Future = BoxFuture<'static, Result<Response, OpenAIError>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), OpenAIError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, factory: HttpRequestFactory) -> Self::Future {
+        let sending = self.clone().send(factory);
+        Box::pin(async move { sending.await.map_err(|failure| OpenAIError::Boxed(Box::new(failure))) })
+    }
+}
+
+/// What async-openai's error means. A failure of ours went through it and comes out unchanged.
+pub(crate) fn failure_of(error: OpenAIError) -> Failure {
+    match error {
+        OpenAIError::Boxed(inner) => match inner.downcast::<Failure>() {
+            Ok(failure) => *failure,
+            Err(other) => Failure::Internal(other.to_string()),
+        },
+        OpenAIError::Reqwest(error) => unsent(error),
+        OpenAIError::JSONDeserialize(_, content) => Failure::Unreadable(content),
+        OpenAIError::StreamError(error) => Failure::Broken(error.to_string()),
+        OpenAIError::ApiError(error) => Failure::Refused {
+            status: error.status_code.as_u16(),
+            body: error.api_error.message,
+            retry_after: None,
+        },
+        OpenAIError::FileSaveError(text)
+        | OpenAIError::FileReadError(text)
+        | OpenAIError::InvalidArgument(text) => Failure::Internal(text),
+    }
+}
+
+fn unsent(error: reqwest::Error) -> Failure {
+    // An address may hold a password.
+    let error = error.without_url();
+    let story = whole_story(&error);
+    if error.is_builder() {
+        Failure::Unsendable(format!("{story}; is the base url right?"))
+    } else if error.is_connect() {
+        Failure::Unreachable(story)
+    } else {
+        Failure::Broken(story)
+    }
+}
+
+async fn refusal(mut response: Response, now: Timestamp) -> Failure {
+    let status = response.status();
+    let retry_after = retry_after(response.headers(), now);
+    let body = match response.headers().get(LOCATION).and_then(|location| location.to_str().ok()) {
+        Some(location) if status.is_redirection() => format!("redirects to {location}"),
+        _ => {
+            let mut body = Vec::new();
+            // The status says enough where the body breaks off.
+            while let Ok(Some(more)) = response.chunk().await {
+                body.extend_from_slice(&more);
+                if body.len() >= MAX_REFUSAL {
+                    body.truncate(MAX_REFUSAL);
+                    break;
+                }
+            }
+            String::from_utf8_lossy(&body).into_owned()
+        }
+    };
+    Failure::Refused { status: status.as_u16(), body, retry_after }
+}
+
+/// The server's wish to be left alone: milliseconds, seconds or a date.
+fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+    let number = |text: &str| text.parse::<f64>().ok().and_then(|n| Duration::try_from_secs_f64(n).ok());
+    if let Some(millis) = text("retry-after-ms").and_then(number) {
+        return Some(millis / 1000);
+    }
+    let wish = text("retry-after")?;
+    number(wish).or_else(|| {
+        let at = jiff::fmt::rfc2822::parse(wish).ok()?.timestamp().as_millisecond();
+        Some(Duration::from_millis(Timestamp::from_millis(at).millis_since(now)))
+    })
+}
+
+/// Reads a whole document and gives it as a stream of one event.
+async fn whole_as_event(mut response: Response, ended: &EndSeen) -> Result<Response, Failure> {
+    let mut body = Vec::new();
+    while let Some(more) =
+        response.chunk().await.map_err(|error| Failure::Broken(whole_story(&error.without_url())))?
+    {
+        body.extend_from_slice(&more);
+        if body.len() > MAX_ANSWER {
+            return Err(Failure::Unreadable("more than 32 MB".to_owned()));
+        }
+    }
+    let document: serde_json::Value = serde_json::from_slice(&body)
+        .map_err(|_| Failure::Unreadable(String::from_utf8_lossy(&body).into_owned()))?;
+    ended.set();
+    Ok(http::Response::new(Body::from(format!("data: {document}\n\ndata: [DONE]\n\n"))).into())
+}
+
+/// The same stream, watched for its end and its size.
+fn watched(response: Response, ended: EndSeen) -> Response {
+    let mut mark = EndMark::default();
+    let mut size = 0usize;
+    let bytes = response.bytes_stream().map(move |bytes| {
+        let bytes = bytes.map_err(|error| std::io::Error::other(whole_story(&error.without_url())))?;
+        size = size.saturating_add(bytes.len());
+        if size > MAX_ANSWER {
+            return Err(std::io::Error::other("the answer has more than 32 MB"));
+        }
+        if mark.feed(&bytes) {
+            ended.set();
+        }
+        Ok(bytes)
+    });
+    http::Response::new(Body::wrap_stream(bytes)).into()
+}
+
+/// Looks for a line `data: [DONE]`, wherever the bytes were cut.
+#[derive(Clone, Debug, Default)]
+struct EndMark {
+    line: Vec<u8>,
+}
+
+impl EndMark {
+    /// The longest line that can be the mark, and one byte more.
+    const ENOUGH: usize = 16;
+
+    /// Takes more bytes; whether the mark stands in them.
+    fn feed(&mut self, bytes: &[u8]) -> bool {
+        let mut seen = false;
+        for byte in bytes {
+            if matches!(byte, b'\n' | b'\r') {
+                self.line.clear();
+            } else if self.line.len() < Self::ENOUGH {
+                self.line.push(*byte);
+                seen |= self.line.strip_prefix(b"data:").is_some_and(|rest| rest.trim_ascii() == b"[DONE]");
+            }
+        }
+        seen
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_end_is_seen_wherever_it_was_cut() {
+        for (stream, expected) in [
+            ("data: {}\n\ndata: [DONE]\n\n", true),
+            ("data:[DONE]", true),
+            ("data: {}\r\n\r\ndata: [DONE]\r\n", true),
+            ("data: {\"x\":\"data: [DONE]\"}\n\n", false),
+            ("data: {}\n\n", false),
+            ("", false),
+        ] {
+            for cut in 0..=stream.len() {
+                let (head, tail) = stream.as_bytes().split_at(cut);
+                let mut mark = EndMark::default();
+                let seen = mark.feed(head) | mark.feed(tail);
+                assert_eq!(seen, expected, "{stream:?} cut at {cut}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_wish_to_wait_is_read_in_every_spelling() {
+        let now = Timestamp::from_millis(1_445_412_480_000 - 5_000);
+        for (name, value, expected) in [
+            ("retry-after", "2", Some(2_000)),
+            ("retry-after", "0.5", Some(500)),
+            ("retry-after-ms", "250", Some(250)),
+            ("retry-after", "Wed, 21 Oct 2015 07:28:00 GMT", Some(5_000)),
+            ("retry-after", "Fri, 21 Oct 2005 07:28:00 GMT", Some(0)),
+            ("retry-after", "-3", None),
+            ("retry-after", "soon", None),
+        ] {
+            let headers = HeaderMap::from_iter([(name.parse().unwrap(), value.parse().unwrap())]);
+            assert_eq!(retry_after(&headers, now), expected.map(Duration::from_millis), "{value}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_header_is_too_odd(value in "[ -~]{0,40}") {
+            let headers = HeaderMap::from_iter([("retry-after".parse().unwrap(), value.parse().unwrap())]);
+            retry_after(&headers, Timestamp::from_millis(0));
+        }
+    }
+}
