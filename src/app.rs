@@ -1,0 +1,229 @@
+//! The composition root: builds every part, starts the tasks, and ends them in order.
+//!
+//! Two apps can run in one process; nothing here is global.
+
+use std::collections::BTreeMap;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
+
+use secrecy::SecretString;
+use tokio::sync::{Semaphore, watch};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::adapters::web::{WebAdapter, WebOptions, WebParts};
+use crate::adapters::{AdapterHealths, AdapterSet, supervise};
+use crate::config::{Endpoint, Provider, Settings};
+use crate::domain::Platform;
+use crate::metrics::Metrics;
+use crate::model::{FallbackModel, Http, ModelSpec, OfflineModel, OpenAiModel, Pace, Shared};
+use crate::ports::{Clock, Door, Ids, Model, RandomIds, SystemClock, ThreadStore};
+use crate::threads::{AgentFacts, Limits, Router, Workshop};
+use crate::tools::ToolBox;
+
+/// How long one call of a tool may take.
+const TOOL_DEADLINE: Duration = Duration::from_secs(120);
+/// How long one delivery may take.
+const DELIVERY_DEADLINE: Duration = Duration::from_secs(60);
+/// How long an idle thread stays in memory.
+const IDLE: Duration = Duration::from_secs(60);
+
+/// What the outside world gives, and what tests replace.
+#[derive(Clone, Debug)]
+pub struct World {
+    /// The model.
+    pub model: Arc<dyn Model>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Fresh ids.
+    pub ids: Arc<dyn Ids>,
+}
+
+impl World {
+    /// The real one, as the settings describe it. Does no IO.
+    pub fn real(settings: &Settings) -> Self {
+        let (clock, ids): (Arc<dyn Clock>, Arc<dyn Ids>) = (Arc::new(SystemClock), Arc::new(RandomIds));
+        let shared = Shared { http: Http::default(), ids: ids.clone(), clock: clock.clone() };
+        let build = |provider: &Provider| -> Arc<dyn Model> {
+            match provider {
+                Provider::Offline => Arc::new(OfflineModel::new(ids.clone(), Pace::Human)),
+                Provider::OpenAi(endpoint) => Arc::new(OpenAiModel::new(model_spec(endpoint), shared.clone())),
+            }
+        };
+        let first = build(&settings.model.provider);
+        let others: Vec<_> = settings.model.fallbacks.iter().map(build).collect();
+        let model = if others.is_empty() { first } else { Arc::new(FallbackModel::new(first, others)) };
+        Self { model, clock, ids }
+    }
+}
+
+fn model_spec(endpoint: &Endpoint) -> ModelSpec {
+    ModelSpec {
+        base_url: endpoint.base_url.clone(),
+        api_key: endpoint.api_key.clone(),
+        model: endpoint.model.clone(),
+        timeout: endpoint.timeout,
+        send_reasoning: endpoint.send_reasoning,
+        max_output_tokens: endpoint.max_output_tokens,
+    }
+}
+
+/// An address that is bound already, and what opens the door behind it.
+#[derive(Debug)]
+pub struct WebSocket {
+    /// The listener.
+    pub listener: TcpListener,
+    /// Its address.
+    pub address: SocketAddr,
+    /// The token.
+    pub token: SecretString,
+}
+
+/// A daemon at work.
+#[derive(Debug)]
+pub struct App {
+    /// The way to its threads.
+    pub door: Door,
+    /// How its adapters fare.
+    pub healths: AdapterHealths,
+    /// What it has counted.
+    pub metrics: Arc<Metrics>,
+    /// Turns true once the threads that the last daemon left open have been taken up.
+    pub recovered: watch::Receiver<bool>,
+    ingress: Phase,
+    threads: Phase,
+}
+
+/// Tasks that end together.
+#[derive(Debug, Default)]
+struct Phase {
+    stop: CancellationToken,
+    tasks: TaskTracker,
+}
+
+impl Phase {
+    /// Tells the tasks to stop and waits for them, at most until `deadline`.
+    async fn end(&self, name: &str, deadline: tokio::time::Instant) {
+        self.stop.cancel();
+        self.tasks.close();
+        if tokio::time::timeout_at(deadline, self.tasks.wait()).await.is_err() {
+            tracing::warn!(phase = name, left = self.tasks.len(), "phase did not end in time");
+        }
+    }
+}
+
+impl App {
+    /// Starts the threads on this store, and the adapters if there is an address to serve them on.
+    pub fn start(settings: &Settings, store: Arc<dyn ThreadStore>, world: World, web: Option<WebSocket>) -> Self {
+        let metrics = Arc::new(Metrics::default());
+        let healths = AdapterHealths::default();
+        let (recovered_sender, recovered) = watch::channel(false);
+        let parts = WebParts {
+            store: store.clone(),
+            ids: world.ids.clone(),
+            healths: healths.clone(),
+            recovered: recovered.clone(),
+            metrics: metrics.clone(),
+        };
+        let adapters = adapter_set(settings, web, &world, parts);
+        let (ingress, threads) = (Phase::default(), Phase::default());
+        let shop = workshop(settings, store, world.clone(), &adapters, metrics.clone());
+        let (router, door) = Router::new(Arc::new(shop), threads.stop.clone());
+        threads.tasks.spawn(router.run(recovered_sender));
+        let (keeper_door, keeper_healths, stop) = (door.clone(), healths.clone(), ingress.stop.clone());
+        ingress.tasks.spawn(async move { supervise(&adapters, keeper_door, world.clock, keeper_healths, stop).await });
+        Self { door, healths, metrics, recovered, ingress, threads }
+    }
+
+    /// Waits until everything that was open has been taken up and every adapter is past its first check.
+    pub async fn wait_until_ready(&self) {
+        // The router tells of its recovery before anything else; if it is gone, so is the daemon.
+        let _recovered = self.recovered.clone().wait_for(|recovered| *recovered).await.is_ok();
+        self.healths.wait_until_ready().await;
+    }
+
+    /// Ends the daemon: nothing new is taken in, running turns get until `grace` is over, then whoever waits
+    /// for an answer is let go. What is not finished is on the disk and goes on at the next start.
+    pub async fn stop(self, grace: Duration) {
+        let deadline = tokio::time::Instant::now() + grace;
+        // Requests that wait for a running turn are answered by it, so both phases end side by side.
+        tokio::join!(self.threads.end("threads", deadline), self.ingress.end("ingress", deadline));
+    }
+}
+
+fn platform(name: &str) -> Option<Platform> {
+    name.parse().ok()
+}
+
+/// Every platform this binary speaks: a new adapter is one folder and one line here.
+fn adapter_set(settings: &Settings, web: Option<WebSocket>, world: &World, parts: WebParts) -> AdapterSet {
+    let mut set = AdapterSet::default();
+    for name in ["api", "cli", "web"] {
+        set = platform(name).into_iter().fold(set, AdapterSet::with_surface);
+    }
+    let (Some(web), Some(name)) = (web, platform("web")) else { return set };
+    let options = WebOptions {
+        listen: web.address,
+        token: web.token,
+        allowed_hosts: settings.web.as_ref().map(|web| web.allowed_hosts.clone()).unwrap_or_default(),
+        name: settings.name.clone(),
+        language: settings.language,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        provider: match settings.model.provider {
+            Provider::Offline => "offline".to_owned(),
+            Provider::OpenAi(_) => "openai".to_owned(),
+        },
+        model: world.model.name().to_owned(),
+        operator_name: None,
+        files: settings.state.join("files"),
+        stop_grace: settings.limits.stop,
+    };
+    set.with_adapter(Arc::new(WebAdapter::new(name, options, parts, web.listener)))
+}
+
+fn workshop(
+    settings: &Settings,
+    store: Arc<dyn ThreadStore>,
+    world: World,
+    adapters: &AdapterSet,
+    metrics: Arc<Metrics>,
+) -> Workshop {
+    let patience = |provider: &Provider| match provider {
+        Provider::Offline => Duration::from_secs(60),
+        // A model call bounds itself; this is the line it never reaches unless something is very wrong.
+        Provider::OpenAi(endpoint) => endpoint.timeout.saturating_mul(12),
+    };
+    let fallbacks: Duration = settings.model.fallbacks.iter().map(patience).sum();
+    let tools = ToolBox::all();
+    let tools: BTreeMap<_, _> =
+        tools.specs().iter().filter_map(|spec| tools.get(spec.name).map(|(_, tool)| (spec.name, tool.clone()))).collect();
+    Workshop {
+        store,
+        model: world.model,
+        tools,
+        adapters: adapters.to_run().map(|adapter| (adapter.platform(), adapter.clone())).collect(),
+        clock: world.clock,
+        ids: world.ids,
+        agent: AgentFacts {
+            name: settings.name.clone(),
+            agent_md: settings.agent_md.clone(),
+            project: settings.project.clone(),
+            context_tokens: usize::try_from(settings.model.context_tokens).unwrap_or(usize::MAX),
+        },
+        language: settings.language,
+        limits: Limits {
+            concurrent_runs: settings.limits.max_concurrent_runs,
+            mailbox: settings.limits.mailbox,
+            max_steps: settings.model.max_steps,
+            merge_ms: u64::try_from(settings.queue.merge.as_millis()).unwrap_or(u64::MAX),
+            while_running: settings.queue.while_running,
+            model_deadline: patience(&settings.model.provider) + fallbacks,
+            tool_deadline: TOOL_DEADLINE,
+            delivery_deadline: DELIVERY_DEADLINE,
+            idle: IDLE,
+        },
+        slots: Arc::new(Semaphore::new(settings.limits.max_concurrent_runs)),
+        metrics,
+    }
+}
