@@ -6,6 +6,7 @@ pub mod domain;
 pub mod model;
 pub mod ports;
 pub mod render;
+pub mod signals;
 pub mod store;
 pub mod telemetry;
 pub mod threads;
