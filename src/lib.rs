@@ -4,6 +4,7 @@ pub mod adapters;
 pub mod config;
 pub mod domain;
 pub mod model;
+pub mod notify;
 pub mod ports;
 pub mod render;
 pub mod signals;
