@@ -1,1 +1,11 @@
-//! Logs: set-up, daily files, redaction.
+//! Logs: to the terminal for people, to daily files for machines, with every secret taken out.
+//!
+//! What is logged is the business of whoever logs it; here is only where it goes and what it may not contain.
+
+mod filter;
+mod init;
+mod redact;
+mod writer;
+
+pub use init::{Console, Guard, Options, TelemetryError, init, turn_span};
+pub use redact::{RedactError, Redactor};

@@ -1,0 +1,65 @@
+//! The signals that end the daemon, as futures: the first asks it to finish, the second not to wait.
+
+use std::io;
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// A signal that asks the process to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopSignal {
+    /// SIGINT: somebody pressed Ctrl-C.
+    Interrupt,
+    /// SIGTERM: a service manager, or `kill`.
+    Terminate,
+}
+
+/// The process's signals. From the moment it exists they no longer end the process by themselves.
+#[derive(Debug)]
+pub struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+    hangup: Signal,
+}
+
+impl Signals {
+    /// Begins to listen. Needs a runtime.
+    pub fn listen() -> io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hangup: signal(SignalKind::hangup())?,
+        })
+    }
+
+    /// The next request to end: the first means "finish what you do", the second "at once". Dropping the
+    /// future loses no signal. A closed terminal is no such request: the daemon goes on without it.
+    pub async fn next(&mut self) -> StopSignal {
+        loop {
+            tokio::select! {
+                Some(()) = self.interrupt.recv() => return StopSignal::Interrupt,
+                Some(()) = self.terminate.recv() => return StopSignal::Terminate,
+                Some(()) = self.hangup.recv() => tracing::info!("hangup ignored"),
+                // The streams end with the runtime only, and this future with it.
+                else => std::future::pending().await,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::process::{Signal, getpid, kill_process};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn each_request_to_end_is_heard_and_a_hangup_is_none() {
+        let mut signals = Signals::listen().unwrap();
+        let raise = |signal| kill_process(getpid(), signal).unwrap();
+        raise(Signal::HUP);
+        raise(Signal::TERM);
+        assert_eq!(signals.next().await, StopSignal::Terminate);
+        raise(Signal::INT);
+        assert_eq!(signals.next().await, StopSignal::Interrupt);
+    }
+}

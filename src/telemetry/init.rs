@@ -1,0 +1,311 @@
+//! Sets up where logs go. Called once, by the composition root.
+
+use std::fs;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+
+use tracing::{Span, Subscriber};
+use tracing_appender::non_blocking::{NonBlocking, NonBlockingBuilder, WorkerGuard};
+use tracing_appender::rolling::{RollingFileAppender, Rotation};
+use tracing_subscriber::fmt::writer::BoxMakeWriter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
+use tracing_subscriber::{Layer, Registry, fmt};
+
+use super::filter::filter;
+use super::redact::Redactor;
+use super::writer::Redacting;
+use crate::domain::{CorrelationId, ThreadId};
+
+/// Days of files that are kept.
+const KEPT_FILES: usize = 14;
+
+/// Lines that may wait for a slow disk before whoever logs waits too.
+const WAITING_LINES: usize = 8_192;
+
+/// How the standard error output looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Console {
+    /// For people on a terminal, else one JSON object per line.
+    #[default]
+    Auto,
+    /// For people.
+    Human,
+    /// One JSON object per line.
+    Json,
+    /// Nothing: the terminal belongs to a conversation.
+    Silent,
+}
+
+/// What logs are wanted.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What is logged: a level, or a list such as `info,shipagent::store=debug`; empty means `info`.
+    pub filter: String,
+    /// What is shown on the standard error output.
+    pub console: Console,
+    /// The folder of the daily files; nothing means no files.
+    pub logs: Option<PathBuf>,
+    /// What may not appear in them.
+    pub redactor: Redactor,
+}
+
+/// Why there are no logs.
+#[derive(Debug, thiserror::Error)]
+pub enum TelemetryError {
+    /// The filter cannot be read.
+    #[error(
+        "{asked:?} is not a log filter: use a level such as info, or a list such as info,shipagent=debug"
+    )]
+    Filter {
+        /// What was asked for.
+        asked: String,
+        /// What is wrong with it.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The files cannot be written.
+    #[error("cannot write logs to {}", path.display())]
+    Files {
+        /// Their folder.
+        path: PathBuf,
+        /// The system's words.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// Logs were set up already.
+    #[error("logs were set up twice")]
+    Twice(#[from] TryInitError),
+}
+
+/// Keeps the log files being written. Dropping it writes what is left, so it must live until the end.
+#[derive(Debug)]
+#[must_use = "logs are written as long as this lives"]
+pub struct Guard {
+    _files: Option<WorkerGuard>,
+}
+
+/// Sets up the logs of this process.
+pub fn init(options: Options) -> Result<Guard, TelemetryError> {
+    let terminal = io::stderr().is_terminal();
+    let console = match options.console {
+        Console::Auto if terminal => Console::Human,
+        Console::Auto => Console::Json,
+        chosen => chosen,
+    };
+    let (subscriber, guard) = subscriber(&options, console, BoxMakeWriter::new(io::stderr))?;
+    subscriber.try_init()?;
+    Ok(guard)
+}
+
+/// The span of one run, which puts its ids on every line logged inside. Its level is the highest, so that no
+/// filter takes the ids away.
+pub fn turn_span(correlation: &CorrelationId, thread: &ThreadId) -> Span {
+    tracing::error_span!("turn", correlationId = %correlation, thread = %thread)
+}
+
+fn subscriber(
+    options: &Options,
+    console: Console,
+    stderr: BoxMakeWriter,
+) -> Result<(impl Subscriber + Send + Sync + 'static, Guard), TelemetryError> {
+    let stderr = Redacting::new(stderr, options.redactor.clone());
+    let console = match console {
+        Console::Silent => None,
+        Console::Human | Console::Auto => Some(human(stderr)),
+        Console::Json => Some(json(stderr)),
+    };
+    let (files, worker) = match &options.logs {
+        Some(folder) => {
+            let (writer, worker) = daily_files(folder)?;
+            (Some(json(Redacting::new(writer, options.redactor.clone()))), Some(worker))
+        }
+        None => (None, None),
+    };
+    let subscriber = Registry::default().with(filter(&options.filter)?).with(console).with(files);
+    Ok((subscriber, Guard { _files: worker }))
+}
+
+/// Lines for people: time, level, the run's ids, the message, its fields.
+fn human<S, W>(writer: W) -> Box<dyn Layer<S> + Send + Sync>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    W: for<'a> fmt::MakeWriter<'a> + Send + Sync + 'static,
+{
+    let layer = fmt::layer().with_writer(writer).log_internal_errors(false);
+    if io::stderr().is_terminal() { layer.boxed() } else { layer.with_ansi(false).boxed() }
+}
+
+/// Lines for machines. Every span is listed, not only the innermost, so that the run's ids are always there.
+fn json<S, W>(writer: W) -> Box<dyn Layer<S> + Send + Sync>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    W: for<'a> fmt::MakeWriter<'a> + Send + Sync + 'static,
+{
+    fmt::layer()
+        .json()
+        .flatten_event(true)
+        .with_current_span(false)
+        .with_span_list(true)
+        .with_writer(writer)
+        // It would complain on the standard error output, and panic where that is closed.
+        .log_internal_errors(false)
+        .boxed()
+}
+
+/// `daemon.<date>.jsonl` in the folder, a new one each day (UTC), written by a thread of its own.
+fn daily_files(folder: &Path) -> Result<(NonBlocking, WorkerGuard), TelemetryError> {
+    let failed = |source| TelemetryError::Files { path: folder.to_owned(), source };
+    // The appender would make it too, but not without complaining first that it is missing.
+    fs::create_dir_all(folder).map_err(|error| failed(error.into()))?;
+    let files = RollingFileAppender::builder()
+        .rotation(Rotation::DAILY)
+        .filename_prefix("daemon")
+        .filename_suffix("jsonl")
+        .max_log_files(KEPT_FILES)
+        .build(folder)
+        .map_err(|error| failed(error.into()))?;
+    let builder = NonBlockingBuilder::default().lossy(false).buffered_lines_limit(WAITING_LINES);
+    Ok(builder.thread_name("logs").finish(files))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use serde_json::Value;
+
+    use super::*;
+
+    const SECRET: &str = "c4nary/\"secret\"+value";
+
+    /// A place that remembers what was written to it.
+    #[derive(Clone, Debug, Default)]
+    struct Paper(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Paper {
+        fn write(&mut self, part: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(part);
+            Ok(part.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Paper {
+        fn text(&self) -> String {
+            String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+        }
+    }
+
+    /// Logs with `work` and gives what the console and the files then hold.
+    fn logged(console: Console, filter: &str, work: impl FnOnce()) -> (String, String) {
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options {
+            filter: filter.into(),
+            console,
+            logs: Some(folder.path().join("logs")),
+            redactor: Redactor::new([SECRET]).unwrap(),
+        };
+        let paper = Paper::default();
+        let writer = paper.clone();
+        let make = BoxMakeWriter::new(move || writer.clone());
+        let (subscriber, guard) = subscriber(&options, console, make).unwrap();
+        tracing::subscriber::with_default(subscriber, work);
+        drop(guard);
+        let files: String = fs::read_dir(folder.path().join("logs"))
+            .unwrap()
+            .map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap())
+            .collect();
+        (paper.text(), files)
+    }
+
+    fn turn() -> Span {
+        turn_span(&"run_7".parse().unwrap(), &"web:chat:1".parse().unwrap())
+    }
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("cannot use {0}")]
+    struct Outer(&'static str, #[source] io::Error);
+
+    #[derive(Debug)]
+    #[expect(dead_code, reason = "only its Debug is looked at")]
+    struct Settings {
+        key: &'static str,
+    }
+
+    fn leak() {
+        let secret = SECRET;
+        let percent = percent_encoding::utf8_percent_encode(secret, percent_encoding::NON_ALPHANUMERIC);
+        let error = anyhow::Error::new(Outer(secret, io::Error::other(secret)));
+        tracing::info!("message {secret}");
+        tracing::info!(field = secret, display = %secret, debug = ?secret, "field");
+        tracing::info!(settings = ?Settings { key: secret }, "struct");
+        tracing::info!(chain = format!("{error:#}"), debug = ?error, "error");
+        tracing::info!(url = %format_args!("https://x/?key={percent}"), "percent");
+        tracing::info!(body = %serde_json::json!({"key": secret}), "json");
+        tracing::info!("authorization: Bearer 0123456789abcdef0123");
+        tracing::error_span!("inner", secret).in_scope(|| tracing::info!("span"));
+    }
+
+    #[test]
+    fn a_secret_never_reaches_the_console_or_the_files() {
+        for console in [Console::Human, Console::Json] {
+            let (shown, files) = logged(console, "", leak);
+            assert!(files.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{files}");
+            assert_eq!(files.lines().count(), 8);
+            for text in [&shown, &files] {
+                assert!(text.contains("[redacted]"));
+                for part in ["c4nary", "secret\\\"+", "+value", "%2Bvalue", "0123456789abcdef"] {
+                    assert!(!text.contains(part), "{part} in {text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_ids_of_a_run_are_on_every_line_of_it() {
+        let work = || {
+            turn().in_scope(|| {
+                tracing::warn!(attempt = 2, "model call failed");
+                tracing::info_span!("tool", name = "read_file").in_scope(|| tracing::warn!("slow"));
+            });
+        };
+        for filter in ["", "warn"] {
+            let (human, files) = logged(Console::Human, filter, work);
+            for line in human.lines().chain(files.lines()) {
+                assert!(line.contains("run_7") && line.contains("web:chat:1"), "{filter}: {line}");
+            }
+            let lines: Vec<Value> = files.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+            assert_eq!(lines.len(), 2);
+            assert_eq!(lines[0]["spans"][0]["correlationId"], "run_7");
+            assert_eq!(lines[0]["spans"][0]["thread"], "web:chat:1");
+            assert_eq!(
+                (&lines[0]["message"], &lines[0]["attempt"]),
+                (&"model call failed".into(), &2.into())
+            );
+            assert_eq!(lines[1]["spans"][0]["correlationId"], "run_7");
+        }
+    }
+
+    #[test]
+    fn a_silent_console_still_leaves_files() {
+        let (shown, files) = logged(Console::Silent, "", || tracing::info!("kept"));
+        assert_eq!(shown, "");
+        assert!(files.contains("kept"));
+    }
+
+    #[test]
+    fn every_line_is_in_the_file_once_the_guard_is_gone() {
+        let (_, files) = logged(Console::Silent, "", || (0..10_000).for_each(|n| tracing::info!(n, "line")));
+        assert_eq!(files.lines().count(), 10_000);
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_is_an_error() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let failure = daily_files(&file.path().join("logs")).unwrap_err();
+        assert!(matches!(failure, TelemetryError::Files { .. }));
+    }
+}

@@ -1,0 +1,251 @@
+//! Takes secrets out of text: those that are known by value, in every spelling they are likely to appear in,
+//! and those that give themselves away by their shape. Pure.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use regex::{Captures, NoExpand, Regex};
+
+/// What stands where a secret was.
+const MARK: &str = "[redacted]";
+
+/// Shorter values are not looked for: they would be found in innocent words.
+const SHORTEST: usize = 6;
+
+/// What gives itself away: a bearer token, an API key, the token of a bot (in a URL it follows a letter, and
+/// its colon may be encoded). The first group stays.
+const SHAPES: &str = concat!(
+    r"((?i:bearer)(?:[ \t+]|%20)+)[A-Za-z0-9._~+/=-]{16,}",
+    r"|((?-u:\b)|\\[nrt])sk-[A-Za-z0-9_-]{20,}",
+    r"|[0-9]{6,}(?::|%3[aA])[A-Za-z0-9_-]{30,}",
+);
+
+/// The secrets could not be made into something to look for.
+#[derive(Debug, thiserror::Error)]
+#[error("the secrets are too many or too long to be redacted from the logs")]
+pub struct RedactError;
+
+/// Takes secrets out of text. Cheap to clone; shows none of them when it is printed.
+#[derive(Clone)]
+pub struct Redactor {
+    known: Option<Regex>,
+    shapes: Regex,
+}
+
+impl Redactor {
+    /// One that knows these secrets. Values of fewer than 6 characters are not looked for.
+    pub fn new<S: AsRef<str>>(secrets: impl IntoIterator<Item = S>) -> Result<Self, RedactError> {
+        let mut secrets: Vec<String> = secrets
+            .into_iter()
+            .map(|secret| secret.as_ref().trim().to_owned())
+            .filter(|secret| secret.chars().count() >= SHORTEST)
+            .collect();
+        // The longest first: where one secret contains another, all of it goes.
+        secrets.sort_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
+        secrets.dedup();
+        let spellings: Vec<String> = secrets
+            .iter()
+            .map(|secret| spelled(secret))
+            .chain(secrets.iter().flat_map(|secret| [0, 4, 2].map(|bit| in_base64(secret.as_bytes(), bit))))
+            .collect();
+        let known = if spellings.is_empty() {
+            None
+        } else {
+            Some(Regex::new(&spellings.join("|")).map_err(|_| RedactError)?)
+        };
+        Ok(Self { known, shapes: Regex::new(SHAPES).map_err(|_| RedactError)? })
+    }
+
+    /// The text without secrets; the same text where there are none.
+    pub fn apply<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let text = match &self.known {
+            Some(known) => known.replace_all(text, NoExpand(MARK)),
+            None => Cow::Borrowed(text),
+        };
+        // Most text has nothing to replace, and looking is much cheaper than replacing.
+        if !self.shapes.is_match(&text) {
+            return text;
+        }
+        Cow::Owned(self.shapes.replace_all(&text, replace_shape).into_owned())
+    }
+}
+
+impl fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Redactor").finish_non_exhaustive()
+    }
+}
+
+/// Keys and tokens have digits; `sk-` and "bearer" before words only are words themselves.
+fn replace_shape(found: &Captures<'_>) -> String {
+    let whole = found.get(0).map_or("", |whole| whole.as_str());
+    let kept = found.get(1).or_else(|| found.get(2)).map_or("", |kept| kept.as_str());
+    let secret = whole.strip_prefix(kept).unwrap_or(whole);
+    if secret.contains(|letter: char| letter.is_ascii_digit()) {
+        format!("{kept}{MARK}")
+    } else {
+        whole.to_owned()
+    }
+}
+
+/// An expression for a secret as it is, percent-encoded, or escaped as in JSON or Rust any number of times.
+fn spelled(secret: &str) -> String {
+    secret.chars().map(spelled_letter).collect()
+}
+
+fn spelled_letter(letter: char) -> String {
+    let mut buffer = [0; 4];
+    let text = letter.encode_utf8(&mut buffer);
+    let itself = regex::escape(text);
+    if letter.is_ascii_alphanumeric() {
+        return itself;
+    }
+    let escaped = match letter {
+        '\n' => r"|\\+n".to_owned(),
+        '\r' => r"|\\+r".to_owned(),
+        '\t' => r"|\\+t".to_owned(),
+        '\\' => r"|\\+".to_owned(),
+        ' ' => r"|\+".to_owned(),
+        '"' | '\'' | '/' => format!(r"|\\+{itself}"),
+        _ => String::new(),
+    };
+    let percent: String = text.bytes().map(|byte| format!("%{byte:02x}")).collect();
+    let unicode = format!(r"\\+u\{{?0*{:x}\}}?", u32::from(letter));
+    let halves: String =
+        letter.encode_utf16(&mut [0; 2]).iter().map(|half| format!(r"\\+u{half:04x}")).collect();
+    format!("(?:{itself}{escaped}|(?i:{percent}|{unicode}|{halves}))")
+}
+
+/// An expression for the letters of a base64 text that depend on the secret alone, where the text's first
+/// whole letter begins at this bit of the secret: it may stand anywhere inside of what was encoded.
+fn in_base64(secret: &[u8], first_bit: usize) -> String {
+    const LETTERS: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    let bit = |at: usize| secret.get(at / 8).map_or(0, |byte| usize::from(byte >> (7 - at % 8) & 1));
+    let mut pattern = String::new();
+    let mut at = first_bit;
+    while at + 6 <= secret.len() * 8 {
+        let value = (at..at + 6).fold(0, |value, at| value << 1 | bit(at));
+        match (LETTERS.get(value), value) {
+            (Some(letter), _) => pattern.push(char::from(*letter)),
+            (None, 62) => pattern.push_str(r"(?:[+-]|%2[bB])"),
+            (None, _) => pattern.push_str(r"(?:\\*/|_|%2[fF])"),
+        }
+        at += 6;
+    }
+    pattern
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const SECRET: &str = "pa55/w\"or\\d é🦀+=";
+
+    fn redactor() -> Redactor {
+        Redactor::new([SECRET, "hunter2hunter2", "hunter2", "abc"]).unwrap()
+    }
+
+    #[test]
+    fn a_secret_is_found_in_every_spelling() {
+        let json = |text: &str| serde_json::to_string(text).unwrap();
+        let percent =
+            percent_encoding::utf8_percent_encode(SECRET, percent_encoding::NON_ALPHANUMERIC).to_string();
+        for text in [
+            SECRET.to_owned(),
+            json(SECRET),
+            json(&json(SECRET)),
+            json(&json(&json(SECRET))),
+            format!("{SECRET:?}"),
+            json(&format!("{SECRET:?}")),
+            percent.to_lowercase(),
+            percent,
+            r#"pa55\/w\"or\\d\u0020\u00E9\ud83e\udd80+="#.to_owned(),
+            r"pa55%2Fw%22or%5cd+%C3%a9%F0%9F%A6%80%2b%3D".to_owned(),
+        ] {
+            let clean = redactor().apply(&text).replace(['"', '\\'], "");
+            assert_eq!(clean, MARK, "{text}");
+        }
+    }
+
+    #[test]
+    fn longer_secrets_go_whole_and_short_ones_stay() {
+        let text = "hunter2hunter2, hunter2 and abc";
+        assert_eq!(redactor().apply(text), "[redacted], [redacted] and abc");
+        assert!(matches!(redactor().apply("nothing to see"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn secrets_give_themselves_away_by_their_shape() {
+        let redactor = Redactor::new([""; 0]).unwrap();
+        let token = "AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw1";
+        for (text, expected) in [
+            ("Authorization: Bearer abcdef0123456789.xyz!", "Authorization: Bearer [redacted]!"),
+            ("authorization=bearer%20abcdef0123456789", "authorization=bearer%20[redacted]"),
+            ("key sk-proj-0123456789abcdefghij.", "key [redacted]."),
+            (r#"{"m":"key:\nsk-0123456789abcdefghij"}"#, r#"{"m":"key:\n[redacted]"}"#),
+            (
+                &format!("https://api.telegram.org/bot12345678:{token}/getMe"),
+                "https://api.telegram.org/bot[redacted]/getMe",
+            ),
+            (&format!("bot12345678%3A{token}"), "bot[redacted]"),
+            ("bearer authentication is needed", "bearer authentication is needed"),
+            ("bearer internationalization", "bearer internationalization"),
+            ("task-0123456789abcdefghijklm", "task-0123456789abcdefghijklm"),
+            ("sk-learn-contrib-is-a-package", "sk-learn-contrib-is-a-package"),
+            (
+                "src/lib.rs:12:fn_with_a_name_that_is_very_long_indeed()",
+                "src/lib.rs:12:fn_with_a_name_that_is_very_long_indeed()",
+            ),
+        ] {
+            assert_eq!(redactor.apply(text), expected);
+            assert_eq!(redactor.apply(expected), expected, "redacting twice changes nothing");
+        }
+    }
+
+    #[test]
+    fn printing_a_redactor_shows_no_secret() {
+        assert!(!format!("{:?}", redactor()).contains("hunter2"));
+    }
+
+    fn base64(bytes: &[u8], letters: [char; 2]) -> String {
+        let all: Vec<char> = ('A'..='Z').chain('a'..='z').chain('0'..='9').chain(letters).collect();
+        let mut text = String::new();
+        for chunk in bytes.chunks(3) {
+            let mut three = [0; 3];
+            three[..chunk.len()].copy_from_slice(chunk);
+            let value = u32::from_be_bytes([0, three[0], three[1], three[2]]);
+            text.extend((0..=chunk.len()).map(|i| all[(value >> (18 - 6 * i) & 63) as usize]));
+        }
+        text
+    }
+
+    proptest! {
+        // Each case compiles an expression, which is slow without optimisation.
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn a_secret_inside_of_base64_is_found(before in "[ -~]{0,9}", secret in "[!-~]{8,20}", after in "[ -~]{0,9}") {
+            let redactor = Redactor::new([&secret]).unwrap();
+            for letters in [['+', '/'], ['-', '_']] {
+                let text = base64(format!("{before}{secret}{after}").as_bytes(), letters);
+                prop_assert!(redactor.apply(&text).contains(MARK), "{text}");
+            }
+        }
+
+        #[test]
+        fn a_secret_in_a_json_text_is_found(before in "[a-z ]{0,9}", secret in "\\PC{6,20}", after in "[a-z ]{0,9}") {
+            let secret = secret.trim();
+            prop_assume!(secret.chars().count() >= SHORTEST);
+            let redactor = Redactor::new([secret]).unwrap();
+            for text in [
+                serde_json::to_string(&format!("{before}{secret}{after}")).unwrap(),
+                format!("{before}{secret:?}{after}"),
+                percent_encoding::utf8_percent_encode(secret, percent_encoding::NON_ALPHANUMERIC).to_string(),
+            ] {
+                prop_assert!(redactor.apply(&text).contains(MARK), "{text}");
+            }
+        }
+    }
+}

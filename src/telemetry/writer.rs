@@ -1,0 +1,60 @@
+//! Where log lines pass on their way out: each is gathered whole, cleaned, and handed on.
+
+use std::io::{self, Write};
+
+use tracing::Metadata;
+use tracing_subscriber::fmt::MakeWriter;
+
+use super::redact::Redactor;
+
+/// Writes to `inner` what is left after redaction.
+#[derive(Debug)]
+pub(super) struct Redacting<M> {
+    inner: M,
+    redactor: Redactor,
+}
+
+impl<M> Redacting<M> {
+    pub(super) const fn new(inner: M, redactor: Redactor) -> Self {
+        Self { inner, redactor }
+    }
+}
+
+impl<'a, M: MakeWriter<'a>> MakeWriter<'a> for Redacting<M> {
+    type Writer = Line<'a, M::Writer>;
+
+    fn make_writer(&'a self) -> Self::Writer {
+        Line { inner: self.inner.make_writer(), redactor: &self.redactor, text: Vec::new() }
+    }
+
+    fn make_writer_for(&'a self, metadata: &Metadata<'_>) -> Self::Writer {
+        Line { inner: self.inner.make_writer_for(metadata), redactor: &self.redactor, text: Vec::new() }
+    }
+}
+
+/// One line. It is written when it is whole, so that a secret cannot slip through in two halves.
+#[derive(Debug)]
+pub(super) struct Line<'a, W: Write> {
+    inner: W,
+    redactor: &'a Redactor,
+    text: Vec<u8>,
+}
+
+impl<W: Write> Write for Line<'_, W> {
+    fn write(&mut self, part: &[u8]) -> io::Result<usize> {
+        self.text.extend_from_slice(part);
+        Ok(part.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<W: Write> Drop for Line<'_, W> {
+    fn drop(&mut self) {
+        let text = String::from_utf8_lossy(&self.text);
+        // A log that cannot be written has nowhere to complain.
+        self.inner.write_all(self.redactor.apply(&text).as_bytes()).unwrap_or_default();
+    }
+}
