@@ -1,6 +1,8 @@
 //! shipagent turns a project directory into an agent that people talk to.
 
 pub mod adapters;
+pub mod cli;
+pub mod commands;
 pub mod config;
 pub mod domain;
 pub mod metrics;

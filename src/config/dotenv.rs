@@ -55,7 +55,7 @@ pub(super) fn parse(text: &str) -> (Vec<(String, String)>, Vec<BadLine>) {
 }
 
 /// Whether a text can name a variable.
-pub(super) fn is_name(text: &str) -> bool {
+pub(crate) fn is_name(text: &str) -> bool {
     let mut bytes = text.bytes();
     bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
         && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')

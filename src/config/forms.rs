@@ -34,6 +34,11 @@ pub(super) fn url(text: &str) -> Result<String, Fault> {
     if web && plain && text == text.trim() { Ok(text.trim_end_matches('/').to_owned()) } else { Err(bad()) }
 }
 
+/// Whether a text is an address on the web.
+pub(crate) fn is_web_address(text: &str) -> bool {
+    url(text).is_ok()
+}
+
 /// An address and port to listen at; `localhost` is taken for the loopback address.
 pub(super) fn listen(text: &str) -> Result<SocketAddr, Fault> {
     let numeric = match text.strip_prefix("localhost:") {

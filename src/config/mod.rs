@@ -22,6 +22,9 @@ mod syntax;
 mod tests;
 mod words;
 
+pub(crate) use dotenv::is_name as is_variable_name;
+pub(crate) use forms::is_web_address;
+
 pub use agent_md::{AGENT_MD, AgentMdError, read_agent_md};
 pub use dotenv::LineFault;
 pub use env::Env;

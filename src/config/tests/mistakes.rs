@@ -141,6 +141,12 @@ fn wrong_values_are_told_with_their_fix() {
             r#"{ "adapters": { "web": { "allowedHosts": ["https://a.b"] } } }"#,
             r#"1:43: adapters.web.allowedHosts[0]: "https://a.b" is not a host name; write the name alone, such as agent.example.org, without scheme, port or path"#,
         ),
+    ]);
+}
+
+#[test]
+fn wrong_names_of_people_and_tools_are_told_with_their_fix() {
+    expect(&[
         (
             r#"{ "owners": ["@somebody"] }"#,
             r#"1:14: owners[0]: "@somebody" is not a person's id; write platform:user:id, such as telegram:user:123456"#,

@@ -1,0 +1,286 @@
+//! The command line: types and help texts only. What a command does is in `commands`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+/// How the program ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// All is well.
+    Ok,
+    /// It did not work.
+    Failed,
+    /// The command line makes no sense.
+    Usage,
+    /// `Agent.md`, `ship.json` or `.env` is not as it should be.
+    Configuration,
+    /// Another daemon runs in this project.
+    AnotherDaemon,
+    /// The address is taken.
+    PortInUse,
+    /// State cannot be written.
+    StateNotWritable,
+}
+
+impl Exit {
+    /// The number the shell sees.
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::Ok => 0,
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::Configuration => 3,
+            Self::AnotherDaemon => 4,
+            Self::PortInUse => 5,
+            Self::StateNotWritable => 6,
+        }
+    }
+}
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  all is well
+  1  it did not work
+  2  the command line makes no sense
+  3  Agent.md, ship.json or .env is not as it should be
+  4  another daemon runs in this project
+  5  the address is already in use
+  6  .ship cannot be written (permissions, read-only or full disk)";
+
+/// Turns a project directory into an agent people talk to.
+#[derive(Debug, Parser)]
+#[command(name = "shipagent", version, after_help = EXIT_CODES, propagate_version = true)]
+pub struct Cli {
+    /// The project directory: where Agent.md is
+    #[arg(short = 'C', long = "directory", value_name = "DIR", default_value = ".", global = true)]
+    pub directory: PathBuf,
+
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What there is to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run the agent: the web console and every adapter that ship.json turns on
+    ///
+    /// Stops gracefully on the first SIGINT or SIGTERM and at once on the second.
+    Run,
+
+    /// Make a project: write Agent.md and ship.json
+    ///
+    /// Asks on a terminal; files that exist are never overwritten without a yes.
+    Init(InitArgs),
+
+    /// Check everything the agent needs and say what to do
+    ///
+    /// Looks at Agent.md, the configuration, the model (with one real call of a single token), the state
+    /// directory, disk, port, lock, sandbox and clock. Ends with 1 when something must be mended.
+    Doctor(Output),
+
+    /// Talk to the agent in this terminal
+    ///
+    /// Uses the running daemon; without one, the agent runs inside this process. Ctrl-C stops the turn.
+    Chat(ChatArgs),
+
+    /// Look at conversations
+    #[command(subcommand)]
+    Threads(ThreadsCommand),
+
+    /// Look at the configuration
+    #[command(subcommand)]
+    Config(ConfigCommand),
+
+    /// Print a completion script for a shell
+    ///
+    /// For example: shipagent completions bash > ~/.local/share/bash-completion/completions/shipagent
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+}
+
+/// In which form a command prints what it found.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct Output {
+    /// Print JSON, for programs
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What `init` can be told.
+#[derive(Clone, Debug, Default, Args)]
+pub struct InitArgs {
+    /// Ask nothing: take the defaults, keep files that exist
+    #[arg(short, long)]
+    pub yes: bool,
+
+    /// Ask nothing and overwrite files that exist
+    #[arg(long)]
+    pub force: bool,
+
+    /// The agent's name [default: the directory's name]
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+
+    /// The address of the model's server, such as http://127.0.0.1:11434/v1
+    #[arg(long, value_name = "URL")]
+    pub base_url: Option<String>,
+
+    /// The model's name
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<String>,
+
+    /// The environment variable that holds the server's key
+    #[arg(long, value_name = "VAR")]
+    pub key_variable: Option<String>,
+
+    /// An adapter to prepare, besides the web console; may be given several times
+    #[arg(long = "adapter", value_name = "ADAPTER", value_enum)]
+    pub adapters: Vec<InitAdapter>,
+}
+
+/// The adapters that `init` can prepare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum InitAdapter {
+    /// Telegram
+    Telegram,
+    /// Feishu or Lark
+    Feishu,
+    /// QQ
+    Qq,
+}
+
+/// What `chat` can be told.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ChatArgs {
+    /// Say this, print the answer and end
+    #[arg(value_name = "MESSAGE")]
+    pub message: Option<String>,
+
+    /// Which conversation to go on with; a new name begins a new one
+    #[arg(short, long, value_name = "NAME", default_value = "terminal")]
+    pub thread: String,
+
+    /// How to print
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// What can be done with conversations.
+#[derive(Debug, Subcommand)]
+pub enum ThreadsCommand {
+    /// List them, newest first
+    List(Output),
+
+    /// Show one
+    Show {
+        /// The thread's id, as `threads list` prints it
+        #[arg(value_name = "THREAD")]
+        thread: String,
+
+        /// Only so many of the newest messages
+        #[arg(short, long, value_name = "N", default_value_t = 50)]
+        limit: usize,
+
+        /// How to print
+        #[command(flatten)]
+        output: Output,
+    },
+
+    /// Write one to standard output or a file, whole
+    Export {
+        /// The thread's id, as `threads list` prints it
+        #[arg(value_name = "THREAD")]
+        thread: String,
+
+        /// In which form
+        #[arg(short, long, value_enum, default_value_t = ExportFormat::Jsonl)]
+        format: ExportFormat,
+
+        /// Where to; a file that exists is not overwritten
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+}
+
+/// The forms a conversation can be exported in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// One UIMessage per line, the newest version of each
+    Jsonl,
+    /// To read
+    Markdown,
+}
+
+/// What can be done with the configuration.
+#[derive(Debug, Subcommand)]
+pub enum ConfigCommand {
+    /// Check ship.json and .env, and name every mistake at once
+    Check(Output),
+
+    /// Print the JSON Schema of ship.json, for editors
+    Schema,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_exit_code_is_explained() {
+        let all = [
+            Exit::Ok,
+            Exit::Failed,
+            Exit::Usage,
+            Exit::Configuration,
+            Exit::AnotherDaemon,
+            Exit::PortInUse,
+            Exit::StateNotWritable,
+        ];
+        let help = Cli::command().render_help().to_string();
+        for exit in all {
+            assert!(help.contains(&format!("\n  {}  ", exit.code())), "{exit:?} in {help}");
+        }
+    }
+
+    #[test]
+    fn the_directory_may_stand_before_or_behind_the_command() {
+        for line in [&["shipagent", "-C", "x", "run"][..], &["shipagent", "run", "-C", "x"]] {
+            assert_eq!(Cli::try_parse_from(line).unwrap().directory, PathBuf::from("x"));
+        }
+    }
+
+    #[test]
+    fn every_command_of_the_manual_is_understood() {
+        for line in [
+            "run",
+            "init",
+            "init --yes",
+            "init --force --name a --adapter telegram --adapter qq",
+            "doctor --json",
+            "chat",
+            "chat --thread t hello",
+            "threads list --json",
+            "threads show web:chat:1 --limit 5 --json",
+            "threads export web:chat:1 -f markdown -o a.md",
+            "config check --json",
+            "config schema",
+            "completions zsh",
+        ] {
+            let words = std::iter::once("shipagent").chain(line.split(' '));
+            assert!(Cli::try_parse_from(words).is_ok(), "{line}");
+        }
+        assert!(Cli::try_parse_from(["shipagent", "runn"]).is_err());
+    }
+}

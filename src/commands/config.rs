@@ -1,0 +1,94 @@
+//! `shipagent config`: is it right, and what could it say.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::cli::{Exit, Output};
+use crate::config::{ConfigCheck, Env, check_config, schema};
+use crate::domain::Language;
+
+/// Checks `ship.json` and `.env`, and writes down every mistake.
+pub fn check(project: &Path, env: &Env, output: Output, out: &mut dyn Write) -> io::Result<Exit> {
+    let checked = check_config(project, env);
+    if output.json {
+        let problems: Vec<_> =
+            checked.problems.iter().map(|problem| problem.report(checked.language)).collect();
+        let report = json!({ "ok": problems.is_empty(), "file": checked.has_file, "problems": problems });
+        writeln!(out, "{report:#}")?;
+    } else {
+        for problem in &checked.problems {
+            writeln!(out, "{}", problem.line(checked.language))?;
+        }
+        writeln!(out, "{}", summary(&checked))?;
+    }
+    Ok(if checked.problems.is_empty() { Exit::Ok } else { Exit::Configuration })
+}
+
+fn summary(checked: &ConfigCheck) -> String {
+    let count = checked.problems.len();
+    match (checked.language, count, checked.has_file) {
+        (Language::En, 0, true) => "ship.json is valid".to_owned(),
+        (Language::En, 0, false) => "there is no ship.json: the defaults apply".to_owned(),
+        (Language::En, 1, _) => "1 problem".to_owned(),
+        (Language::En, _, _) => format!("{count} problems"),
+        (Language::Zh, 0, true) => "ship.json 有效".to_owned(),
+        (Language::Zh, 0, false) => "没有 ship.json：使用默认值".to_owned(),
+        (Language::Zh, _, _) => format!("{count} 个问题"),
+    }
+}
+
+/// Writes the JSON Schema of `ship.json`.
+pub fn print_schema(out: &mut dyn Write) -> io::Result<Exit> {
+    writeln!(out, "{:#}", schema())?;
+    Ok(Exit::Ok)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use super::*;
+
+    fn run(ship: Option<&str>, output: Output) -> (String, Exit) {
+        let dir = tempfile::tempdir().unwrap();
+        if let Some(ship) = ship {
+            File::create(dir.path().join("ship.json")).unwrap().write_all(ship.as_bytes()).unwrap();
+        }
+        let mut out = Vec::new();
+        let exit = check(dir.path(), &Env::default(), output, &mut out).unwrap();
+        (String::from_utf8(out).unwrap(), exit)
+    }
+
+    #[test]
+    fn every_mistake_is_a_line_and_the_exit_code_says_so() {
+        let text = Output { json: false };
+        assert_eq!(run(Some("{}"), text), ("ship.json is valid\n".to_owned(), Exit::Ok));
+        assert_eq!(run(None, text), ("there is no ship.json: the defaults apply\n".to_owned(), Exit::Ok));
+        let expected = "ship.json:1:3: nmae: unknown key; did you mean \"name\"?\n\
+                        ship.json:1:25: limits: should be an object, but is a whole number; write { \"key\": value }\n\
+                        2 problems\n";
+        assert_eq!(
+            run(Some(r#"{ "nmae": "", "limits": 5 }"#), text),
+            (expected.to_owned(), Exit::Configuration)
+        );
+    }
+
+    #[test]
+    fn programs_get_the_same_as_data() {
+        let (text, exit) = run(Some("{\n  \"nmae\": \"\"\n}"), Output { json: true });
+        let report: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let expected = json!({ "ok": false, "file": true, "problems": [{
+            "file": "ship.json", "line": 2, "column": 3, "path": "nmae",
+            "message": "unknown key", "fix": "did you mean \"name\"?" }] });
+        assert_eq!((report, exit), (expected, Exit::Configuration));
+    }
+
+    #[test]
+    fn the_schema_is_json() {
+        let mut out = Vec::new();
+        print_schema(&mut out).unwrap();
+        assert!(serde_json::from_slice::<serde_json::Value>(&out).unwrap().is_object());
+    }
+}

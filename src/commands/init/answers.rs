@@ -1,0 +1,218 @@
+//! What `init` needs to know, and how it asks for it.
+
+use std::io::{BufRead, Write};
+use std::path::Path;
+
+use super::InitError;
+use crate::cli::{InitAdapter, InitArgs};
+use crate::config::{is_variable_name, is_web_address};
+use crate::domain::Language;
+
+/// The model `init` proposes.
+const MODEL: &str = "gpt-5-mini";
+/// The variable `init` proposes.
+const KEY_VARIABLE: &str = "OPENAI_API_KEY";
+
+/// What the files are made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answers {
+    /// The agent's name.
+    pub name: String,
+    /// The model.
+    pub model: ModelAnswer,
+    /// Adapters besides the console.
+    pub adapters: Vec<InitAdapter>,
+}
+
+/// Which model answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ModelAnswer {
+    /// The built-in one.
+    Offline,
+    /// One on a server.
+    Server {
+        /// The server's address; nothing means OpenAI's.
+        base_url: Option<String>,
+        /// The model's name.
+        model: String,
+        /// The variable with the key, where one is needed.
+        key_variable: Option<String>,
+    },
+}
+
+/// A conversation at a terminal.
+pub(super) struct Questions<'a> {
+    pub input: &'a mut dyn BufRead,
+    pub out: &'a mut dyn Write,
+    pub language: Language,
+}
+
+impl Questions<'_> {
+    /// Asks until the answer can be used. An empty one means the default.
+    fn ask<T>(
+        &mut self,
+        question: &str,
+        default: &str,
+        read: impl Fn(&str) -> Result<T, &'static str>,
+    ) -> Result<T, InitError> {
+        loop {
+            write!(self.out, "{question} [{default}]: ").map_err(InitError::Output)?;
+            self.out.flush().map_err(InitError::Output)?;
+            let mut line = String::new();
+            if self.input.read_line(&mut line).map_err(InitError::Input)? == 0 {
+                return Err(InitError::InputEnded);
+            }
+            let answer = line.trim();
+            match read(if answer.is_empty() { default } else { answer }) {
+                Ok(value) => return Ok(value),
+                Err(why) => writeln!(self.out, "  {why}").map_err(InitError::Output)?,
+            }
+        }
+    }
+
+    /// Asks for a yes; anything else is a no.
+    pub(super) fn confirm(&mut self, question: &str) -> Result<bool, InitError> {
+        self.ask(question, "y/N", |answer| Ok(matches!(answer, "y" | "Y" | "yes" | "是" | "好")))
+    }
+
+    fn words<'a>(&self, en: &'a str, zh: &'a str) -> &'a str {
+        match self.language {
+            Language::En => en,
+            Language::Zh => zh,
+        }
+    }
+}
+
+/// The answers nobody was asked for: what the command line says, and defaults.
+pub(super) fn assume(project: &Path, args: &InitArgs) -> Result<Answers, InitError> {
+    let name = args.name.clone().unwrap_or_else(|| folder_name(project));
+    let base_url = args.base_url.as_deref().map(usable_address).transpose().map_err(bad("--base-url"))?;
+    let variable =
+        args.key_variable.as_deref().map(usable_variable).transpose().map_err(bad("--key-variable"))?;
+    // A server of one's own seldom needs a key, and a key of OpenAI's is not for others.
+    let proposed = base_url.is_none().then(|| KEY_VARIABLE.to_owned());
+    let model = ModelAnswer::Server {
+        key_variable: variable.flatten().or(proposed),
+        base_url,
+        model: args.model.clone().unwrap_or_else(|| MODEL.to_owned()),
+    };
+    Ok(Answers { name: usable_name(&name).map_err(bad("--name"))?, model, adapters: args.adapters.clone() })
+}
+
+/// Asks for whatever the command line does not say.
+pub(super) fn ask(
+    project: &Path,
+    args: &InitArgs,
+    questions: &mut Questions<'_>,
+) -> Result<Answers, InitError> {
+    let mut answers = assume(project, args)?;
+    if args.name.is_none() {
+        let question = questions.words("Name of the agent", "智能体的名称");
+        answers.name = questions.ask(question, &answers.name, usable_name)?;
+    }
+    answers.model = ask_model(args, questions)?;
+    if args.adapters.is_empty() {
+        let question = questions.words(
+            "Adapters besides the web console: telegram, feishu, qq, several with commas",
+            "网页控制台之外的接入：telegram、feishu、qq，可用逗号分隔多个",
+        );
+        answers.adapters = questions.ask(question, "none", adapters)?;
+    }
+    Ok(answers)
+}
+
+fn ask_model(args: &InitArgs, questions: &mut Questions<'_>) -> Result<ModelAnswer, InitError> {
+    let server = match &args.base_url {
+        Some(url) => Server::Own(usable_address(url).map_err(bad("--base-url"))?),
+        None => {
+            let question = questions.words(
+                "Model: openai, offline, or a server's address such as http://127.0.0.1:11434/v1",
+                "模型：openai、offline，或服务器地址，例如 http://127.0.0.1:11434/v1",
+            );
+            questions.ask(question, "openai", server)?
+        }
+    };
+    let base_url = match server {
+        Server::Offline => return Ok(ModelAnswer::Offline),
+        Server::OpenAi => None,
+        Server::Own(url) => Some(url),
+    };
+    let model = match &args.model {
+        Some(model) => model.clone(),
+        None => {
+            let question = questions.words("Name of the model", "模型名称");
+            questions.ask(question, MODEL, |answer| Ok(answer.to_owned()))?
+        }
+    };
+    let key_variable = match &args.key_variable {
+        Some(variable) => usable_variable(variable).map_err(bad("--key-variable"))?,
+        None => {
+            let question = questions
+                .words("Variable that holds the key, or - for none", "保存密钥的环境变量，不需要则写 -");
+            let default = if base_url.is_some() { "-" } else { KEY_VARIABLE };
+            questions.ask(question, default, usable_variable)?
+        }
+    };
+    Ok(ModelAnswer::Server { base_url, model, key_variable })
+}
+
+fn bad(option: &'static str) -> impl Fn(&'static str) -> InitError {
+    move |why| InitError::BadAnswer { option, why }
+}
+
+#[derive(Debug)]
+enum Server {
+    OpenAi,
+    Offline,
+    Own(String),
+}
+
+fn server(answer: &str) -> Result<Server, &'static str> {
+    match answer.to_lowercase().as_str() {
+        "openai" => Ok(Server::OpenAi),
+        "offline" => Ok(Server::Offline),
+        _ => usable_address(answer).map(Server::Own),
+    }
+}
+
+fn adapters(answer: &str) -> Result<Vec<InitAdapter>, &'static str> {
+    let mut adapters = Vec::new();
+    for name in answer.split([',', '，', '、', ' ']).filter(|name| !name.is_empty()) {
+        let adapter = match name.to_lowercase().as_str() {
+            "none" => continue,
+            "telegram" => InitAdapter::Telegram,
+            "feishu" | "lark" => InitAdapter::Feishu,
+            "qq" => InitAdapter::Qq,
+            _ => return Err("telegram, feishu, qq or none"),
+        };
+        if !adapters.contains(&adapter) {
+            adapters.push(adapter);
+        }
+    }
+    Ok(adapters)
+}
+
+fn usable_name(name: &str) -> Result<String, &'static str> {
+    let fine = !name.trim().is_empty() && name.chars().count() <= 80 && !name.chars().any(char::is_control);
+    if fine { Ok(name.trim().to_owned()) } else { Err("a name has 1 to 80 characters") }
+}
+
+fn usable_address(answer: &str) -> Result<String, &'static str> {
+    let fine = is_web_address(answer);
+    if fine { Ok(answer.to_owned()) } else { Err("write the address as http://host or https://host/path") }
+}
+
+fn usable_variable(answer: &str) -> Result<Option<String>, &'static str> {
+    match answer {
+        "-" => Ok(None),
+        name if is_variable_name(name) => Ok(Some(name.to_owned())),
+        _ => Err("a variable's name has letters, digits and _, and no digit first"),
+    }
+}
+
+fn folder_name(project: &Path) -> String {
+    let absolute = std::path::absolute(project).unwrap_or_else(|_| project.to_owned());
+    let resolved = absolute.canonicalize().unwrap_or(absolute);
+    let name = resolved.file_name().map(|name| name.to_string_lossy().chars().take(80).collect::<String>());
+    name.filter(|name| usable_name(name).is_ok()).unwrap_or_else(|| "my-agent".to_owned())
+}

@@ -1,0 +1,179 @@
+//! The files `init` writes: their text, and how they come to be on the disk.
+
+use std::fs::{self, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::answers::{Answers, ModelAnswer};
+use crate::cli::InitAdapter;
+
+/// The text everybody's first `Agent.md` begins with; its first line is the name.
+const AGENT_MD: &str = include_str!("../../../Agent.md.example");
+
+/// What must not be checked in.
+const IGNORED: [&str; 2] = [".ship/", ".env"];
+
+/// A first `Agent.md`.
+pub(super) fn agent_md(answers: &Answers) -> String {
+    let rest = AGENT_MD.split_once('\n').map_or("", |(_, rest)| rest);
+    format!("# {}\n{rest}", answers.name)
+}
+
+/// A first `ship.json`: small, so that it can be read.
+pub(super) fn ship_json(answers: &Answers) -> String {
+    let mut lines = vec![
+        "// Check this file with `shipagent config check`; `shipagent config schema` prints every key."
+            .to_owned(),
+        "{".to_owned(),
+        format!("  \"name\": {},", text(&answers.name)),
+        "  \"llm\": {".to_owned(),
+    ];
+    match &answers.model {
+        ModelAnswer::Offline => lines.push("    \"provider\": \"offline\",".to_owned()),
+        ModelAnswer::Server { base_url, model, key_variable } => {
+            if let Some(url) = base_url {
+                lines.push(format!("    \"baseUrl\": {},", text(url)));
+            }
+            if let Some(variable) = key_variable {
+                lines.push("    // From the environment or .env; until it is set, the built-in offline model answers.".to_owned());
+                lines.push(format!("    \"apiKey\": \"${{{variable}:-}}\","));
+            }
+            lines.push(format!("    \"model\": {},", text(model)));
+        }
+    }
+    lines.extend(["  },".to_owned(), "  \"adapters\": {".to_owned()]);
+    for adapter in &answers.adapters {
+        let credentials: Vec<String> = credentials(*adapter)
+            .iter()
+            .map(|(key, variable)| format!("\"{key}\": \"${{{variable}}}\""))
+            .collect();
+        lines.push(format!(
+            "    \"{}\": {{ {}, \"allowedUsers\": [] }},",
+            key(*adapter),
+            credentials.join(", ")
+        ));
+    }
+    lines.push("    \"web\": { \"listen\": \"127.0.0.1:7717\" },".to_owned());
+    lines.extend(["  },".to_owned(), "}".to_owned()]);
+    lines.join("\n") + "\n"
+}
+
+/// The variables the project needs, as an example of a `.env`.
+pub(super) fn env_example(answers: &Answers) -> String {
+    let mut lines = vec!["# Copy this file to .env and fill it in. Never check .env in.".to_owned()];
+    lines.extend(variables(answers).into_iter().map(|name| format!("{name}=")));
+    lines.join("\n") + "\n"
+}
+
+/// The variables the project needs.
+pub(super) fn variables(answers: &Answers) -> Vec<String> {
+    let model = match &answers.model {
+        ModelAnswer::Offline => None,
+        ModelAnswer::Server { key_variable, .. } => key_variable.clone(),
+    };
+    let adapters = answers.adapters.iter().flat_map(|adapter| credentials(*adapter));
+    model.into_iter().chain(adapters.map(|(_, variable)| (*variable).to_owned())).collect()
+}
+
+/// What must be added to a `.gitignore`, if anything.
+pub(super) fn gitignore(existing: &str) -> Option<String> {
+    let present = |entry: &str| {
+        let bare = entry.trim_matches('/');
+        existing.lines().any(|line| line.trim().trim_matches('/') == bare)
+    };
+    let missing: Vec<&str> = IGNORED.into_iter().filter(|entry| !present(entry)).collect();
+    if missing.is_empty() {
+        return None;
+    }
+    let mut text = existing.to_owned();
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    Some(text + &missing.join("\n") + "\n")
+}
+
+fn key(adapter: InitAdapter) -> &'static str {
+    match adapter {
+        InitAdapter::Telegram => "telegram",
+        InitAdapter::Feishu => "feishu",
+        InitAdapter::Qq => "qq",
+    }
+}
+
+fn credentials(adapter: InitAdapter) -> &'static [(&'static str, &'static str)] {
+    match adapter {
+        InitAdapter::Telegram => &[("botToken", "TELEGRAM_BOT_TOKEN")],
+        InitAdapter::Feishu => &[("appId", "FEISHU_APP_ID"), ("appSecret", "FEISHU_APP_SECRET")],
+        InitAdapter::Qq => &[("appId", "QQ_APP_ID"), ("appSecret", "QQ_APP_SECRET")],
+    }
+}
+
+/// A JSON text in which nothing is taken for a variable.
+fn text(raw: &str) -> String {
+    Value::String(raw.replace("${", "$${")).to_string()
+}
+
+/// What may happen to a file that exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Existing {
+    /// It stays.
+    Keep,
+    /// It goes.
+    Replace,
+}
+
+/// What happened to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Placed {
+    /// It is new.
+    Written,
+    /// It was there, and is new now.
+    Replaced,
+    /// It was there and is as it was.
+    Kept,
+}
+
+/// Puts a file in its place, whole or not at all.
+pub(super) fn place(path: &Path, text: &str, existing: Existing) -> io::Result<Placed> {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    let mode = fs::metadata(path).ok().map_or(0o666, |old| old.permissions().mode() & 0o777);
+    let mut file = tempfile::Builder::new()
+        .prefix(".shipagent-")
+        .permissions(Permissions::from_mode(mode))
+        .tempfile_in(dir)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    let there = path.symlink_metadata().is_ok();
+    match existing {
+        Existing::Replace => {
+            file.persist(path).map_err(|failed| failed.error)?;
+            Ok(if there { Placed::Replaced } else { Placed::Written })
+        }
+        Existing::Keep => match file.persist_noclobber(path) {
+            Ok(_) => Ok(Placed::Written),
+            Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => Ok(Placed::Kept),
+            Err(failed) => Err(failed.error),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gitignore_gets_only_what_it_lacks() {
+        for (existing, expected) in [
+            ("", Some(".ship/\n.env\n")),
+            ("target", Some("target\n.ship/\n.env\n")),
+            (".env\n", Some(".env\n.ship/\n")),
+            ("/.ship\n", Some("/.ship\n.env\n")),
+            (" .ship/ \n.env", None),
+        ] {
+            assert_eq!(gitignore(existing).as_deref(), expected, "{existing:?}");
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Asks, then writes.
+
+use std::fs;
+use std::io::{self, BufRead, Write};
+use std::path::{Path, PathBuf};
+
+use super::answers::{Answers, Questions, ask, assume};
+use super::files::{Existing, Placed, agent_md, env_example, gitignore, place, ship_json, variables};
+use crate::cli::{Exit, InitArgs};
+use crate::domain::Language;
+
+/// Why there is no new project.
+#[derive(Debug, thiserror::Error)]
+pub enum InitError {
+    /// There is nobody to ask.
+    #[error("standard input is not a terminal, so nothing can be asked; use --yes to take the defaults")]
+    NotATerminal,
+    /// The answers stopped.
+    #[error("the input ended before everything was answered; nothing was written")]
+    InputEnded,
+    /// The command line says something that cannot be used.
+    #[error("{option}: {why}")]
+    BadAnswer {
+        /// The option.
+        option: &'static str,
+        /// What it should be.
+        why: &'static str,
+    },
+    /// The terminal cannot be read.
+    #[error("the terminal cannot be read")]
+    Input(#[source] io::Error),
+    /// The terminal cannot be written.
+    #[error("the terminal cannot be written")]
+    Output(#[source] io::Error),
+    /// A file cannot be written.
+    #[error("cannot write {}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The system's words.
+        source: io::Error,
+    },
+}
+
+impl InitError {
+    /// How the program should end.
+    pub const fn exit(&self) -> Exit {
+        match self {
+            Self::NotATerminal | Self::BadAnswer { .. } => Exit::Usage,
+            Self::InputEnded | Self::Input(_) | Self::Output(_) | Self::Write { .. } => Exit::Failed,
+        }
+    }
+}
+
+/// Makes a project in a directory, which is created where it is missing. `terminal` is where answers come from;
+/// without one, `--yes` or `--force` must say what to do.
+pub fn init(
+    project: &Path,
+    args: &InitArgs,
+    language: Language,
+    terminal: Option<&mut dyn BufRead>,
+    out: &mut dyn Write,
+) -> Result<Exit, InitError> {
+    let silent = args.yes || args.force;
+    let (answers, rules) = match terminal {
+        _ if silent => {
+            let rule = if args.force { Existing::Replace } else { Existing::Keep };
+            (assume(project, args)?, Rules { agent_md: rule, ship_json: rule, env_example: rule })
+        }
+        Some(input) => {
+            let mut questions = Questions { input, out, language };
+            let answers = ask(project, args, &mut questions)?;
+            let rules = Rules {
+                agent_md: rule(project, "Agent.md", &mut questions)?,
+                ship_json: rule(project, "ship.json", &mut questions)?,
+                env_example: rule(project, ".env.example", &mut questions)?,
+            };
+            (answers, rules)
+        }
+        None => return Err(InitError::NotATerminal),
+    };
+    let placed = write_all(project, &answers, &rules)?;
+    report(&answers, &placed, language, out).map_err(InitError::Output)?;
+    Ok(Exit::Ok)
+}
+
+/// What may happen to each file that exists.
+struct Rules {
+    agent_md: Existing,
+    ship_json: Existing,
+    env_example: Existing,
+}
+
+fn rule(project: &Path, name: &str, questions: &mut Questions<'_>) -> Result<Existing, InitError> {
+    if project.join(name).symlink_metadata().is_err() {
+        return Ok(Existing::Keep);
+    }
+    let question = match questions.language {
+        Language::En => format!("{name} exists. Overwrite it?"),
+        Language::Zh => format!("{name} 已存在，覆盖吗？"),
+    };
+    Ok(if questions.confirm(&question)? { Existing::Replace } else { Existing::Keep })
+}
+
+fn write_all(
+    project: &Path,
+    answers: &Answers,
+    rules: &Rules,
+) -> Result<Vec<(&'static str, Placed)>, InitError> {
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |source| InitError::Write { path, source }
+    };
+    fs::create_dir_all(project).map_err(failed(project))?;
+    let mut files = vec![
+        ("Agent.md", agent_md(answers), rules.agent_md),
+        ("ship.json", ship_json(answers), rules.ship_json),
+    ];
+    if !variables(answers).is_empty() {
+        files.push((".env.example", env_example(answers), rules.env_example));
+    }
+    if in_git_repository(project) {
+        let existing = match fs::read_to_string(project.join(".gitignore")) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(failed(&project.join(".gitignore"))(error)),
+        };
+        if let Some(text) = gitignore(&existing) {
+            // Lines are only added, so this is no overwriting.
+            files.push((".gitignore", text, Existing::Replace));
+        }
+    }
+    let mut placed = Vec::new();
+    for (name, text, existing) in files {
+        let path = project.join(name);
+        placed.push((name, place(&path, &text, existing).map_err(failed(&path))?));
+    }
+    Ok(placed)
+}
+
+fn in_git_repository(project: &Path) -> bool {
+    let resolved = project.canonicalize().unwrap_or_else(|_| project.to_owned());
+    resolved.ancestors().any(|dir| dir.join(".git").exists())
+}
+
+fn report(
+    answers: &Answers,
+    placed: &[(&'static str, Placed)],
+    language: Language,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    for (name, placed) in placed {
+        let what = match (language, placed) {
+            (Language::En, Placed::Written) => "wrote",
+            (Language::En, Placed::Replaced) => "changed",
+            (Language::En, Placed::Kept) => "kept, as it was there already:",
+            (Language::Zh, Placed::Written) => "已写入",
+            (Language::Zh, Placed::Replaced) => "已更改",
+            (Language::Zh, Placed::Kept) => "已存在，保持不变：",
+        };
+        writeln!(out, "{what} {name}")?;
+    }
+    let variables = variables(answers).join(", ");
+    match language {
+        Language::En if variables.is_empty() => writeln!(out, "\nNext: edit Agent.md, then `shipagent run`."),
+        Language::En => {
+            writeln!(out, "\nNext: edit Agent.md, set {variables} in .env, then `shipagent run`.")
+        }
+        Language::Zh if variables.is_empty() => {
+            writeln!(out, "\n下一步：编辑 Agent.md，然后运行 `shipagent run`。")
+        }
+        Language::Zh => {
+            writeln!(out, "\n下一步：编辑 Agent.md，在 .env 中设置 {variables}，然后运行 `shipagent run`。")
+        }
+    }
+}
