@@ -3,6 +3,7 @@
 pub mod adapters;
 pub mod config;
 pub mod domain;
+pub mod metrics;
 pub mod model;
 pub mod ports;
 pub mod render;

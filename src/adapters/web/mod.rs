@@ -1,1 +1,1 @@
-//! HTTP: the API, the AI SDK stream and the console page.
+//! HTTP and the console.

@@ -1,0 +1,119 @@
+//! What the daemon has done so far, in numbers. Whoever does a thing counts it; nothing here decides.
+
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A number that only grows.
+#[derive(Debug, Default)]
+pub struct Counter(AtomicU64);
+
+impl Counter {
+    /// Counts one.
+    pub fn count(&self) {
+        self.add(1);
+    }
+
+    /// Counts several.
+    pub fn add(&self, several: u64) {
+        self.0.fetch_add(several, Ordering::Relaxed);
+    }
+
+    /// The count.
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Everything that is counted.
+#[derive(Debug, Default)]
+pub struct Metrics {
+    /// Messages that were accepted.
+    pub messages_accepted: Counter,
+    /// Messages that were there already.
+    pub messages_duplicate: Counter,
+    /// Messages that were turned away: a full mailbox, a full disk.
+    pub messages_refused: Counter,
+    /// Turns that began.
+    pub turns_started: Counter,
+    /// Turns that ended as they should.
+    pub turns_done: Counter,
+    /// Turns that a person ended.
+    pub turns_stopped: Counter,
+    /// Turns that trouble ended.
+    pub turns_failed: Counter,
+    /// Calls of the model.
+    pub model_calls: Counter,
+    /// Calls of tools.
+    pub tool_calls: Counter,
+    /// Deliveries with a receipt.
+    pub deliveries: Counter,
+    /// Deliveries that were tried again; on a platform without idempotency keys each may show twice.
+    pub delivery_retries: Counter,
+    /// Deliveries that were given up.
+    pub dead_letters: Counter,
+    /// Writes that waited for the disk.
+    pub journal_syncs: Counter,
+}
+
+impl Metrics {
+    /// All numbers in the text format of Prometheus.
+    pub fn render(&self) -> String {
+        let mut out = String::new();
+        let mut family = |name: &str, help: &str, samples: &[(&str, &Counter)]| {
+            // Writing into a string cannot fail.
+            let _written = writeln!(out, "# HELP shipagent_{name} {help}\n# TYPE shipagent_{name} counter");
+            for (labels, counter) in samples {
+                let _written = writeln!(out, "shipagent_{name}{labels} {}", counter.get());
+            }
+        };
+        family(
+            "messages_total",
+            "Inbound messages by what became of them.",
+            &[
+                (r#"{result="accepted"}"#, &self.messages_accepted),
+                (r#"{result="duplicate"}"#, &self.messages_duplicate),
+                (r#"{result="refused"}"#, &self.messages_refused),
+            ],
+        );
+        family("turns_started_total", "Turns that began.", &[("", &self.turns_started)]);
+        family(
+            "turns_finished_total",
+            "Turns that ended, by how.",
+            &[
+                (r#"{status="done"}"#, &self.turns_done),
+                (r#"{status="stopped"}"#, &self.turns_stopped),
+                (r#"{status="failed"}"#, &self.turns_failed),
+            ],
+        );
+        family("model_calls_total", "Calls of the model.", &[("", &self.model_calls)]);
+        family("tool_calls_total", "Calls of tools.", &[("", &self.tool_calls)]);
+        family("deliveries_total", "Deliveries with a receipt.", &[("", &self.deliveries)]);
+        family(
+            "delivery_retries_total",
+            "Deliveries that were tried again.",
+            &[("", &self.delivery_retries)],
+        );
+        family("dead_letters_total", "Deliveries that were given up.", &[("", &self.dead_letters)]);
+        family("journal_syncs_total", "Writes that waited for the disk.", &[("", &self.journal_syncs)]);
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_is_a_comment_or_a_sample_with_a_number() {
+        let metrics = Metrics::default();
+        metrics.turns_failed.add(3);
+        metrics.dead_letters.count();
+        let text = metrics.render();
+        for line in text.lines() {
+            let number = line.rsplit(' ').next().and_then(|last| last.parse::<u64>().ok());
+            assert!(line.starts_with("# ") || (line.starts_with("shipagent_") && number.is_some()), "{line}");
+        }
+        assert!(text.contains("shipagent_turns_finished_total{status=\"failed\"} 3\n"), "{text}");
+        assert!(text.contains("shipagent_dead_letters_total 1\n"), "{text}");
+    }
+}
