@@ -47,7 +47,7 @@ impl World {
         let shared = Shared { http: Http::default(), ids: ids.clone(), clock: clock.clone() };
         let build = |provider: &Provider| -> Arc<dyn Model> {
             match provider {
-                Provider::Offline => Arc::new(OfflineModel::new(ids.clone(), Pace::Human)),
+                Provider::Offline => Arc::new(OfflineModel::new(ids.clone(), Pace::default())),
                 Provider::OpenAi(endpoint) => Arc::new(OpenAiModel::new(model_spec(endpoint), shared.clone())),
             }
         };

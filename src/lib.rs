@@ -1,6 +1,7 @@
 //! shipagent turns a project directory into an agent that people talk to.
 
 pub mod adapters;
+pub mod app;
 pub mod cli;
 pub mod commands;
 pub mod config;

@@ -1,3 +1,16 @@
-//! Platforms. A new one is a folder here and one line in `registry.rs`.
+//! Platforms. A new one is a folder here, and the composition root puts it into the [`AdapterSet`].
+//!
+//! Nothing here runs agent logic: an adapter hands events in through the door and shows what comes out.
 
+mod backoff;
+mod health;
+mod registry;
+mod supervise;
+mod surface;
 pub mod web;
+
+pub use backoff::Backoff;
+pub use health::{AdapterHealths, Health, HealthReport};
+pub use registry::AdapterSet;
+pub use supervise::supervise;
+pub use surface::PullSurface;

@@ -29,7 +29,7 @@ pub use agent_md::{AGENT_MD, AgentMdError, read_agent_md};
 pub use dotenv::LineFault;
 pub use env::Env;
 pub use file::{
-    Compound, FeishuMode, GroupRespond, GroupThreading, Mode, Sandbox, WhileRunning, WhileWaiting,
+    Compound, FeishuMode, GroupRespond, GroupThreading, Mode, Sandbox, WhileWaiting,
 };
 pub use forms::Approver;
 pub use load::{ConfigCheck, ConfigErrors, check_config};

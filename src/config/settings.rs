@@ -9,10 +9,10 @@ use std::time::Duration;
 use secrecy::SecretString;
 
 use super::file::{
-    Compound, FeishuMode, GroupRespond, GroupThreading, Mode, Sandbox, WhileRunning, WhileWaiting,
+    Compound, FeishuMode, GroupRespond, GroupThreading, Mode, Sandbox, WhileWaiting,
 };
 use super::forms::Approver;
-use crate::domain::{AuthorId, Language};
+use crate::domain::{AuthorId, Language, WhileRunning};
 
 /// Everything a daemon needs to know before it starts.
 #[derive(Clone, Debug)]

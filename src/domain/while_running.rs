@@ -1,9 +1,10 @@
 //! What a message does that arrives while a run is in flight.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a message does that arrives while a run is in flight.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum WhileRunning {
     /// It waits, and is answered with all others that wait.

@@ -2,6 +2,7 @@
 //!
 //! The format is the AI SDK's UIMessage, version 6. Pure: no files, no sockets, no clock.
 
+mod chunk;
 mod fold;
 mod message;
 mod parts;
@@ -9,9 +10,10 @@ mod stream;
 mod to_model;
 mod tool_part;
 
+pub use chunk::{Chunk, FinishReason};
 pub use fold::fold;
 pub use message::{Metadata, Role, RunStatus, UiMessage};
 pub use parts::{CommandRecord, ErrorRecord, FilePart, Part, TextPart, TextState};
-pub use stream::{Chunk, Cursor, FinishReason, replay};
+pub use stream::{Cursor, replay};
 pub use to_model::{Content, ModelMessage, ModelToolCall, to_model};
 pub use tool_part::{ApprovalAnswer, ApprovalAsk, ToolPart, ToolState, ToolType};

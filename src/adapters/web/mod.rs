@@ -1,1 +1,25 @@
-//! HTTP: the API, the AI SDK stream and the console page.
+//! HTTP and the console. What clients say goes through the door; what they see comes from the threads' front
+//! rows and from the store. No agent logic, and no state of its own beside open sockets.
+
+mod adapter;
+mod auth;
+mod body;
+mod chat;
+mod events;
+mod execute;
+mod files;
+mod gate;
+mod health;
+mod ingress;
+mod listen;
+mod options;
+mod page;
+mod problem;
+mod run_stream;
+mod server;
+mod sse;
+mod threads;
+
+pub use adapter::WebAdapter;
+pub use listen::BindError;
+pub use options::{WebOptions, WebParts};

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{AdaptersFile, LlmFile, PermissionsFile};
+use crate::domain::WhileRunning;
 
 /// Configuration of a shipagent project. Comments and trailing commas are allowed; `${VAR}` and
 /// `${VAR:-default}` in any text stand for variables of the environment or of the project's `.env`.
@@ -98,19 +99,6 @@ impl Default for QueueFile {
     fn default() -> Self {
         Self { merge_ms: 600, while_running: WhileRunning::default() }
     }
-}
-
-/// What a message does that arrives while a turn runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum WhileRunning {
-    /// It waits, and is answered in one next turn with whatever else has come.
-    #[default]
-    Merge,
-    /// It is handed to the running turn between two steps.
-    Steer,
-    /// The turn stops and starts over with it.
-    Interrupt,
 }
 
 /// The `limits` section.

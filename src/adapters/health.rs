@@ -1,0 +1,204 @@
+//! How the adapters fare, judged by evidence: what the supervisor saw and how old the last sign of life is.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use crate::domain::{Platform, Timestamp};
+
+/// How one adapter fares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Health {
+    /// Runs, and has not yet given its first sign.
+    Starting,
+    /// Gave a sign lately enough.
+    Up,
+    /// Runs, but its last sign is too old.
+    Degraded {
+        /// How old.
+        silent: Duration,
+    },
+    /// Broke and will be started again.
+    Restarting {
+        /// How long after the break.
+        after: Duration,
+        /// What broke.
+        reason: String,
+    },
+    /// Gave up; only a person can help.
+    Failed {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl Health {
+    /// One word for it.
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Starting => "starting",
+            Self::Up => "up",
+            Self::Degraded { .. } => "degraded",
+            Self::Restarting { .. } => "restarting",
+            Self::Failed { .. } => "failed",
+        }
+    }
+
+    /// What else there is to say.
+    pub fn detail(&self) -> Option<String> {
+        match self {
+            Self::Starting | Self::Up => None,
+            Self::Degraded { silent } => Some(format!("no sign of life for {} s", silent.as_secs())),
+            Self::Restarting { after, reason } => {
+                Some(format!("{reason}; starts again after {:.1} s", after.as_secs_f64()))
+            }
+            Self::Failed { reason } => Some(reason.clone()),
+        }
+    }
+}
+
+/// One adapter and how it fares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HealthReport {
+    /// Which.
+    pub platform: Platform,
+    /// How.
+    pub health: Health,
+}
+
+/// What the supervisor knows for certain.
+#[derive(Clone, Debug)]
+pub(super) enum Phase {
+    Running,
+    Restarting { after: Duration, reason: String },
+    Failed { reason: String },
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    phase: Phase,
+    /// Of this run or of an earlier one: past the first check stays past it.
+    first_sign: bool,
+    last_sign: Option<Timestamp>,
+    stale_after: Option<Duration>,
+}
+
+impl Entry {
+    fn health(&self, now: Timestamp) -> Health {
+        match (&self.phase, self.last_sign) {
+            (Phase::Failed { reason }, _) => Health::Failed { reason: reason.clone() },
+            (Phase::Restarting { after, reason }, _) => {
+                Health::Restarting { after: *after, reason: reason.clone() }
+            }
+            (Phase::Running, None) => Health::Starting,
+            (Phase::Running, Some(sign)) => {
+                let silent = Duration::from_millis(now.millis_since(sign));
+                match self.stale_after {
+                    Some(limit) if silent > limit => Health::Degraded { silent },
+                    _ => Health::Up,
+                }
+            }
+        }
+    }
+}
+
+/// The board on which the supervisor writes and anybody reads. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct AdapterHealths {
+    board: Arc<watch::Sender<BTreeMap<Platform, Entry>>>,
+}
+
+impl Default for AdapterHealths {
+    fn default() -> Self {
+        Self { board: Arc::new(watch::Sender::new(BTreeMap::new())) }
+    }
+}
+
+impl AdapterHealths {
+    /// How every adapter fares, by name.
+    pub fn reports(&self, now: Timestamp) -> Vec<HealthReport> {
+        let board = self.board.borrow();
+        board
+            .iter()
+            .map(|(platform, entry)| HealthReport { platform: platform.clone(), health: entry.health(now) })
+            .collect()
+    }
+
+    /// Whether every adapter is past its first check; one that broke later still is.
+    pub fn ready(&self) -> bool {
+        all_signed(&self.board.borrow())
+    }
+
+    /// Waits until every adapter is past its first check.
+    pub async fn wait_until_ready(&self) {
+        // The sender lives in `self`, so the wait cannot end without an answer.
+        let _closed = self.board.subscribe().wait_for(all_signed).await.is_err();
+    }
+
+    /// Announces an adapter before it runs, so that it is waited for.
+    pub(super) fn expect(&self, platform: Platform, stale_after: Option<Duration>) {
+        let entry = Entry { phase: Phase::Running, first_sign: false, last_sign: None, stale_after };
+        self.board.send_modify(|board| {
+            board.insert(platform, entry);
+        });
+    }
+
+    pub(super) fn set_phase(&self, platform: &Platform, phase: Phase) {
+        self.change(platform, |entry| {
+            entry.phase = phase;
+            entry.last_sign = None;
+        });
+    }
+
+    pub(super) fn set_sign(&self, platform: &Platform, sign: Timestamp) {
+        self.change(platform, |entry| {
+            entry.first_sign = true;
+            entry.last_sign = Some(sign);
+        });
+    }
+
+    fn change(&self, platform: &Platform, change: impl FnOnce(&mut Entry)) {
+        self.board.send_modify(|board| {
+            if let Some(entry) = board.get_mut(platform) {
+                change(entry);
+            }
+        });
+    }
+}
+
+fn all_signed(board: &BTreeMap<Platform, Entry>) -> bool {
+    // An empty board means that nobody has begun yet, not that all is well.
+    !board.is_empty() && board.values().all(|entry| entry.first_sign)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: i64) -> Timestamp {
+        Timestamp::from_millis(millis)
+    }
+
+    #[test]
+    fn health_is_the_age_of_the_last_sign() {
+        let healths = AdapterHealths::default();
+        let web: Platform = "web".parse().unwrap();
+        healths.expect(web.clone(), Some(Duration::from_secs(30)));
+        let health = |now| healths.reports(at(now)).remove(0).health;
+
+        assert_eq!((health(0), healths.ready()), (Health::Starting, false));
+        healths.set_sign(&web, at(1_000));
+        assert_eq!((health(31_000), healths.ready()), (Health::Up, true));
+        assert_eq!(health(31_001), Health::Degraded { silent: Duration::from_millis(30_001) });
+
+        let (after, reason) = (Duration::from_secs(2), "reset by peer".to_owned());
+        healths.set_phase(&web, Phase::Restarting { after, reason: reason.clone() });
+        assert_eq!(health(32_000), Health::Restarting { after, reason });
+        assert!(healths.ready(), "an adapter that was up once is past its first check");
+
+        healths.set_phase(&web, Phase::Running);
+        assert_eq!(health(32_000), Health::Starting);
+    }
+}

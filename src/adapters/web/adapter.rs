@@ -1,0 +1,84 @@
+//! The adapter itself: a listener, and what it serves.
+
+use std::net::{SocketAddr, TcpListener as StdListener};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use super::listen::{BindError, bind, serve};
+use super::server::{Web, router};
+use super::{WebOptions, WebParts};
+use crate::domain::{Capabilities, OutboundIntent, Platform};
+use crate::ports::{Adapter, AdapterError, AdapterIo, BoxFuture, DeliveryError, OutboxEntry, Receipt};
+
+/// The HTTP interface and the console.
+#[derive(Debug)]
+pub struct WebAdapter {
+    platform: Platform,
+    options: WebOptions,
+    parts: WebParts,
+    /// For the first run; a later one binds anew.
+    listener: Mutex<Option<StdListener>>,
+}
+
+impl WebAdapter {
+    /// Takes the address, so that a port in use is known before anything else is begun.
+    ///
+    /// # Errors
+    /// When the address cannot be had.
+    pub fn bind(addr: SocketAddr) -> Result<StdListener, BindError> {
+        bind(addr)
+    }
+
+    /// The adapter of this platform name on a listener that is bound already.
+    pub fn new(platform: Platform, options: WebOptions, parts: WebParts, listener: StdListener) -> Self {
+        Self { platform, options, parts, listener: Mutex::new(Some(listener)) }
+    }
+
+    fn listener(&self) -> Result<StdListener, AdapterError> {
+        let bound = self.listener.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match bound {
+            Some(listener) => Ok(listener),
+            None => bind(self.options.listen).map_err(|error| AdapterError::Broken(error.to_string())),
+        }
+    }
+}
+
+impl Adapter for WebAdapter {
+    fn platform(&self) -> Platform {
+        self.platform.clone()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::pull()
+    }
+
+    fn stale_after(&self) -> Option<Duration> {
+        None
+    }
+
+    fn run(
+        self: Arc<Self>,
+        io: AdapterIo,
+        stop: CancellationToken,
+    ) -> BoxFuture<'static, Result<(), AdapterError>> {
+        Box::pin(async move {
+            let broken = |error: std::io::Error| AdapterError::Broken(error.to_string());
+            let listener = TcpListener::from_std(self.listener()?).map_err(broken)?;
+            let bound = listener.local_addr().map_err(broken)?;
+            let web = Web::new(self.options.clone(), self.parts.clone(), &io, bound, stop.clone());
+            io.health.alive(io.clock.now());
+            tracing::info!(%bound, "the web adapter listens");
+            serve(listener, router(Arc::new(web)), &stop, self.options.stop_grace).await.map_err(broken)
+        })
+    }
+
+    fn deliver(&self, _entry: OutboxEntry, _attempt: u32) -> BoxFuture<'_, Result<Receipt, DeliveryError>> {
+        // Clients read the thread itself: what is written is delivered.
+        Box::pin(async { Ok(Receipt::default()) })
+    }
+
+    fn show(&self, _intent: OutboundIntent) {}
+}

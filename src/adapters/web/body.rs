@@ -1,0 +1,50 @@
+//! Bodies of requests: JSON, within a limit, within a time.
+
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::extract::{FromRequest, Request};
+use axum::http::{HeaderMap, StatusCode, header};
+use serde::de::DeserializeOwned;
+
+use super::problem::Problem;
+
+/// Largest body of a request, unless its route says otherwise.
+pub(super) const MAX_BODY: usize = 1024 * 1024;
+
+/// Within this time a body must be here.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+/// The body of a request, read as JSON.
+#[derive(Debug)]
+pub(super) struct JsonBody<T>(pub(super) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        if !is_json(request.headers()) {
+            let text = "the body must be JSON: send `content-type: application/json`";
+            return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, text));
+        }
+        let reading = tokio::time::timeout(DEADLINE, Bytes::from_request(request, state)).await;
+        let bytes = reading
+            .map_err(|_| Problem::new(StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive"))?
+            .map_err(|rejection| match rejection.status() {
+                StatusCode::PAYLOAD_TOO_LARGE => too_large(),
+                status => Problem::new(status, rejection.body_text()),
+            })?;
+        let parsed = serde_json::from_slice(&bytes);
+        Ok(Self(parsed.map_err(|error| Problem::bad(format!("the body cannot be read: {error}")))?))
+    }
+}
+
+/// What is answered to a body over the limit.
+pub(super) fn too_large() -> Problem {
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large")
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
+}

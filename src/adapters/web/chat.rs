@@ -1,0 +1,197 @@
+//! `/api/chat`: the AI SDK's chat protocol.
+//!
+//! A client sends its whole idea of the conversation. Only the newest message of its user is taken from it; the
+//! history is ours.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{Path, State};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse as _, Response};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::body::{JsonBody, MAX_BODY, too_large};
+use super::ingress::said_or_command;
+use super::problem::Problem;
+use super::run_stream::RunStream;
+use super::server::Web;
+use super::sse;
+use crate::domain::{
+    CorrelationId, InboundFile, IngressKind, MessageId, Platform, Said, ThreadId, ThreadState,
+};
+use crate::ports::Subscription;
+use crate::uimessage::{Part, Role, UiMessage};
+
+/// Clients send the whole history along, which may well be larger than any one message.
+pub(super) const MAX_CHAT_BODY: usize = 16 * 1024 * 1024;
+const MAX_FILES: usize = 16;
+
+/// How long a turn that has begun may take to show its first sign to whoever reconnects.
+const FIRST_SIGN: Duration = Duration::from_secs(10);
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Trigger {
+    #[default]
+    SubmitMessage,
+    RegenerateMessage,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ChatRequest {
+    id: String,
+    #[serde(default)]
+    messages: Vec<Box<RawValue>>,
+    #[serde(default)]
+    trigger: Trigger,
+    message_id: Option<String>,
+}
+
+/// A message as clients write it; whatever else they say about it is not believed.
+#[derive(Debug, Deserialize)]
+struct ClientMessage {
+    id: String,
+    role: Role,
+    parts: Vec<Part>,
+}
+
+/// Takes the newest message and streams the answer.
+pub(super) async fn chat(
+    State(web): State<Arc<Web>>,
+    JsonBody(request): JsonBody<ChatRequest>,
+) -> Result<Response, Problem> {
+    let place = sse::place(&web.streams)?;
+    let platform: Platform = "web".parse()?;
+    let thread = ThreadId::of_chat(&platform, &request.id)?;
+    let (message, kind) = wish(&web, &thread, &request).await?;
+    // The view comes first: what happens right after the acceptance must not be missed.
+    let watching = web.door.watch(thread.clone()).await.ok_or_else(Problem::stopping)?;
+    let taken = web.hand_in(&thread, web.operator(&platform)?, message, kind).await?;
+    let correlation = match taken.correlation {
+        Some(correlation) => Some(correlation),
+        None => stored(&web, &thread, &taken.message).await?.map(|message| message.metadata.correlation_id),
+    };
+    Ok(stream(RunStream::new(web, thread, taken.message, correlation, watching.view), place))
+}
+
+/// Goes on with the answer that is being written, from its beginning.
+pub(super) async fn resume(
+    State(web): State<Arc<Web>>,
+    Path(chat): Path<String>,
+) -> Result<Response, Problem> {
+    let place = sse::place(&web.streams)?;
+    let thread = ThreadId::of_chat(&"web".parse()?, &chat)?;
+    let mut watching = web.door.watch(thread.clone()).await.ok_or_else(Problem::stopping)?;
+    let Some((message, correlation)) = running(&mut watching).await else {
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    };
+    Ok(stream(RunStream::new(web, thread, message, Some(correlation), watching.view), place))
+}
+
+/// The message that is being written. A turn that has only just begun is given a moment to begin one.
+async fn running(watching: &mut Subscription) -> Option<(MessageId, CorrelationId)> {
+    let begun = watching.view.wait_for(|view| view.live.is_some() || view.state == ThreadState::Idle);
+    let view = tokio::time::timeout(FIRST_SIGN, begun).await.ok()?.ok()?;
+    view.live.as_ref().map(|live| (live.id.clone(), live.metadata.correlation_id.clone()))
+}
+
+fn stream(run: RunStream, place: tokio::sync::OwnedSemaphorePermit) -> Response {
+    let mut response = sse::response(run, place);
+    response.headers_mut().insert("x-vercel-ai-ui-message-stream", HeaderValue::from_static("v1"));
+    response
+}
+
+/// What the client wants, and the id to remember it by.
+async fn wish(
+    web: &Web,
+    thread: &ThreadId,
+    request: &ChatRequest,
+) -> Result<(MessageId, IngressKind), Problem> {
+    let named = request.message_id.as_deref().map(str::parse::<MessageId>).transpose()?;
+    if matches!(request.trigger, Trigger::RegenerateMessage) {
+        return Ok((web.fresh_message()?, IngressKind::Regenerate(named)));
+    }
+    let (message, said) = newest(request)?;
+    let known = if named.as_ref() == Some(&message) { stored(web, thread, &message).await? } else { None };
+    let kind = match known {
+        Some(known) if !says(&known, &said) => IngressKind::Edited(said),
+        _ => said_or_command(said),
+    };
+    Ok((message, kind))
+}
+
+/// The newest message of the request, which must be the user's.
+fn newest(request: &ChatRequest) -> Result<(MessageId, Said), Problem> {
+    let raw = request.messages.last().ok_or_else(|| Problem::bad("messages must not be empty"))?;
+    if raw.get().len() > MAX_BODY {
+        return Err(too_large());
+    }
+    let message: ClientMessage = serde_json::from_str(raw.get())
+        .map_err(|error| Problem::bad(format!("the last message cannot be read: {error}")))?;
+    if message.role != Role::User {
+        let text = "the last message is not the user's: there is nothing to answer";
+        return Err(Problem::new(StatusCode::CONFLICT, text));
+    }
+    let mut texts = Vec::new();
+    let mut files = Vec::new();
+    for part in message.parts {
+        match part {
+            Part::Text(text) => texts.push(text.text),
+            Part::File(file) => {
+                files.push(InboundFile { media_type: file.media_type, url: file.url, name: file.filename });
+            }
+            Part::Reasoning(_)
+            | Part::StepStart
+            | Part::Tool(_)
+            | Part::Command(_)
+            | Part::Error(_)
+            | Part::Other(_) => {}
+        }
+    }
+    let said = Said { text: texts.join("\n"), files, overheard: false };
+    check(&said)?;
+    Ok((message.id.parse()?, said))
+}
+
+fn check(said: &Said) -> Result<(), Problem> {
+    if said.text.trim().is_empty() && said.files.is_empty() {
+        return Err(Problem::bad("the message is empty"));
+    }
+    if said.files.len() > MAX_FILES {
+        return Err(Problem::bad(format!("a message may carry at most {MAX_FILES} files")));
+    }
+    let reachable =
+        |url: &str| ["data:", "https://", "/api/files/"].iter().any(|start| url.starts_with(start));
+    match said.files.iter().find(|file| !reachable(&file.url)) {
+        Some(_) => Err(Problem::bad("a file's url must be a data: or https: address")),
+        None => Ok(()),
+    }
+}
+
+/// The message as it is stored.
+async fn stored(web: &Web, thread: &ThreadId, message: &MessageId) -> Result<Option<UiMessage>, Problem> {
+    let run = web.parts.store.run_of(thread, message).await?;
+    Ok(run.into_iter().find(|stored| stored.id == *message))
+}
+
+/// Whether a stored message says just this.
+fn says(stored: &UiMessage, said: &Said) -> bool {
+    let mut texts = Vec::new();
+    let mut files = Vec::new();
+    for part in &stored.parts {
+        match part {
+            Part::Text(text) => texts.push(text.text.as_str()),
+            Part::File(file) => files.push(file.url.as_str()),
+            Part::Reasoning(_)
+            | Part::StepStart
+            | Part::Tool(_)
+            | Part::Command(_)
+            | Part::Error(_)
+            | Part::Other(_) => {}
+        }
+    }
+    texts.join("\n") == said.text && files.into_iter().eq(said.files.iter().map(|file| file.url.as_str()))
+}

@@ -1,0 +1,143 @@
+//! `/api/threads/{id}/events`: everything that happens in one thread, as it happens.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use serde_json::{Value, json};
+use tokio::sync::broadcast::error::RecvError;
+
+use super::problem::Problem;
+use super::server::Web;
+use super::sse::{self, Source, event};
+use crate::domain::{Intent, ThreadId, ThreadState};
+use crate::ports::{Subscription, ThreadView};
+use crate::uimessage::{Cursor, UiMessage};
+
+/// How long to wait before a thread that went to sleep is watched again.
+const WATCH_AGAIN: Duration = Duration::from_secs(1);
+
+/// Streams the events of a thread.
+pub(super) async fn events(
+    State(web): State<Arc<Web>>,
+    Path(thread): Path<String>,
+) -> Result<Response, Problem> {
+    let thread: ThreadId = thread.parse()?;
+    let place = sse::place(&web.streams)?;
+    let watching = web.door.watch(thread.clone()).await.ok_or_else(Problem::stopping)?;
+    let mut events = ThreadEvents { web, thread, watching: None, state: None, told: None };
+    events.watch(watching);
+    Ok(sse::response(events, place))
+}
+
+/// What a page shows of a thread beside its messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Standing {
+    state: ThreadState,
+    queued: usize,
+    pending_approvals: usize,
+}
+
+/// A thread as it is told to one client.
+struct ThreadEvents {
+    web: Arc<Web>,
+    thread: ThreadId,
+    watching: Option<Subscription>,
+    state: Option<Standing>,
+    /// The live message, as far as it was told.
+    told: Option<Cursor>,
+}
+
+impl ThreadEvents {
+    fn watch(&mut self, mut watching: Subscription) {
+        // The first look counts as a change, so that a client begins with the state.
+        watching.view.mark_changed();
+        self.watching = Some(watching);
+    }
+
+    /// The thread went to sleep and took its front row with it; somebody who watches wakes it.
+    async fn watch_again(&mut self) -> Option<String> {
+        tokio::time::sleep(WATCH_AGAIN).await;
+        let watching = self.web.door.watch(self.thread.clone()).await?;
+        self.watch(watching);
+        Some(event("reload", &json!({})))
+    }
+
+    fn tell_view(&mut self, view: &ThreadView) -> String {
+        let mut out = String::new();
+        let state =
+            Standing { state: view.state, queued: view.queued, pending_approvals: view.pending_approvals };
+        if self.state.replace(state) != Some(state) {
+            let body = json!({
+                "threadId": self.thread,
+                "state": state.state,
+                "queued": state.queued,
+                "pendingApprovals": state.pending_approvals,
+            });
+            out.push_str(&event("state", &body));
+        }
+        match &view.live {
+            Some(live) => out.push_str(&self.tell_live(live)),
+            None => self.told = None,
+        }
+        out
+    }
+
+    fn tell_live(&mut self, live: &UiMessage) -> String {
+        // Another message, or the same one begun anew, is told from its beginning.
+        let mut told = self.told.take().filter(|told| told.fits(live)).unwrap_or_default();
+        let chunks = told.advance(live);
+        self.told = Some(told);
+        let body = |chunk| json!({ "messageId": live.id, "chunk": chunk });
+        chunks.iter().map(|chunk| event("chunk", &body(chunk))).collect()
+    }
+}
+
+impl Source for ThreadEvents {
+    async fn next(&mut self) -> Option<String> {
+        loop {
+            let Some(watching) = &mut self.watching else {
+                return self.watch_again().await;
+            };
+            let heard = tokio::select! {
+                biased;
+                () = self.web.stop.cancelled() => return None,
+                message = watching.messages.recv() => match message {
+                    Ok(message) => event("message", &*message),
+                    Err(RecvError::Lagged(_)) => event("reload", &json!({})),
+                    Err(RecvError::Closed) => {
+                        self.watching = None;
+                        continue;
+                    }
+                },
+                Ok(notice) = watching.notices.recv() => match notice_of(&notice) {
+                    Some(notice) => event("notice", &notice),
+                    None => continue,
+                },
+                changed = watching.view.changed() => match changed {
+                    Ok(()) => {
+                        let view = watching.view.borrow_and_update().clone();
+                        self.tell_view(&view)
+                    }
+                    Err(_) => {
+                        self.watching = None;
+                        continue;
+                    }
+                },
+            };
+            if !heard.is_empty() {
+                return Some(heard);
+            }
+        }
+    }
+}
+
+/// A fleeting word, as far as a page has a place for it.
+fn notice_of(intent: &Intent) -> Option<Value> {
+    match intent {
+        Intent::Progress { text } => Some(json!({ "kind": "progress", "text": text })),
+        Intent::Error { text, .. } => Some(json!({ "kind": "error", "text": text })),
+        Intent::AssistantText { .. } | Intent::AssistantDelta { .. } | Intent::Typing => None,
+    }
+}

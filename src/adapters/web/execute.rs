@@ -1,0 +1,183 @@
+//! `POST /api/execute`: one request in, the whole answer out.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::body::JsonBody;
+use super::ingress::{OPERATOR, said_or_command};
+use super::problem::Problem;
+use super::run_stream::outcome_of;
+use super::server::Web;
+use crate::domain::{Author, AuthorId, CorrelationId, MessageId, Platform, Said, ThreadId};
+use crate::ports::RunOutcome;
+use crate::uimessage::{Part, RunStatus, ToolPart, ToolState, UiMessage};
+
+const DEFAULT_WAIT: Duration = Duration::from_secs(600);
+const LONGEST_WAIT: Duration = Duration::from_secs(3600);
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ExecuteRequest {
+    instructions: String,
+    chat_id: Option<String>,
+    user_id: Option<String>,
+    message_id: Option<String>,
+    timeout_ms: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Status {
+    Done,
+    AwaitingApproval,
+    Running,
+    Failed,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ExecuteResponse {
+    success: bool,
+    output: String,
+    tool_calls: Vec<Value>,
+    status: Status,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Value>,
+    thread_id: ThreadId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    correlation_id: Option<CorrelationId>,
+    message_id: MessageId,
+    approvals: Vec<Value>,
+}
+
+/// Runs instructions and waits for their end. A client that goes away does not stop the turn; it can ask again
+/// with the same message id.
+pub(super) async fn execute(
+    State(web): State<Arc<Web>>,
+    headers: HeaderMap,
+    JsonBody(request): JsonBody<ExecuteRequest>,
+) -> Result<Json<ExecuteResponse>, Problem> {
+    if request.instructions.trim().is_empty() {
+        return Err(Problem::bad("instructions must not be empty"));
+    }
+    let platform: Platform = "api".parse()?;
+    let key = match request.message_id {
+        Some(id) => Some(id),
+        None => headers
+            .get("idempotency-key")
+            .map(|key| key.to_str().map(str::to_owned))
+            .transpose()
+            .map_err(|_| Problem::bad("Idempotency-Key must be plain text"))?,
+    };
+    // Without a chat the message's own id names the thread, so that a retry finds it.
+    let chat = request.chat_id.or_else(|| key.clone()).unwrap_or_else(|| web.parts.ids.unique());
+    let thread = ThreadId::of_chat(&platform, &chat)?;
+    let message: MessageId = match key {
+        Some(key) => key.parse()?,
+        None => web.fresh_message()?,
+    };
+    let user = request.user_id.as_deref().unwrap_or(OPERATOR);
+    let author = Author { id: AuthorId::new(&platform, user)?, name: None };
+    let said = Said { text: request.instructions, ..Said::default() };
+    let taken = web.hand_in(&thread, author, message, said_or_command(said)).await?;
+
+    let wait = request.timeout_ms.map_or(DEFAULT_WAIT, Duration::from_millis).min(LONGEST_WAIT);
+    let waiting = outcome_of(Arc::clone(&web), thread.clone(), taken.message.clone());
+    let outcome = match tokio::time::timeout(wait, waiting).await {
+        Ok(Some(outcome)) => outcome,
+        Ok(None) => return Err(Problem::stopping()),
+        Err(_) => RunOutcome { status: Some(RunStatus::Running), ..RunOutcome::default() },
+    };
+    Ok(Json(answer(thread, taken.message, taken.correlation, &outcome)))
+}
+
+fn answer(
+    thread_id: ThreadId,
+    message_id: MessageId,
+    correlation: Option<CorrelationId>,
+    outcome: &RunOutcome,
+) -> ExecuteResponse {
+    let tools: Vec<&ToolPart> = parts(outcome)
+        .filter_map(|part| match part {
+            Part::Tool(tool) => Some(&**tool),
+            _ => None,
+        })
+        .collect();
+    let asks = tools.iter().any(|tool| matches!(tool.state, ToolState::ApprovalRequested { .. }));
+    let status = match outcome.status {
+        Some(RunStatus::Done) => Status::Done,
+        Some(RunStatus::Running | RunStatus::Continued) if asks => Status::AwaitingApproval,
+        Some(RunStatus::Running | RunStatus::Continued) => Status::Running,
+        Some(RunStatus::Stopped | RunStatus::Failed) | None => Status::Failed,
+    };
+    ExecuteResponse {
+        success: status == Status::Done,
+        output: output(outcome),
+        tool_calls: tools.into_iter().map(call).collect(),
+        status,
+        error: (status == Status::Failed).then(|| error(outcome)),
+        thread_id,
+        correlation_id: outcome.correlation.clone().or(correlation).or_else(|| correlation_of(outcome)),
+        message_id,
+        approvals: Vec::new(),
+    }
+}
+
+fn parts(outcome: &RunOutcome) -> impl Iterator<Item = &Part> {
+    outcome.messages.iter().flat_map(|message| &message.parts)
+}
+
+fn correlation_of(outcome: &RunOutcome) -> Option<CorrelationId> {
+    outcome.messages.first().map(|message| message.metadata.correlation_id.clone())
+}
+
+/// The answer proper: the words behind the last tool call, or all words where there are none behind it.
+fn output(outcome: &RunOutcome) -> String {
+    let mut words = String::new();
+    for part in parts(outcome) {
+        match part {
+            Part::Text(text) => words.push_str(&text.text),
+            Part::Tool(_) => words.clear(),
+            Part::Command(record) => words.push_str(&record.reply),
+            Part::Reasoning(_) | Part::File(_) | Part::StepStart | Part::Error(_) | Part::Other(_) => {}
+        }
+    }
+    if words.trim().is_empty() {
+        let texts: Vec<String> = outcome.messages.iter().map(|message| UiMessage::text(message)).collect();
+        words = texts.join("\n\n");
+    }
+    words
+}
+
+fn call(tool: &ToolPart) -> Value {
+    let output = match &tool.state {
+        ToolState::OutputAvailable { output, .. } => output.clone(),
+        ToolState::OutputError { error_text, .. } => json!({ "error": error_text }),
+        ToolState::OutputDenied { approval, .. } => json!({ "denied": approval.reason }),
+        ToolState::InputStreaming { .. }
+        | ToolState::InputAvailable { .. }
+        | ToolState::ApprovalRequested { .. }
+        | ToolState::ApprovalResponded { .. } => Value::Null,
+    };
+    json!({ "tool": tool.tool.name(), "input": tool.state.input(), "output": output })
+}
+
+fn error(outcome: &RunOutcome) -> Value {
+    let told = parts(outcome).find_map(|part| match part {
+        Part::Error(record) => Some(record),
+        _ => None,
+    });
+    match (outcome.error.as_ref().or(told), outcome.status) {
+        (Some(record), _) => json!(record),
+        (None, Some(RunStatus::Stopped)) => {
+            json!({ "kind": "stopped", "text": "the turn was stopped", "retryable": false })
+        }
+        (None, _) => json!({ "kind": "internal", "text": "the turn left no answer", "retryable": true }),
+    }
+}

@@ -1,0 +1,61 @@
+//! How the daemon fares: for probes, for Prometheus, for the console.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use serde_json::{Value, json};
+
+use super::server::Web;
+
+/// The process lives.
+pub(super) async fn healthz() -> &'static str {
+    "ok\n"
+}
+
+/// The last daemon's threads are taken up and every adapter is past its first check.
+pub(super) async fn readyz(State(web): State<Arc<Web>>) -> Response {
+    if *web.parts.recovered.borrow() && web.parts.healths.ready() {
+        "ready\n".into_response()
+    } else {
+        (StatusCode::SERVICE_UNAVAILABLE, "starting\n").into_response()
+    }
+}
+
+/// All numbers.
+pub(super) async fn metrics(State(web): State<Arc<Web>>) -> Response {
+    let mut text = web.parts.metrics.render();
+    text.push_str(
+        "# HELP shipagent_adapter_up Whether an adapter works.\n# TYPE shipagent_adapter_up gauge\n",
+    );
+    for report in web.parts.healths.reports(web.clock.now()) {
+        let up = u8::from(report.health.word() == "up");
+        text.push_str(&format!("shipagent_adapter_up{{adapter=\"{}\"}} {up}\n", report.platform));
+    }
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response()
+}
+
+/// Who this is and how it fares.
+pub(super) async fn info(State(web): State<Arc<Web>>) -> Json<Value> {
+    let options = &web.options;
+    let reports = web.parts.healths.reports(web.clock.now());
+    let adapters: Vec<Value> = reports
+        .iter()
+        .map(|report| {
+            json!({
+                "name": report.platform,
+                "state": report.health.word(),
+                "detail": report.health.detail(),
+            })
+        })
+        .collect();
+    Json(json!({
+        "name": options.name,
+        "version": options.version,
+        "language": options.language.map_or(json!("auto"), |language| json!(language)),
+        "model": { "provider": options.provider, "name": options.model },
+        "adapters": adapters,
+    }))
+}

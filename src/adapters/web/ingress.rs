@@ -1,0 +1,89 @@
+//! What clients say, as events for the door, and what the door says, as answers for clients.
+
+use std::time::Duration;
+
+use axum::http::StatusCode;
+
+use super::problem::Problem;
+use super::server::Web;
+use crate::domain::{
+    Author, AuthorId, ChatKind, Command, CorrelationId, IngressEvent, IngressKind, MessageId, Platform, Said,
+    ThreadId,
+};
+use crate::ports::Acceptance;
+
+/// Within this time the disk must have taken a message.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+/// Who holds the token, where nothing else is said.
+pub(super) const OPERATOR: &str = "operator";
+
+/// An event that is kept.
+#[derive(Debug)]
+pub(super) struct Taken {
+    /// The id it is stored under.
+    pub(super) message: MessageId,
+    /// The run it belongs to; not known of a duplicate.
+    pub(super) correlation: Option<CorrelationId>,
+    /// Whether it was there already.
+    pub(super) duplicate: bool,
+}
+
+/// Words are for the agent unless they are a command of the daemon's.
+pub(super) fn said_or_command(said: Said) -> IngressKind {
+    match Command::parse(&said.text) {
+        Some(command) if said.files.is_empty() => IngressKind::Command(command),
+        _ => IngressKind::Said(said),
+    }
+}
+
+impl Web {
+    /// Whoever holds the token, speaking on this platform.
+    pub(super) fn operator(&self, platform: &Platform) -> Result<Author, Problem> {
+        Ok(Author { id: AuthorId::new(platform, OPERATOR)?, name: self.options.operator_name.clone() })
+    }
+
+    /// A message id that nothing else has.
+    pub(super) fn fresh_message(&self) -> Result<MessageId, Problem> {
+        Ok(format!("in_{}", self.parts.ids.unique()).parse()?)
+    }
+
+    /// Hands an event in. What is returned is on the disk.
+    pub(super) async fn hand_in(
+        &self,
+        thread: &ThreadId,
+        author: Author,
+        message: MessageId,
+        kind: IngressKind,
+    ) -> Result<Taken, Problem> {
+        let event = IngressEvent {
+            thread: thread.clone(),
+            author,
+            platform_message: message.as_str().to_owned(),
+            message,
+            at: self.clock.now(),
+            chat: ChatKind::Direct,
+            kind,
+        };
+        let accepted = tokio::time::timeout(DEADLINE, self.door.deliver(event)).await.map_err(|_| {
+            let text = "the message could not be stored in time: send it again with the same id";
+            Problem::new(StatusCode::SERVICE_UNAVAILABLE, text).after(5)
+        })?;
+        match accepted {
+            Acceptance::Accepted { message, correlation } => {
+                Ok(Taken { message, correlation: Some(correlation), duplicate: false })
+            }
+            Acceptance::Duplicate { message } => Ok(Taken { message, correlation: None, duplicate: true }),
+            Acceptance::Busy => {
+                let text = "too many messages wait in this thread: try again in a moment";
+                Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, text).after(5))
+            }
+            Acceptance::Refused(reason) => Err(Problem::new(StatusCode::CONFLICT, reason)),
+            Acceptance::StorageFailed(reason) => {
+                let text = format!("the message could not be stored: {reason}");
+                Err(Problem::new(StatusCode::INSUFFICIENT_STORAGE, text).after(30))
+            }
+            Acceptance::Stopping => Err(Problem::stopping()),
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! What the composition root hands to the web adapter.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use secrecy::SecretString;
+use tokio::sync::watch;
+
+use crate::adapters::AdapterHealths;
+use crate::domain::Language;
+use crate::metrics::Metrics;
+use crate::ports::{Ids, ThreadStore};
+
+/// What is known about this daemon before it runs.
+#[derive(Clone, Debug)]
+pub struct WebOptions {
+    /// Where to listen.
+    pub listen: SocketAddr,
+    /// What a client must know. An empty one lets nobody in.
+    pub token: SecretString,
+    /// Names, with or without a port, under which the daemon may be asked for beside its own address: those
+    /// of a reverse proxy, for one.
+    pub allowed_hosts: Vec<String>,
+    /// The agent's name.
+    pub name: String,
+    /// The daemon's own language; nothing means that each person's words decide.
+    pub language: Option<Language>,
+    /// The program's version.
+    pub version: String,
+    /// Who serves the model.
+    pub provider: String,
+    /// The model.
+    pub model: String,
+    /// What to call whoever writes in the console.
+    pub operator_name: Option<String>,
+    /// The folder of the threads' files.
+    pub files: PathBuf,
+    /// How long open answers may go on after a stop.
+    pub stop_grace: Duration,
+}
+
+/// What the adapter works with beside its door.
+#[derive(Clone, Debug)]
+pub struct WebParts {
+    /// The threads on disk.
+    pub store: Arc<dyn ThreadStore>,
+    /// Fresh ids.
+    pub ids: Arc<dyn Ids>,
+    /// How the adapters fare.
+    pub healths: AdapterHealths,
+    /// Turns true when the threads of the last daemon have been taken up.
+    pub recovered: watch::Receiver<bool>,
+    /// What has been counted.
+    pub metrics: Arc<Metrics>,
+}

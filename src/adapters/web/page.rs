@@ -1,0 +1,154 @@
+//! The console's files, inside the binary. One table names them all.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Query, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::get;
+use serde::Deserialize;
+use tower_http::compression::CompressionLayer;
+
+use super::auth::{hex, sha256};
+use super::gate::try_token;
+use super::server::Web;
+
+/// One file of the console.
+#[derive(Clone, Copy, Debug)]
+struct Asset {
+    name: &'static str,
+    media_type: &'static str,
+    bytes: &'static [u8],
+}
+
+const HTML: &str = "text/html; charset=utf-8";
+const CSS: &str = "text/css; charset=utf-8";
+const JS: &str = "text/javascript; charset=utf-8";
+
+macro_rules! assets {
+    ($($name:literal: $media_type:ident),* $(,)?) => {
+        &[$(Asset { name: $name, media_type: $media_type, bytes: include_bytes!(concat!("page/", $name)) }),*]
+    };
+}
+
+/// Every file of the folder `page`; each is served under its name, the first one at the root.
+const ASSETS: &[Asset] = assets![
+    "index.html": HTML,
+    "app.css": CSS,
+    "chat.css": CSS,
+    "api.js": JS,
+    "app.js": JS,
+    "composer.js": JS,
+    "dom.js": JS,
+    "login.js": JS,
+    "markdown.js": JS,
+    "md-blocks.js": JS,
+    "md-inline.js": JS,
+    "message-view.js": JS,
+    "reducer.js": JS,
+    "store.js": JS,
+    "stream.js": JS,
+    "strings.js": JS,
+    "theme.js": JS,
+    "thread.js": JS,
+    "threads-view.js": JS,
+    "tool-view.js": JS,
+    "view.js": JS,
+];
+
+/// The routes of the console's files. They hold no secret, so they need no token.
+pub(super) fn routes() -> Router<Arc<Web>> {
+    let mut routes = Router::new();
+    for asset in ASSETS {
+        // The address of a file outlives its content, so browsers ask each time whether it is still the same.
+        let tag = format!("W/\"{}\"", hex(sha256(asset.bytes).as_ref()).get(..20).unwrap_or_default());
+        let Ok(tag) = HeaderValue::from_str(&tag) else { continue };
+        if asset.media_type == HTML {
+            let root_tag = tag.clone();
+            let root = move |web, query, headers| index(*asset, root_tag.clone(), web, query, headers);
+            routes = routes.route("/", get(root));
+        }
+        let serve = move |headers: HeaderMap| {
+            let response = file(*asset, &tag, &headers);
+            async move { response }
+        };
+        routes = routes.route(&format!("/{}", asset.name), get(serve));
+    }
+    routes.layer(CompressionLayer::new())
+}
+
+#[derive(Debug, Deserialize)]
+struct RootQuery {
+    token: Option<String>,
+}
+
+/// The page. A link that carries the token gives the cookie, and the token leaves the address bar.
+async fn index(
+    asset: Asset,
+    tag: HeaderValue,
+    State(web): State<Arc<Web>>,
+    Query(query): Query<RootQuery>,
+    headers: HeaderMap,
+) -> Response {
+    let Some(token) = query.token else { return file(asset, &tag, &headers) };
+    match try_token(&web, &token) {
+        Ok(cookie) => {
+            let headers = [
+                (header::LOCATION, "/".to_owned()),
+                (header::SET_COOKIE, cookie),
+                (header::CACHE_CONTROL, "no-store".to_owned()),
+            ];
+            (StatusCode::SEE_OTHER, headers).into_response()
+        }
+        // The page itself tells what to do: it opens with its login form.
+        Err(problem) => (problem.status, file(asset, &tag, &HeaderMap::new())).into_response(),
+    }
+}
+
+fn file(asset: Asset, tag: &HeaderValue, request: &HeaderMap) -> Response {
+    let same = request.get_all(header::IF_NONE_MATCH).iter().any(|known| {
+        known.to_str().unwrap_or_default().split(',').any(|known| known.trim().as_bytes() == tag.as_bytes())
+    });
+    let headers = [
+        (header::ETAG, tag.clone()),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+        (header::CONTENT_TYPE, HeaderValue::from_static(asset.media_type)),
+    ];
+    if same {
+        (StatusCode::NOT_MODIFIED, headers).into_response()
+    } else {
+        (headers, asset.bytes).into_response()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn the_table_names_every_file_of_the_page() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/adapters/web/page");
+        let files: BTreeSet<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        let table: BTreeSet<String> = ASSETS.iter().map(|asset| asset.name.to_owned()).collect();
+        assert_eq!(table, files);
+    }
+
+    #[test]
+    fn every_file_has_the_type_its_name_promises() {
+        for asset in ASSETS {
+            let promised = match asset.name.rsplit_once('.').unwrap().1 {
+                "html" => HTML,
+                "css" => CSS,
+                "js" => JS,
+                other => panic!("no media type for .{other}"),
+            };
+            assert_eq!(asset.media_type, promised, "{}", asset.name);
+        }
+    }
+}

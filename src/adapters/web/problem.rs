@@ -1,0 +1,64 @@
+//! A request that cannot be served: a status and one plain sentence, which clients show as it is.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+
+use crate::domain::BadId;
+use crate::ports::StoreError;
+
+/// Why a request was not served.
+#[derive(Debug)]
+pub(super) struct Problem {
+    pub(super) status: StatusCode,
+    pub(super) text: String,
+    /// Seconds after which it may work.
+    pub(super) retry_after: Option<u64>,
+}
+
+impl Problem {
+    pub(super) fn new(status: StatusCode, text: impl Into<String>) -> Self {
+        Self { status, text: text.into(), retry_after: None }
+    }
+
+    pub(super) fn bad(text: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, text)
+    }
+
+    pub(super) fn not_found(what: &str) -> Self {
+        Self::new(StatusCode::NOT_FOUND, format!("there is no such {what}"))
+    }
+
+    pub(super) fn stopping() -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "the daemon is stopping: try again in a moment").after(5)
+    }
+
+    #[must_use]
+    pub(super) const fn after(mut self, seconds: u64) -> Self {
+        self.retry_after = Some(seconds);
+        self
+    }
+}
+
+impl From<BadId> for Problem {
+    fn from(bad: BadId) -> Self {
+        Self::bad(bad.to_string())
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        // The path is the operator's matter, so it goes to the log and not over the wire.
+        tracing::error!(error = &error as &dyn std::error::Error, "cannot read a thread");
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "the thread cannot be read: the daemon's log says why")
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let mut response = (self.status, self.text + "\n").into_response();
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response
+    }
+}

@@ -1,0 +1,103 @@
+//! The routes, and what each request has to pass before it reaches one.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::routing::{get, post};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tower_http::catch_panic::CatchPanicLayer;
+
+use super::auth::{Hosts, Keys};
+use super::body::MAX_BODY;
+use super::chat::MAX_CHAT_BODY;
+use super::gate::{Throttle, check_host, check_origin, check_token, harden, login};
+use super::problem::Problem;
+use super::sse::MAX_STREAMS;
+use super::{WebOptions, WebParts, chat, events, execute, files, health, page, threads};
+use crate::ports::{AdapterIo, Clock, Door};
+
+/// What every request is served from.
+#[derive(Debug)]
+pub(super) struct Web {
+    pub(super) options: WebOptions,
+    pub(super) parts: WebParts,
+    pub(super) door: Door,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) keys: Keys,
+    pub(super) hosts: Hosts,
+    pub(super) throttle: Throttle,
+    pub(super) streams: Arc<Semaphore>,
+    pub(super) stop: CancellationToken,
+}
+
+impl Web {
+    /// `bound` is the address with its real port.
+    pub(super) fn new(
+        options: WebOptions,
+        parts: WebParts,
+        io: &AdapterIo,
+        bound: SocketAddr,
+        stop: CancellationToken,
+    ) -> Self {
+        Self {
+            keys: Keys::new(&options.token),
+            hosts: Hosts::new(bound, &options.allowed_hosts),
+            throttle: Throttle::default(),
+            streams: Arc::new(Semaphore::new(MAX_STREAMS)),
+            door: io.door.clone(),
+            clock: Arc::clone(&io.clock),
+            options,
+            parts,
+            stop,
+        }
+    }
+}
+
+/// Everything that is served. Whatever stands under `/api` needs the token, by construction: the one route that
+/// gives it out stands beside.
+pub(super) fn router(web: Arc<Web>) -> Router {
+    let guard = from_fn_with_state(Arc::clone(&web), check_token);
+    let origin = from_fn_with_state(Arc::clone(&web), check_origin);
+    let host = from_fn_with_state(Arc::clone(&web), check_host);
+
+    let api = Router::new()
+        .route("/execute", post(execute::execute))
+        .route("/chat", post(chat::chat).layer(DefaultBodyLimit::max(MAX_CHAT_BODY)))
+        .route("/chat/{id}/stream", get(chat::resume))
+        .route("/threads", get(threads::list))
+        .route("/threads/{id}/messages", get(threads::messages).post(threads::say))
+        .route("/threads/{id}/events", get(events::events))
+        .route("/threads/{id}/stop", post(threads::stop))
+        .route("/approvals", get(threads::approvals))
+        .route("/approvals/{id}", post(threads::decide))
+        .route("/files/{thread}/{name}", get(files::file))
+        .route("/info", get(health::info))
+        .fallback(nowhere)
+        .layer(guard.clone())
+        .layer(origin.clone());
+    let metrics = Router::new().route("/metrics", get(health::metrics)).layer(guard).layer(origin.clone());
+    let entrance = Router::new().route("/api/login", post(login)).layer(origin);
+    // Probes come by whatever address they know, and learn one word.
+    let probes = Router::new().route("/healthz", get(health::healthz)).route("/readyz", get(health::readyz));
+
+    Router::new()
+        .nest("/api", api)
+        .merge(metrics)
+        .merge(entrance)
+        .merge(page::routes())
+        .fallback(nowhere)
+        .layer(host)
+        .merge(probes)
+        .layer(DefaultBodyLimit::max(MAX_BODY))
+        .layer(CatchPanicLayer::new())
+        .layer(from_fn(harden))
+        .with_state(web)
+}
+
+async fn nowhere() -> Problem {
+    Problem::not_found("page")
+}

@@ -1,0 +1,120 @@
+//! The threads: which there are, what was said in them, and saying something.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::body::JsonBody;
+use super::ingress::said_or_command;
+use super::problem::Problem;
+use super::server::Web;
+use crate::domain::{Command, IngressKind, MessageId, Said, ThreadId};
+
+const DEFAULT_PAGE: usize = 50;
+const LARGEST_PAGE: usize = 200;
+
+/// Platforms whose threads are written by whoever holds the token. The others' belong to the people there.
+const OWN_PLATFORMS: [&str; 2] = ["web", "cli"];
+
+/// Every thread, newest first, each with what it is doing now.
+pub(super) async fn list(State(web): State<Arc<Web>>) -> Result<Json<Value>, Problem> {
+    let summaries = web.parts.store.list().await?;
+    let live: HashMap<_, _> = web.door.views().await.into_iter().collect();
+    let threads: Vec<Value> = summaries
+        .into_iter()
+        .map(|thread| {
+            let now = live.get(&thread.thread_id);
+            let waiting = now.and_then(|view| u64::try_from(view.pending_approvals).ok());
+            json!({
+                "threadId": thread.thread_id,
+                "state": now.map_or(thread.state, |view| view.state),
+                "title": thread.title,
+                "updatedAt": thread.updated_at.rfc3339(),
+                "messageCount": thread.message_count,
+                "pendingApprovals": waiting.unwrap_or(thread.pending_approvals),
+            })
+        })
+        .collect();
+    Ok(Json(json!({ "threads": threads })))
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct PageQuery {
+    before: Option<MessageId>,
+    limit: Option<usize>,
+}
+
+/// A page of a thread's messages, oldest first.
+pub(super) async fn messages(
+    State(web): State<Arc<Web>>,
+    Path(thread): Path<String>,
+    Query(query): Query<PageQuery>,
+) -> Result<Json<Value>, Problem> {
+    let thread: ThreadId = thread.parse()?;
+    let limit = query.limit.unwrap_or(DEFAULT_PAGE).clamp(1, LARGEST_PAGE);
+    let messages = web.parts.store.page(&thread, query.before.as_ref(), limit).await?;
+    Ok(Json(json!({ "messages": messages })))
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct SayRequest {
+    id: String,
+    text: String,
+}
+
+/// Says something in a thread of the operator's own. The answer comes through the thread's events.
+pub(super) async fn say(
+    State(web): State<Arc<Web>>,
+    Path(thread): Path<String>,
+    JsonBody(request): JsonBody<SayRequest>,
+) -> Result<(StatusCode, Json<Value>), Problem> {
+    let thread: ThreadId = thread.parse()?;
+    if !OWN_PLATFORMS.contains(&thread.platform().as_str()) {
+        let text = "this thread belongs to another platform: it can be read here, not written";
+        return Err(Problem::new(StatusCode::FORBIDDEN, text));
+    }
+    if request.text.trim().is_empty() {
+        return Err(Problem::bad("text must not be empty"));
+    }
+    let message: MessageId = request.id.parse()?;
+    let said = Said { text: request.text, ..Said::default() };
+    let author = web.operator(thread.platform())?;
+    let taken = web.hand_in(&thread, author, message, said_or_command(said)).await?;
+    let body = json!({
+        "messageId": taken.message,
+        "correlationId": taken.correlation,
+        "duplicate": taken.duplicate,
+    });
+    Ok((StatusCode::ACCEPTED, Json(body)))
+}
+
+/// Ends the running turn of a thread.
+pub(super) async fn stop(
+    State(web): State<Arc<Web>>,
+    Path(thread): Path<String>,
+) -> Result<Json<Value>, Problem> {
+    let thread: ThreadId = thread.parse()?;
+    // A command leaves a record, and a record would make a thread of what is none.
+    if web.parts.store.page(&thread, None, 1).await?.is_empty() {
+        return Err(Problem::not_found("thread"));
+    }
+    let author = web.operator(&"web".parse()?)?;
+    let kind = IngressKind::Command(Command::Stop);
+    let taken = web.hand_in(&thread, author, web.fresh_message()?, kind).await?;
+    Ok(Json(json!({ "messageId": taken.message })))
+}
+
+/// The approvals; none can be asked for yet.
+pub(super) async fn approvals() -> Json<Value> {
+    Json(json!({ "approvals": [] }))
+}
+
+/// A decision on an approval nobody asked for.
+pub(super) async fn decide() -> Problem {
+    Problem::not_found("approval")
+}
