@@ -1,11 +1,16 @@
 //! Several models as one: where the first cannot, the next may.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 
 use crate::domain::ErrorKind;
 use crate::ports::{BoxFuture, Completion, Model, ModelDelta, ModelError, Prompt};
+
+/// Somebody who takes nothing for so long is taken to have left.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Asks a model, and where it fails before a word was shown, the others in their order. Each has its own time.
 #[derive(Debug)]
@@ -25,7 +30,7 @@ impl FallbackModel {
         prompt: &Prompt,
         live: &mpsc::Sender<ModelDelta>,
     ) -> Result<Completion, ModelError> {
-        let mut relay = Relay { live, shown: false, told: false };
+        let mut relay = Relay { live, shown: false, told: false, left: false };
         let mut failed = match relay.run(self.first.as_ref(), prompt).await {
             Ok(completion) => return Ok(completion),
             Err(error) => error,
@@ -86,6 +91,7 @@ struct Relay<'a> {
     live: &'a mpsc::Sender<ModelDelta>,
     shown: bool,
     told: bool,
+    left: bool,
 }
 
 impl Relay<'_> {
@@ -117,9 +123,9 @@ impl Relay<'_> {
         self.send(delta).await;
     }
 
-    /// Nobody looking is no reason to stop.
-    async fn send(&self, delta: ModelDelta) {
-        drop(self.live.send(delta).await);
+    /// Nobody looking is no reason to stop, and no reason to wait for ever.
+    async fn send(&mut self, delta: ModelDelta) {
+        self.left = self.left || !matches!(timeout(PATIENCE, self.live.send(delta)).await, Ok(Ok(())));
     }
 }
 
@@ -215,6 +221,16 @@ mod tests {
             run(fails("a", vec![], ErrorKind::Quota), vec![fails("b", vec![], ErrorKind::Server)]).await;
         let error = result.unwrap_err();
         assert_eq!((error.kind, error.detail.as_str()), (ErrorKind::Quota, "a failed; b failed"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_taking_what_is_shown_does_not_make_it_endless() {
+        let (live, _untaken) = mpsc::channel(1);
+        let chatty = vec![ModelDelta::Reasoning("hm".into()); 100];
+        let completion = Completion { text: "hi".into(), ..Completion::default() };
+        let model = FallbackModel::new(Arc::new(Scripted("a", chatty, Ok(completion.clone()))), vec![]);
+        let result = timeout(PATIENCE * 2, model.complete(Prompt::default(), live)).await;
+        assert_eq!(result, Ok(Ok(completion)));
     }
 
     #[tokio::test]

@@ -1,9 +1,10 @@
 //! The model port: OpenAI-compatible servers, and the built-in offline model.
 //!
-//! The way of a call: `request` makes the body, `transport` sends it through async-openai, `wire` reads what comes
-//! back however odd it is, `assemble` joins the pieces, `receive` watches the time, `classify` names the
+//! The way of a call: `request` makes the body, `transport` sends it through async-openai, `wire` reads what
+//! comes back however odd it is, `assemble` joins the pieces, `receive` watches the time, `classify` names the
 //! trouble, `retry` says whether to try again and `fallback` asks another model. Only `http`, `transport`,
-//! `openai` and `receive` do anything; the rest are plain functions. Nothing here knows threads, files or platforms.
+//! `receive`, `openai` and `fallback` do anything; the rest are plain functions. Nothing here knows threads,
+//! files or platforms.
 
 mod assemble;
 mod build;

@@ -14,6 +14,8 @@ pub(crate) enum Quirk {
     NoReasoning = 4,
     /// Wants `max_completion_tokens` instead of `max_tokens`.
     CompletionTokens = 8,
+    /// Wants the thinking of earlier turns with every call it made, be it empty.
+    WantsReasoning = 16,
 }
 
 /// The quirks of one server.
@@ -54,7 +56,9 @@ impl Quirks {
         } else if body.contains("max_completion_tokens") {
             Quirk::CompletionTokens
         } else if body.contains("reasoning_content") {
-            Quirk::NoReasoning
+            let wanted = ["missing", "required", "must be passed", "must be provided"];
+            let wanted = wanted.iter().any(|word| body.contains(word));
+            if wanted { Quirk::WantsReasoning } else { Quirk::NoReasoning }
         } else if speaks_of_streaming(&body) {
             Quirk::NoStream
         } else {
@@ -66,7 +70,13 @@ impl Quirks {
 
 impl fmt::Debug for Quirks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let all = [Quirk::NoStreamOptions, Quirk::NoStream, Quirk::NoReasoning, Quirk::CompletionTokens];
+        let all = [
+            Quirk::NoStreamOptions,
+            Quirk::NoStream,
+            Quirk::NoReasoning,
+            Quirk::CompletionTokens,
+            Quirk::WantsReasoning,
+        ];
         f.debug_set().entries(all.into_iter().filter(|quirk| self.has(*quirk))).finish()
     }
 }
@@ -94,6 +104,7 @@ mod tests {
             (400, r#"{"error":{"param":"stream"}}"#, Some(Quirk::NoStream)),
             (400, "Use 'max_completion_tokens' instead.", Some(Quirk::CompletionTokens)),
             (400, "reasoning_content is not allowed", Some(Quirk::NoReasoning)),
+            (400, "reasoning_content is missing at message 2", Some(Quirk::WantsReasoning)),
             (400, "upstream rejected the request", None),
             (500, "stream broke", None),
             (429, "too many streams", None),

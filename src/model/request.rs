@@ -32,15 +32,29 @@ pub(crate) fn body(spec: &ModelSpec, prompt: &Prompt, quirks: Quirks) -> Value {
 }
 
 fn messages(spec: &ModelSpec, prompt: &Prompt, quirks: Quirks) -> Vec<Value> {
-    let with_reasoning = spec.send_reasoning && !quirks.has(Quirk::NoReasoning);
+    let reasoning = if quirks.has(Quirk::WantsReasoning) {
+        Reasoning::WithEveryCall
+    } else if spec.send_reasoning && !quirks.has(Quirk::NoReasoning) {
+        Reasoning::WhereThereIsSome
+    } else {
+        Reasoning::Never
+    };
     let system = (!prompt.system.is_empty()).then(|| json!({ "role": "system", "content": prompt.system }));
     system
         .into_iter()
-        .chain(prompt.messages.iter().map(|message| self::message(message, with_reasoning)))
+        .chain(prompt.messages.iter().map(|message| self::message(message, reasoning)))
         .collect()
 }
 
-fn message(message: &ModelMessage, with_reasoning: bool) -> Value {
+/// Which of the model's messages carry its thinking.
+#[derive(Clone, Copy)]
+enum Reasoning {
+    Never,
+    WhereThereIsSome,
+    WithEveryCall,
+}
+
+fn message(message: &ModelMessage, with: Reasoning) -> Value {
     match message {
         ModelMessage::System(text) => json!({ "role": "system", "content": text }),
         ModelMessage::User { content, name } => {
@@ -57,7 +71,12 @@ fn message(message: &ModelMessage, with_reasoning: bool) -> Value {
             said.insert("role".into(), "assistant".into());
             let silent = text.is_empty() && !tool_calls.is_empty();
             said.insert("content".into(), if silent { Value::Null } else { text.as_str().into() });
-            if with_reasoning && !reasoning.is_empty() {
+            let carries = match with {
+                Reasoning::Never => false,
+                Reasoning::WhereThereIsSome => !reasoning.is_empty(),
+                Reasoning::WithEveryCall => !reasoning.is_empty() || !tool_calls.is_empty(),
+            };
+            if carries {
                 said.insert("reasoning_content".into(), reasoning.as_str().into());
             }
             if !tool_calls.is_empty() {
@@ -275,6 +294,17 @@ mod tests {
         assert_eq!(body(&quiet, &prompt, Quirks::default())["messages"], expected);
         let refused = Quirks::default().with(Quirk::NoReasoning);
         assert_eq!(body(&spec(), &prompt, refused)["messages"], expected);
+    }
+
+    #[test]
+    fn a_server_that_wants_thinking_gets_it_with_every_call_be_it_empty() {
+        let call = ModelToolCall { id: "c".into(), name: "f".into(), arguments: "{}".into() };
+        let said =
+            |tool_calls| ModelMessage::Assistant { text: "x".into(), reasoning: String::new(), tool_calls };
+        let prompt = Prompt { messages: vec![said(vec![call]), said(vec![])], ..Prompt::default() };
+        let body = body(&spec(), &prompt, Quirks::default().with(Quirk::WantsReasoning));
+        let sent: Vec<_> = (0..2).map(|at| body["messages"][at].get("reasoning_content").cloned()).collect();
+        assert_eq!(sent, [Some(json!("")), None]);
     }
 
     #[test]

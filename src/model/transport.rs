@@ -168,10 +168,21 @@ async fn whole_as_event(mut response: Response, ended: &EndSeen) -> Result<Respo
             return Err(Failure::Unreadable("more than 32 MB".to_owned()));
         }
     }
-    let document: serde_json::Value = serde_json::from_slice(&body)
-        .map_err(|_| Failure::Unreadable(String::from_utf8_lossy(&body).into_owned()))?;
-    ended.set();
-    Ok(http::Response::new(Body::from(format!("data: {document}\n\ndata: [DONE]\n\n"))).into())
+    let body = match serde_json::from_slice::<serde_json::Value>(&body) {
+        Ok(document) => {
+            ended.set();
+            format!("data: {document}\n\ndata: [DONE]\n\n").into_bytes()
+        }
+        // A stream under a wrong name.
+        Err(_) if body.trim_ascii_start().starts_with(b"data:") => {
+            if EndMark::default().feed(&body) {
+                ended.set();
+            }
+            body
+        }
+        Err(_) => return Err(Failure::Unreadable(String::from_utf8_lossy(&body).into_owned())),
+    };
+    Ok(http::Response::new(Body::from(body)).into())
 }
 
 /// The same stream, watched for its end and its size.

@@ -1,0 +1,11 @@
+//! The one integration test binary: whole flows over real sockets on the loopback.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "what the tests share may fail as loudly as the tests themselves"
+)]
+
+mod model;
+mod support;

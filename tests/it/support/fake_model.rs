@@ -1,0 +1,409 @@
+//! A scripted OpenAI-compatible server: a real HTTP server on the loopback that answers what a test tells it.
+//!
+//! ```ignore
+//! let fake = FakeModel::start([Reply::status(500, "oops"), Reply::text("hello")]).await;
+//! // … talk to fake.url() …
+//! assert_eq!(fake.requests().len(), 2);
+//! ```
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::{HeaderMap, Uri};
+use axum::response::Response;
+use futures_util::stream;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::{JoinSet, yield_now};
+
+/// The server. It ends with this value.
+#[derive(Debug)]
+pub(crate) struct FakeModel {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    _serving: JoinSet<()>,
+}
+
+/// A request as it came.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Seen {
+    /// Its path.
+    pub(crate) path: String,
+    /// Its `authorization` header.
+    pub(crate) authorization: Option<String>,
+    /// Its body; `null` where it was no JSON.
+    pub(crate) body: Value,
+}
+
+impl Seen {
+    /// The text of the last message a person sent.
+    pub(crate) fn last_user_text(&self) -> &str {
+        let messages = self.body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let last = messages.iter().rev().find(|message| message["role"] == "user");
+        last.and_then(|message| message["content"].as_str()).unwrap_or_default()
+    }
+}
+
+/// What the server answers.
+pub(crate) enum Script {
+    /// Each reply once, in order; a request too many gets a 500 that says so.
+    Queue(VecDeque<Reply>),
+    /// The same to everybody.
+    Always(Reply),
+    /// Whatever this makes of the request.
+    Compute(Box<dyn FnMut(&Seen) -> Reply + Send>),
+}
+
+impl Script {
+    /// Computes each reply from its request.
+    pub(crate) fn compute(reply: impl FnMut(&Seen) -> Reply + Send + 'static) -> Self {
+        Self::Compute(Box::new(reply))
+    }
+
+    fn next(&mut self, seen: &Seen) -> Reply {
+        match self {
+            Self::Queue(replies) => {
+                replies.pop_front().unwrap_or_else(|| Reply::status(500, "the script has no more replies"))
+            }
+            Self::Always(reply) => reply.clone(),
+            Self::Compute(reply) => reply(seen),
+        }
+    }
+}
+
+impl fmt::Debug for Script {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Queue(replies) => f.debug_tuple("Queue").field(replies).finish(),
+            Self::Always(reply) => f.debug_tuple("Always").field(reply).finish(),
+            Self::Compute(_) => f.write_str("Compute"),
+        }
+    }
+}
+
+impl<const N: usize> From<[Reply; N]> for Script {
+    fn from(replies: [Reply; N]) -> Self {
+        Self::Queue(replies.into())
+    }
+}
+
+impl From<Vec<Reply>> for Script {
+    fn from(replies: Vec<Reply>) -> Self {
+        Self::Queue(replies.into())
+    }
+}
+
+impl From<Reply> for Script {
+    fn from(reply: Reply) -> Self {
+        Self::Always(reply)
+    }
+}
+
+/// A gate that a reply waits at until a test opens it. Clones are the same gate.
+#[derive(Clone, Debug)]
+pub(crate) struct Gate(Arc<watch::Sender<bool>>);
+
+impl Gate {
+    /// A closed gate.
+    pub(crate) fn new() -> Self {
+        Self(Arc::new(watch::Sender::new(false)))
+    }
+
+    /// Lets everything through, now and later.
+    pub(crate) fn open(&self) {
+        self.0.send_replace(true);
+    }
+
+    async fn pass(&self) {
+        let mut state = self.0.subscribe();
+        drop(state.wait_for(|open| *open).await);
+    }
+}
+
+/// One answer: what happens before the status line, and then the body piece by piece.
+#[derive(Clone, Debug)]
+pub(crate) struct Reply {
+    status: u16,
+    headers: Vec<(String, String)>,
+    before: Vec<Step>,
+    body: Vec<Step>,
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Bytes(Vec<u8>),
+    Wait(Duration),
+    Gate(Gate),
+    /// Nothing more, ever; the connection stays open.
+    Hang,
+    /// The connection breaks.
+    Cut,
+}
+
+impl Reply {
+    /// A streamed answer, word by word.
+    pub(crate) fn text(text: &str) -> Self {
+        Self::pieces(text.split_inclusive(' '))
+    }
+
+    /// A streamed answer in these pieces.
+    pub(crate) fn pieces<'a>(pieces: impl IntoIterator<Item = &'a str>) -> Self {
+        let deltas = pieces.into_iter().map(|piece| json!({ "content": piece }));
+        Self::deltas(deltas, "stop")
+    }
+
+    /// Tool calls, each by its name and arguments, with the arguments in two pieces.
+    pub(crate) fn calls<'a>(calls: impl IntoIterator<Item = (&'a str, Value)>) -> Self {
+        let mut deltas = Vec::new();
+        for (index, (name, arguments)) in calls.into_iter().enumerate() {
+            let arguments = arguments.to_string();
+            let middle = arguments.char_indices().nth(arguments.chars().count() / 2).map_or(0, |(at, _)| at);
+            let (head, tail) = arguments.split_at(middle);
+            let id = format!("call_{name}_{index}");
+            let function = json!({ "name": name, "arguments": "" });
+            deltas.push(json!({ "tool_calls": [
+                { "index": index, "id": id, "type": "function", "function": function }] }));
+            for piece in [head, tail] {
+                deltas
+                    .push(json!({ "tool_calls": [{ "index": index, "function": { "arguments": piece } }] }));
+            }
+        }
+        Self::deltas(deltas, "tool_calls")
+    }
+
+    /// These deltas in an otherwise ordinary stream: role first, then a reason to stop, usage and the mark.
+    pub(crate) fn deltas(deltas: impl IntoIterator<Item = Value>, finish: &str) -> Self {
+        let chunk = |choices: Value| {
+            json!({ "id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "fake",
+                "choices": choices })
+        };
+        let choice =
+            |delta: Value, finish: Value| json!([{ "index": 0, "delta": delta, "finish_reason": finish }]);
+        let role = json!({ "role": "assistant", "content": "" });
+        let mut events = vec![chunk(choice(role, Value::Null))];
+        events.extend(deltas.into_iter().map(|delta| chunk(choice(delta, Value::Null))));
+        events.push(chunk(choice(json!({}), json!(finish))));
+        let mut usage = chunk(json!([]));
+        usage["usage"] = json!({ "prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18 });
+        events.push(usage);
+        Self::events(events).done()
+    }
+
+    /// A stream of just these events.
+    pub(crate) fn events(events: impl IntoIterator<Item = Value>) -> Self {
+        let body = events.into_iter().map(|event| Step::Bytes(format!("data: {event}\n\n").into_bytes()));
+        Self { body: body.collect(), ..Self::raw("text/event-stream", "") }
+    }
+
+    /// A whole answer in one JSON document.
+    pub(crate) fn json(document: &Value) -> Self {
+        Self::raw("application/json", document.to_string())
+    }
+
+    /// A status with a body.
+    pub(crate) fn status(status: u16, body: impl Into<Vec<u8>>) -> Self {
+        Self { status, ..Self::raw("application/json", body) }
+    }
+
+    /// Any bytes, with status 200.
+    pub(crate) fn raw(content_type: &str, body: impl Into<Vec<u8>>) -> Self {
+        let headers = vec![("content-type".to_owned(), content_type.to_owned())];
+        Self { status: 200, headers, before: Vec::new(), body: vec![Step::Bytes(body.into())] }
+    }
+
+    /// No answer at all, until the client goes away.
+    pub(crate) fn hang() -> Self {
+        Self { before: vec![Step::Hang], ..Self::raw("text/plain", "") }
+    }
+
+    /// With one header more.
+    #[must_use]
+    pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Only after this long.
+    #[must_use]
+    pub(crate) fn after(mut self, wait: Duration) -> Self {
+        self.before.push(Step::Wait(wait));
+        self
+    }
+
+    /// Only when the gate is open.
+    #[must_use]
+    pub(crate) fn behind(mut self, gate: &Gate) -> Self {
+        self.before.push(Step::Gate(gate.clone()));
+        self
+    }
+
+    /// With this much time before each piece of the body.
+    #[must_use]
+    pub(crate) fn paced(mut self, pace: Duration) -> Self {
+        self.body = self.body.into_iter().flat_map(|step| [Step::Wait(pace), step]).collect();
+        self
+    }
+
+    /// The first `pieces` of the body, and the rest when the gate is open.
+    #[must_use]
+    pub(crate) fn gated_after(mut self, pieces: usize, gate: &Gate) -> Self {
+        self.body.insert(pieces.min(self.body.len()), Step::Gate(gate.clone()));
+        self
+    }
+
+    /// The first `pieces` of the body, and then nothing more, with the connection open.
+    #[must_use]
+    pub(crate) fn hang_after(self, pieces: usize) -> Self {
+        self.only(pieces, Some(Step::Hang))
+    }
+
+    /// The first `pieces` of the body, and then the connection breaks.
+    #[must_use]
+    pub(crate) fn cut_after(self, pieces: usize) -> Self {
+        self.only(pieces, Some(Step::Cut))
+    }
+
+    /// The first `pieces` of the body, and then a clean end.
+    #[must_use]
+    pub(crate) fn end_after(self, pieces: usize) -> Self {
+        self.only(pieces, None)
+    }
+
+    /// With the mark that ends a stream.
+    #[must_use]
+    pub(crate) fn done(mut self) -> Self {
+        self.body.push(Step::Bytes(b"data: [DONE]\n\n".to_vec()));
+        self
+    }
+
+    fn only(mut self, pieces: usize, then: Option<Step>) -> Self {
+        self.body.truncate(pieces);
+        self.body.extend(then);
+        self
+    }
+
+    async fn play(self, open: Open) -> Response {
+        for step in self.before {
+            // Before the status there is nothing to break but the wait.
+            drop(step.play().await);
+        }
+        let body = stream::unfold((self.body.into_iter(), open), |(mut steps, open)| async move {
+            loop {
+                match steps.next()?.play().await {
+                    Ok(None) => {}
+                    Ok(Some(bytes)) => return Some((Ok(bytes), (steps, open))),
+                    Err(error) => return Some((Err(error), (steps, open))),
+                }
+            }
+        });
+        let mut response = Response::builder().status(self.status);
+        for (name, value) in &self.headers {
+            response = response.header(name, value);
+        }
+        response.body(Body::from_stream(body)).unwrap()
+    }
+}
+
+impl Step {
+    async fn play(self) -> Result<Option<Bytes>, std::io::Error> {
+        match self {
+            Self::Bytes(bytes) => return Ok(Some(bytes.into())),
+            Self::Wait(wait) => tokio::time::sleep(wait).await,
+            Self::Gate(gate) => gate.pass().await,
+            Self::Hang => std::future::pending().await,
+            Self::Cut => {
+                // What was said before goes out before the line is cut.
+                yield_now().await;
+                return Err(std::io::Error::other("cut"));
+            }
+        }
+        Ok(None)
+    }
+}
+
+#[derive(Debug)]
+struct Shared {
+    script: Mutex<Script>,
+    seen: Mutex<Vec<Seen>>,
+    count: watch::Sender<usize>,
+    open: watch::Sender<usize>,
+}
+
+/// Counts an answer as open for as long as it lives.
+struct Open(Arc<Shared>);
+
+impl Open {
+    fn new(shared: Arc<Shared>) -> Self {
+        shared.open.send_modify(|open| *open += 1);
+        Self(shared)
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.open.send_modify(|open| *open -= 1);
+    }
+}
+
+impl FakeModel {
+    /// Starts a server that follows the script.
+    pub(crate) async fn start(script: impl Into<Script>) -> Self {
+        let shared = Arc::new(Shared {
+            script: Mutex::new(script.into()),
+            seen: Mutex::default(),
+            count: watch::Sender::new(0),
+            open: watch::Sender::new(0),
+        });
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let router =
+            Router::new().fallback(answer).layer(DefaultBodyLimit::disable()).with_state(shared.clone());
+        let mut serving = JoinSet::new();
+        serving.spawn(async move { axum::serve(listener, router).await.unwrap() });
+        Self { address, shared, _serving: serving }
+    }
+
+    /// The base address to give to a client.
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}/v1", self.address)
+    }
+
+    /// All requests so far, oldest first.
+    pub(crate) fn requests(&self) -> Vec<Seen> {
+        self.shared.seen.lock().unwrap().clone()
+    }
+
+    /// Waits until there were so many requests.
+    pub(crate) async fn wait_for_requests(&self, count: usize) {
+        self.shared.count.subscribe().wait_for(|seen| *seen >= count).await.unwrap();
+    }
+
+    /// Waits until no answer is under way: each was sent, or its client went away.
+    pub(crate) async fn wait_until_idle(&self) {
+        self.shared.open.subscribe().wait_for(|open| *open == 0).await.unwrap();
+    }
+}
+
+async fn answer(
+    State(shared): State<Arc<Shared>>,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Response, Infallible> {
+    let authorization = headers.get("authorization").and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let body = serde_json::from_slice(&body).unwrap_or_default();
+    let seen = Seen { path: uri.path().to_owned(), authorization, body };
+    let open = Open::new(shared.clone());
+    let reply = shared.script.lock().unwrap().next(&seen);
+    shared.seen.lock().unwrap().push(seen);
+    shared.count.send_modify(|count| *count += 1);
+    Ok(reply.play(open).await)
+}
