@@ -1,6 +1,12 @@
 //! What each command does. Commands write to what they are given and return how the program should end; they
 //! never print by themselves and never end the process.
 
+mod address;
 pub mod config;
+mod dispatch;
 pub mod doctor;
 pub mod init;
+pub mod run;
+mod summary;
+
+pub use dispatch::run;

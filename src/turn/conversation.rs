@@ -152,7 +152,9 @@ impl Conversation {
 
     /// The run that a message in memory belongs to, and its messages so far.
     pub fn run_of(&self, id: &MessageId) -> Option<(CorrelationId, Vec<UiMessage>)> {
-        let correlation = self.history.iter().find(|message| message.id == *id)?.metadata.correlation_id.clone();
+        let live = self.run.as_ref().map(|run| &run.message);
+        let known = self.history.iter().chain(live).find(|message| message.id == *id)?;
+        let correlation = known.metadata.correlation_id.clone();
         let messages = self.messages_of(&correlation);
         Some((correlation, messages))
     }

@@ -1,0 +1,120 @@
+//! `shipagent run`: the daemon, from its settings to its last breath.
+
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use secrecy::ExposeSecret;
+
+use super::address;
+use super::summary::Summary;
+use crate::adapters::web::{BindError, WebAdapter};
+use crate::app::{App, WebSocket, World};
+use crate::cli::Exit;
+use crate::config::{Env, Settings};
+use crate::model::install_tls;
+use crate::notify;
+use crate::signals::Signals;
+use crate::store::{FileStore, OpenError};
+use crate::telemetry::{self, Console, Options, Redactor};
+
+/// Threads for blocking work: reads, searches. More would only cost memory.
+const BLOCKING_THREADS: usize = 16;
+
+/// Runs the daemon until it is told to stop. The summary goes to `out`, trouble to `err`.
+///
+/// # Errors
+/// When something went wrong that has no exit code of its own.
+pub fn run(project: &Path, env: &Env, out: &mut dyn Write, err: &mut dyn Write) -> anyhow::Result<Exit> {
+    let settings = match Settings::load(project, env) {
+        Ok(settings) => settings,
+        Err(errors) => {
+            writeln!(err, "{errors}")?;
+            return Ok(Exit::Configuration);
+        }
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().max_blocking_threads(BLOCKING_THREADS).build()?;
+    let ended = runtime.block_on(serve(&settings, env, out, err));
+    // A second signal may have left tasks behind; they are not waited for.
+    runtime.shutdown_background();
+    ended
+}
+
+async fn serve(settings: &Settings, env: &Env, out: &mut dyn Write, err: &mut dyn Write) -> anyhow::Result<Exit> {
+    // From here on a signal no longer ends the process by itself, so nothing is left half done.
+    let mut signals = Signals::listen()?;
+    let store = match FileStore::open(&settings.state) {
+        Ok(store) => Arc::new(store),
+        Err(error) => return refuse(&error, err),
+    };
+    let web = match settings.web.as_ref().map(|web| listen(settings, web)).transpose() {
+        Ok(web) => web,
+        Err(error) => {
+            writeln!(err, "{error:#}")?;
+            store.close().await;
+            let in_use = matches!(error.downcast_ref(), Some(BindError::InUse(_)));
+            return Ok(if in_use { Exit::PortInUse } else { Exit::Failed });
+        }
+    };
+    let secrets = settings.secrets.iter().map(|secret| secret.expose_secret().to_owned());
+    let secrets = secrets.chain(web.as_ref().map(|web| web.token.expose_secret().to_owned()));
+    let _logs = telemetry::init(Options {
+        filter: env.get("SHIPAGENT_LOG").unwrap_or_default().to_owned(),
+        console: Console::Auto,
+        logs: Some(store.layout().logs()),
+        redactor: Redactor::new(secrets)?,
+    })?;
+    install_tls();
+    let (address, token) = (web.as_ref().map(|web| web.address), web.as_ref().map(|web| web.token.clone()));
+    let summary = Summary { settings, address, token: token.as_ref(), unfinished: store.unfinished_count() };
+    let app = App::start(settings, store.clone(), World::real(settings), web);
+    tokio::select! {
+        () = app.wait_until_ready() => {
+            if let Some(address) = address {
+                address::announce(&settings.state, address)?;
+            }
+            summary.write(out)?;
+            notify::ready("ready");
+            let health = app.healths.clone();
+            tokio::select! {
+                _signal = signals.next() => {}
+                () = notify::watchdog(move || health.ready()) => {}
+            }
+        }
+        _signal = signals.next() => {}
+    }
+    notify::stopping();
+    tracing::info!("stopping");
+    address::withdraw(&settings.state);
+    let stopped = async {
+        app.stop(settings.limits.stop).await;
+        store.close().await;
+    };
+    tokio::select! {
+        () = stopped => Ok(Exit::Ok),
+        _second = signals.next() => {
+            tracing::warn!("stopped at once: what was running goes on at the next start");
+            Ok(Exit::Failed)
+        }
+    }
+}
+
+fn listen(settings: &Settings, web: &crate::config::WebSettings) -> anyhow::Result<WebSocket> {
+    let listener = WebAdapter::bind(web.listen)?;
+    let address = listener.local_addr()?;
+    let token = match &web.token {
+        Some(token) => token.clone(),
+        None => address::token(&settings.state)?,
+    };
+    Ok(WebSocket { listener, address, token })
+}
+
+fn refuse(error: &OpenError, err: &mut dyn Write) -> anyhow::Result<Exit> {
+    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
+    writeln!(err, "{error}{cause}")?;
+    Ok(match error {
+        OpenError::Held { .. } => Exit::AnotherDaemon,
+        OpenError::Store(_) => Exit::StateNotWritable,
+    })
+}
+

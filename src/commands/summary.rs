@@ -1,0 +1,69 @@
+//! What a daemon says when it is ready: where to talk to it and what it runs on.
+
+use std::io::{self, Write};
+use std::net::SocketAddr;
+
+use secrecy::{ExposeSecret, SecretString};
+
+use crate::config::{Provider, Settings};
+use crate::domain::Language;
+
+/// What there is to say.
+#[derive(Debug)]
+pub(super) struct Summary<'a> {
+    pub(super) settings: &'a Settings,
+    pub(super) address: Option<SocketAddr>,
+    pub(super) token: Option<&'a SecretString>,
+    pub(super) unfinished: usize,
+}
+
+impl Summary<'_> {
+    /// The address of the console with the token behind the `#`, where it never leaves the browser.
+    pub(super) fn console(&self) -> Option<String> {
+        let token = self.token.map(ExposeSecret::expose_secret).unwrap_or_default();
+        self.address.map(|address| format!("http://{address}/#token={token}"))
+    }
+
+    /// Writes it.
+    pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let zh = self.settings.operator_language == Language::Zh;
+        let word = |en: &'static str, chinese: &'static str| if zh { chinese } else { en };
+        writeln!(out, "shipagent {} · {}", env!("CARGO_PKG_VERSION"), self.settings.name)?;
+        let mut line = |name: &str, value: &str| writeln!(out, "  {name}  {value}");
+        line(word("project ", "项目"), &self.settings.project.display().to_string())?;
+        line(word("model   ", "模型"), &self.model(zh))?;
+        line(word("adapters", "接入"), &self.adapters(zh))?;
+        if self.unfinished > 0 {
+            line(word("resumed ", "恢复"), &self.unfinished.to_string())?;
+        }
+        if let Some(console) = self.console() {
+            line(word("console ", "控制台"), &console)?;
+        }
+        line(word("stop    ", "停止"), word("Ctrl-C (twice: at once)", "Ctrl-C（按两次立即停止）"))?;
+        out.flush()
+    }
+
+    fn model(&self, zh: bool) -> String {
+        let name = match &self.settings.model.provider {
+            Provider::Offline if zh => "offline（内置，无需联网；设置 llm.apiKey 或 OPENAI_API_KEY 可使用真正的模型）".to_owned(),
+            Provider::Offline => {
+                "offline (built in, no network; set llm.apiKey or OPENAI_API_KEY for a real one)".to_owned()
+            }
+            Provider::OpenAi(endpoint) => format!("{} · {}", endpoint.model, endpoint.base_url),
+        };
+        let fallbacks: Vec<&str> = self.settings.model.fallbacks.iter().map(Provider::name).collect();
+        if fallbacks.is_empty() { name } else { format!("{name} → {}", fallbacks.join(" → ")) }
+    }
+
+    fn adapters(&self, zh: bool) -> String {
+        let mut words: Vec<String> = self.address.iter().map(|address| format!("web ({address})")).collect();
+        let absent = if zh { "此版本尚不支持" } else { "not in this version yet" };
+        let known = [
+            ("telegram", self.settings.telegram.is_some()),
+            ("feishu", self.settings.feishu.is_some()),
+            ("qq", self.settings.qq.is_some()),
+        ];
+        words.extend(known.iter().filter(|(_, on)| *on).map(|(name, _)| format!("{name} ({absent})")));
+        words.join(", ")
+    }
+}
