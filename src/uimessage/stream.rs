@@ -78,10 +78,7 @@ impl Cursor {
                 message_id: id.to_owned(),
                 message_metadata: serde_json::to_value(&message.metadata).ok(),
             }),
-            Some(known) if known != id => {
-                self.close_texts(&mut out);
-                self.parts.clear();
-            }
+            Some(known) if known != id => out.extend(self.start_over()),
             Some(_) => {}
         }
         self.message = Some(id.to_owned());
@@ -106,6 +103,14 @@ impl Cursor {
                 (Told::Tool(_), _) => false,
                 (Told::Whole, part) => !matches!(part, Part::Text(_) | Part::Reasoning(_) | Part::Tool(_)),
             })
+    }
+
+    /// Leaves what was told as it is and tells the next message from its beginning, behind it.
+    pub fn start_over(&mut self) -> Vec<Chunk> {
+        let mut out = Vec::new();
+        self.close_texts(&mut out);
+        self.parts.clear();
+        out
     }
 
     /// Closes the response.

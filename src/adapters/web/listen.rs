@@ -78,7 +78,12 @@ pub(super) async fn serve(
         };
         let (accepted, place) = tokio::select! {
             () = stop.cancelled() => break,
-            Some(_ended) = connections.join_next() => continue,
+            Some(ended) = connections.join_next() => {
+                if let Err(error) = ended {
+                    tracing::error!(%error, "a connection's task died");
+                }
+                continue;
+            }
             accepted = accept => accepted,
         };
         match accepted {

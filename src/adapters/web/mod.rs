@@ -18,6 +18,8 @@ mod problem;
 mod run_stream;
 mod server;
 mod sse;
+#[cfg(test)]
+mod tests;
 mod threads;
 
 pub use adapter::WebAdapter;

@@ -79,8 +79,14 @@ impl RunStream {
         let known = messages.iter().any(|message| Some(&message.id) == self.at.as_ref());
         for message in messages {
             // Messages before the one told last have been told whole.
-            passed |= !known || Some(&message.id) == self.at.as_ref();
-            if passed {
+            let again = Some(&message.id) == self.at.as_ref();
+            passed |= !known || again;
+            let anew = again && !self.told.fits(message);
+            if anew && self.ended {
+                chunks.extend(self.told.start_over());
+            }
+            // What was told cannot be taken back. A turn that started over is told when it is whole.
+            if passed && (!anew || self.ended) {
                 chunks.extend(self.told.advance(message));
                 self.at = Some(message.id.clone());
             }

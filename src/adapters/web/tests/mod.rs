@@ -1,0 +1,10 @@
+//! The web adapter from the outside: requests in, bytes out, with the threads and the disk played by the test.
+
+mod access;
+mod chat;
+mod events;
+mod execute;
+mod pages;
+mod sockets;
+mod stage;
+mod threads;

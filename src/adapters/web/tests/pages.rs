@@ -1,0 +1,61 @@
+//! The console's files, the probes and what the daemon says about itself.
+
+use serde_json::json;
+
+use super::stage::{Stage, json as read, request, text};
+
+#[tokio::test]
+async fn the_page_is_served_and_revalidated_by_its_tag() {
+    let (stage, _threads) = Stage::new();
+    let page = stage.get("/").await;
+    assert_eq!(page.headers().get("content-type").unwrap(), "text/html; charset=utf-8");
+    assert_eq!(page.headers().get("cache-control").unwrap(), "no-cache");
+    let tag = page.headers().get("etag").unwrap().clone();
+    assert!(text(page).await.1.contains("<html"));
+    let again = request("GET", "/index.html").header("if-none-match", tag).body("".into()).unwrap();
+    assert_eq!(text(stage.send(again).await).await, (axum::http::StatusCode::NOT_MODIFIED, String::new()));
+    let other = request("GET", "/").header("if-none-match", "W/\"other\"").body("".into()).unwrap();
+    assert_eq!(stage.send(other).await.status(), 200);
+}
+
+#[tokio::test]
+async fn files_are_packed_for_whoever_can_unpack_them() {
+    let (stage, _threads) = Stage::new();
+    let packed = request("GET", "/app.js").header("accept-encoding", "gzip").body("".into()).unwrap();
+    assert_eq!(stage.send(packed).await.headers().get("content-encoding").unwrap(), "gzip");
+    assert!(!stage.get("/app.js").await.headers().contains_key("content-encoding"));
+    let api = request("GET", "/api/info").header("accept-encoding", "gzip").body("".into()).unwrap();
+    assert!(!stage.send(api).await.headers().contains_key("content-encoding"));
+}
+
+#[tokio::test]
+async fn ready_means_recovered_and_every_adapter_past_its_first_check() {
+    let (stage, _threads) = Stage::new();
+    let healths = stage.web.parts.healths.clone();
+    let web: crate::domain::Platform = "web".parse().unwrap();
+    healths.expect(web.clone(), None);
+    assert_eq!(text(stage.get("/readyz").await).await, (503.try_into().unwrap(), "starting\n".to_owned()));
+    healths.set_sign(&web, super::stage::NOW);
+    assert_eq!(stage.get("/readyz").await.status(), 503);
+    stage.recovered.send_replace(true);
+    assert_eq!(text(stage.get("/readyz").await).await, (200.try_into().unwrap(), "ready\n".to_owned()));
+    assert_eq!(text(stage.get("/healthz").await).await, (200.try_into().unwrap(), "ok\n".to_owned()));
+}
+
+#[tokio::test]
+async fn the_daemon_tells_who_it_is_and_how_it_fares() {
+    let (stage, _threads) = Stage::new();
+    stage.web.parts.healths.expect("web".parse().unwrap(), None);
+    stage.web.parts.metrics.tool_calls.add(7);
+    let expected = json!({
+        "name": "my-agent",
+        "version": "0.1.0",
+        "language": "auto",
+        "model": { "provider": "offline", "name": "offline" },
+        "adapters": [{ "name": "web", "state": "starting", "detail": null }],
+    });
+    assert_eq!(read(stage.get("/api/info").await).await.1, expected);
+    let (_, numbers) = text(stage.get("/metrics").await).await;
+    assert!(numbers.contains("shipagent_tool_calls_total 7\n"), "{numbers}");
+    assert!(numbers.contains("shipagent_adapter_up{adapter=\"web\"} 0\n"), "{numbers}");
+}

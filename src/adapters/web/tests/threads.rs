@@ -1,0 +1,146 @@
+//! The list of threads, their messages, and saying something in them.
+
+use serde_json::{Value, json};
+
+use super::stage::{Stage, json as read, text, user};
+use crate::domain::{Command, IngressKind, ThreadState};
+use crate::ports::{Acceptance, ThreadView};
+
+#[tokio::test]
+async fn the_list_tells_what_threads_are_doing_now() {
+    let (stage, mut threads) = Stage::new();
+    stage.store.put(user("web:chat:1", "m1", "first words"));
+    stage.store.put(user("api:chat:2", "m1", "others"));
+    let view = ThreadView { state: ThreadState::Running, pending_approvals: 1, ..ThreadView::default() };
+    let (response, ()) = tokio::join!(
+        stage.get("/api/threads"),
+        threads.tells_views(vec![("web:chat:1".parse().unwrap(), view)])
+    );
+    let (_, body) = read(response).await;
+    let expected = json!({ "threads": [
+        { "threadId": "api:chat:2", "state": "idle", "title": "others", "updatedAt": "2026-01-01T00:00:00Z",
+          "messageCount": 1, "pendingApprovals": 0 },
+        { "threadId": "web:chat:1", "state": "running", "title": "first words",
+          "updatedAt": "2026-01-01T00:00:00Z", "messageCount": 1, "pendingApprovals": 1 },
+    ]});
+    assert_eq!(body, expected);
+}
+
+#[tokio::test]
+async fn messages_come_in_pages() {
+    let (stage, _threads) = Stage::new();
+    for index in 0..300 {
+        stage.store.put(user("web:chat:a%3Ab", &format!("m{index}"), "x"));
+    }
+    let path = "/api/threads/web%3Achat%3Aa%253Ab/messages";
+    for (query, first, count) in [
+        ("", "m250", 50),
+        ("?limit=2", "m298", 2),
+        ("?limit=999", "m100", 200),
+        ("?limit=0", "m299", 1),
+        ("?before=m250", "m200", 50),
+    ] {
+        let (status, body) = read(stage.get(&format!("{path}{query}")).await).await;
+        let messages = body["messages"].as_array().unwrap();
+        assert_eq!(
+            (status.as_u16(), messages.len(), &messages[0]["id"]),
+            (200, count, &json!(first)),
+            "{query}"
+        );
+    }
+    assert_eq!(stage.get(&format!("{path}?limit=x")).await.status(), 400);
+    let (_, body) = read(stage.get("/api/threads/web:chat:new/messages").await).await;
+    assert_eq!(body, json!({ "messages": [] }));
+}
+
+#[tokio::test]
+async fn words_for_an_own_thread_are_accepted() {
+    let (stage, mut threads) = Stage::new();
+    for (path, words, duplicate, author) in [
+        ("/api/threads/web:chat:1/messages", "hi", false, "web:user:operator"),
+        ("/api/threads/cli:chat:1/messages", "hi", true, "cli:user:operator"),
+    ] {
+        let (response, event) = tokio::join!(stage.post(path, json!({ "id": "m1", "text": words })), async {
+            if duplicate {
+                threads.takes(Acceptance::Duplicate { message: "m1".parse().unwrap() }).await
+            } else {
+                threads.accepts().await
+            }
+        });
+        let correlation = if duplicate { Value::Null } else { json!("run_1") };
+        let expected = json!({ "messageId": "m1", "correlationId": correlation, "duplicate": duplicate });
+        assert_eq!(read(response).await, (axum::http::StatusCode::ACCEPTED, expected));
+        assert_eq!(event.author.id.as_str(), author);
+    }
+}
+
+#[tokio::test]
+async fn other_platforms_threads_can_only_be_read() {
+    let (stage, mut threads) = Stage::new();
+    for thread in ["telegram:chat:1", "api:chat:1"] {
+        let path = format!("/api/threads/{thread}/messages");
+        let (status, words) = text(stage.post(&path, json!({ "id": "m1", "text": "hi" })).await).await;
+        assert!(status == 403 && words.contains("another platform"), "{status} {words}");
+    }
+    let own = "/api/threads/web:chat:1/messages";
+    assert_eq!(stage.post(own, json!({ "id": "m1", "text": " " })).await.status(), 400);
+    assert_eq!(stage.post(own, json!({ "id": "", "text": "x" })).await.status(), 400);
+    assert!(threads.nobody_came());
+}
+
+#[tokio::test]
+async fn a_stop_is_a_command_for_a_thread_that_exists() {
+    let (stage, mut threads) = Stage::new();
+    assert_eq!(stage.post("/api/threads/web:chat:1/stop", json!(null)).await.status(), 404);
+    stage.store.put(user("web:chat:1", "m1", "hi"));
+    let (response, event) =
+        tokio::join!(stage.post("/api/threads/web:chat:1/stop", json!(null)), threads.accepts());
+    assert_eq!(response.status(), 200);
+    assert_eq!((event.kind, event.thread.as_str()), (IngressKind::Command(Command::Stop), "web:chat:1"));
+}
+
+#[tokio::test]
+async fn there_are_no_approvals_yet() {
+    let (stage, _threads) = Stage::new();
+    assert_eq!(read(stage.get("/api/approvals?state=pending").await).await.1, json!({ "approvals": [] }));
+    let (status, words) = text(stage.post("/api/approvals/A1", json!({ "decision": "approve" })).await).await;
+    assert_eq!((status.as_u16(), words.as_str()), (404, "there is no such approval\n"));
+}
+
+#[tokio::test]
+async fn files_of_a_thread_are_served_to_be_kept() {
+    let (stage, _threads) = Stage::new();
+    let folder = stage.files.path().join("web%3Achat%3A1");
+    std::fs::create_dir_all(&folder).unwrap();
+    for name in ["a.png", "b.html"] {
+        std::io::Write::write_all(&mut std::fs::File::create(folder.join(name)).unwrap(), b"bytes").unwrap();
+    }
+    std::fs::File::create(stage.files.path().join("secret")).unwrap();
+    let header = |response: &axum::http::Response<axum::body::Body>, name: &str| {
+        response.headers().get(name).unwrap().to_str().unwrap().to_owned()
+    };
+
+    let picture = stage.get("/api/files/web%3Achat%3A1/a.png").await;
+    assert_eq!(
+        (header(&picture, "content-type"), header(&picture, "content-disposition")),
+        ("image/png".into(), "inline".into())
+    );
+    assert_eq!(header(&picture, "content-length"), "5");
+    assert_eq!(text(picture).await.1, "bytes");
+
+    let page = stage.get("/api/files/web:chat:1/b.html").await;
+    assert_eq!(header(&page, "content-type"), "application/octet-stream");
+    assert_eq!(header(&page, "content-disposition"), "attachment; filename*=UTF-8''b%2Ehtml");
+    assert_eq!(header(&page, "content-security-policy"), "default-src 'none'; sandbox");
+    assert_eq!(header(&page, "x-content-type-options"), "nosniff");
+
+    for (path, status) in [
+        ("/api/files/web:chat:1/none.png", 404),
+        ("/api/files/web:chat:2/a.png", 404),
+        ("/api/files/web:chat:1/..%2Fsecret", 400),
+        ("/api/files/web:chat:1/%2E%2E", 400),
+        ("/api/files/web:chat:../secret", 404),
+    ] {
+        assert_eq!(stage.get(path).await.status(), status, "{path}");
+    }
+}
