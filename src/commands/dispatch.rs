@@ -1,6 +1,6 @@
 //! From the command line to the command.
 
-use std::io::{self, Write};
+use std::io::{self, BufRead, IsTerminal, Write};
 
 use clap::CommandFactory;
 
@@ -14,14 +14,21 @@ use crate::config::Env;
 /// # Errors
 /// When something went wrong that has no exit code of its own.
 pub fn run(cli: Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
-    let env = Env::of_process();
+    let env = Env::process();
     let project = cli.directory;
     match cli.command {
         Command::Run => daemon::run(&project, &env, out, &mut io::stderr()),
-        Command::Init(args) => Ok(init::init(&project, &env, &args, out)?),
-        Command::Doctor(output) => todo_doctor(output),
-        Command::Chat(args) => todo_chat(args),
-        Command::Threads(command) => todo_threads(command),
+        Command::Init(args) => {
+            let mut input = io::stdin().lock();
+            let asks = input.is_terminal();
+            let terminal = asks.then_some(&mut input as &mut dyn BufRead);
+            init::init(&project, &args, env.language(), terminal, out).or_else(|error| {
+                let exit = error.exit();
+                writeln!(io::stderr(), "{:#}", anyhow::Error::new(error))?;
+                Ok(exit)
+            })
+        }
+        Command::Doctor(_) | Command::Chat(_) | Command::Threads(_) => Ok(Exit::Failed),
         Command::Config(ConfigCommand::Check(output)) => Ok(config::check(&project, &env, output, out)?),
         Command::Config(ConfigCommand::Schema) => Ok(config::print_schema(out)?),
         Command::Completions { shell } => {

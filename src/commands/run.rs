@@ -15,7 +15,8 @@ use crate::config::{Env, Settings};
 use crate::model::install_tls;
 use crate::notify;
 use crate::signals::Signals;
-use crate::store::{FileStore, OpenError};
+use crate::ports::ThreadStore;
+use crate::store::{FileStore, OpenError, survive_file_size_limits};
 use crate::telemetry::{self, Console, Options, Redactor};
 
 /// Threads for blocking work: reads, searches. More would only cost memory.
@@ -43,6 +44,7 @@ pub fn run(project: &Path, env: &Env, out: &mut dyn Write, err: &mut dyn Write) 
 async fn serve(settings: &Settings, env: &Env, out: &mut dyn Write, err: &mut dyn Write) -> anyhow::Result<Exit> {
     // From here on a signal no longer ends the process by itself, so nothing is left half done.
     let mut signals = Signals::listen()?;
+    survive_file_size_limits()?;
     let store = match FileStore::open(&settings.state) {
         Ok(store) => Arc::new(store),
         Err(error) => return refuse(&error, err),
@@ -66,7 +68,7 @@ async fn serve(settings: &Settings, env: &Env, out: &mut dyn Write, err: &mut dy
     })?;
     install_tls();
     let (address, token) = (web.as_ref().map(|web| web.address), web.as_ref().map(|web| web.token.clone()));
-    let summary = Summary { settings, address, token: token.as_ref(), unfinished: store.unfinished_count() };
+    let summary = Summary { settings, address, token: token.as_ref(), unfinished: store.unfinished().len() };
     let app = App::start(settings, store.clone(), World::real(settings), web);
     tokio::select! {
         () = app.wait_until_ready() => {

@@ -7,5 +7,10 @@
     reason = "what the tests share may fail as loudly as the tests themselves"
 )]
 
+mod architecture;
+mod commands;
+mod kill;
 mod model;
+mod security;
 mod support;
+mod turns;

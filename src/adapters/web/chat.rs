@@ -117,7 +117,7 @@ async fn wish(
     let (message, said) = newest(request)?;
     let known = if named.as_ref() == Some(&message) { stored(web, thread, &message).await? } else { None };
     let kind = match known {
-        Some(known) if !says(&known, &said) => IngressKind::Edited(said),
+        Some(known) if !says(&known, &said) => IngressKind::Revised(said),
         _ => said_or_command(said),
     };
     Ok((message, kind))

@@ -1,3 +1,5 @@
 //! What the tests share.
 
+pub(crate) mod checker;
+pub(crate) mod daemon;
 pub(crate) mod fake_model;

@@ -25,11 +25,11 @@ const GUARDED: [(&str, &str); 15] = [
     ("GET", "/metrics"),
 ];
 
-fn bare(method: &str, path: &str) -> axum::http::request::Builder {
+fn bare(method: &str, path: &str) -> http::request::Builder {
     Request::builder().method(method).uri(path).header("host", "localhost:7717")
 }
 
-async fn status(stage: &Stage, request: axum::http::request::Builder) -> StatusCode {
+async fn status(stage: &Stage, request: http::request::Builder) -> StatusCode {
     stage.send(request.body(Body::empty()).unwrap()).await.status()
 }
 

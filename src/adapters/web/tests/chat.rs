@@ -334,7 +334,7 @@ async fn triggers_become_events() {
     let said = |words: &str| crate::domain::Said { text: words.to_owned(), ..Default::default() };
     for (body, expected) in [
         (send("new", "hi", None), IngressKind::Said(said("hi"))),
-        (send("m1", "changed", Some("m1")), IngressKind::Edited(said("changed"))),
+        (send("m1", "changed", Some("m1")), IngressKind::Revised(said("changed"))),
         (send("m1", "hi", Some("m1")), IngressKind::Said(said("hi"))),
         (send("m9", "hi", Some("m9")), IngressKind::Said(said("hi"))),
         (regenerate, IngressKind::Regenerate(Some("a1".parse().unwrap()))),
@@ -378,7 +378,7 @@ async fn what_cannot_be_taken_is_refused_before_the_first_byte() {
     });
     assert_eq!(
         text(response).await,
-        (axum::http::StatusCode::CONFLICT, "only the last answer can be written anew\n".to_owned())
+        (http::StatusCode::CONFLICT, "only the last answer can be written anew\n".to_owned())
     );
 }
 
@@ -428,7 +428,7 @@ async fn there_is_nothing_to_come_back_to_when_nothing_runs() {
     let (stage, mut threads) = Stage::new();
     let (response, _front) =
         tokio::join!(stage.get("/api/chat/c1/stream"), threads.is_watched(ThreadView::default()));
-    assert_eq!(text(response).await, (axum::http::StatusCode::NO_CONTENT, String::new()));
+    assert_eq!(text(response).await, (http::StatusCode::NO_CONTENT, String::new()));
 }
 
 #[tokio::test]

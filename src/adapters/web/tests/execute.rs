@@ -58,7 +58,7 @@ async fn the_answer_comes_whole_with_its_tool_calls() {
         "messageId": "k1",
         "approvals": [],
     });
-    assert_eq!(read(response).await, (axum::http::StatusCode::OK, expected));
+    assert_eq!(read(response).await, (http::StatusCode::OK, expected));
 }
 
 #[tokio::test]

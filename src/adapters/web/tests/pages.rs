@@ -13,7 +13,7 @@ async fn the_page_is_served_and_revalidated_by_its_tag() {
     let tag = page.headers().get("etag").unwrap().clone();
     assert!(text(page).await.1.contains("<html"));
     let again = request("GET", "/index.html").header("if-none-match", tag).body("".into()).unwrap();
-    assert_eq!(text(stage.send(again).await).await, (axum::http::StatusCode::NOT_MODIFIED, String::new()));
+    assert_eq!(text(stage.send(again).await).await, (http::StatusCode::NOT_MODIFIED, String::new()));
     let other = request("GET", "/").header("if-none-match", "W/\"other\"").body("".into()).unwrap();
     assert_eq!(stage.send(other).await.status(), 200);
 }

@@ -297,7 +297,7 @@ pub(super) fn io(door: Door) -> AdapterIo {
 }
 
 /// A request that is let in.
-pub(super) fn request(method: &str, path: &str) -> axum::http::request::Builder {
+pub(super) fn request(method: &str, path: &str) -> http::request::Builder {
     HttpRequest::builder()
         .method(method)
         .uri(path)

@@ -69,7 +69,7 @@ async fn words_for_an_own_thread_are_accepted() {
         });
         let correlation = if duplicate { Value::Null } else { json!("run_1") };
         let expected = json!({ "messageId": "m1", "correlationId": correlation, "duplicate": duplicate });
-        assert_eq!(read(response).await, (axum::http::StatusCode::ACCEPTED, expected));
+        assert_eq!(read(response).await, (http::StatusCode::ACCEPTED, expected));
         assert_eq!(event.author.id.as_str(), author);
     }
 }
@@ -116,7 +116,7 @@ async fn files_of_a_thread_are_served_to_be_kept() {
         std::io::Write::write_all(&mut std::fs::File::create(folder.join(name)).unwrap(), b"bytes").unwrap();
     }
     std::fs::File::create(stage.files.path().join("secret")).unwrap();
-    let header = |response: &axum::http::Response<axum::body::Body>, name: &str| {
+    let header = |response: &http::Response<axum::body::Body>, name: &str| {
         response.headers().get(name).unwrap().to_str().unwrap().to_owned()
     };
 
