@@ -6,11 +6,25 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::cli::{Exit, Output};
-use crate::config::{ConfigCheck, Env, check_config, schema};
+use crate::config::{AgentMdError, ConfigCheck, Env, check_config, schema};
 use crate::domain::Language;
 
 /// Checks `ship.json` and `.env`, and writes down every mistake.
 pub fn check(project: &Path, env: &Env, output: Output, out: &mut dyn Write) -> io::Result<Exit> {
+    if !project.is_dir() {
+        // Without this, a slip in -C would look like a project that takes the defaults.
+        let missing = AgentMdError::NoProject(project.to_owned()).words(env.language());
+        if output.json {
+            writeln!(
+                out,
+                "{:#}",
+                json!({ "ok": false, "file": false, "problems": [{ "message": missing }] })
+            )?;
+        } else {
+            writeln!(out, "{missing}")?;
+        }
+        return Ok(Exit::Configuration);
+    }
     let checked = check_config(project, env);
     if output.json {
         let problems: Vec<_> =
@@ -83,6 +97,14 @@ mod tests {
             "file": "ship.json", "line": 2, "column": 3, "path": "nmae",
             "message": "unknown key", "fix": "did you mean \"name\"?" }] });
         assert_eq!((report, exit), (expected, Exit::Configuration));
+    }
+
+    #[test]
+    fn a_directory_that_is_not_there_does_not_pass() {
+        let mut out = Vec::new();
+        let exit = check(Path::new("/no/such/place"), &Env::default(), Output::default(), &mut out).unwrap();
+        assert_eq!(exit, Exit::Configuration);
+        assert!(String::from_utf8(out).unwrap().starts_with("/no/such/place is not a directory"));
     }
 
     #[test]

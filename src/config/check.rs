@@ -13,7 +13,7 @@ use serde_json::{Map, Number, Value};
 use super::env::{Env, names_a_secret};
 use super::expand::{ExpandFault, Expanded, expand};
 use super::forms;
-use super::problem::{Fault, JsonType, Position, Problem, Range};
+use super::problem::{Fault, JsonType, Places, Position, Problem, Range};
 use super::schema::{choices, schema};
 use super::suggest::nearest;
 use super::syntax;
@@ -29,7 +29,7 @@ pub(super) struct Checked {
     /// What is wrong, in the order of the file.
     pub problems: Vec<Problem>,
     /// Where each key's value stands, for what is found later.
-    pub places: BTreeMap<String, Position>,
+    pub places: Places,
     /// Values nobody but their owner should see.
     pub secrets: Vec<SecretString>,
 }
@@ -39,7 +39,8 @@ pub(super) fn check(text: &str, env: &Env) -> Checked {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let schema = schema();
     let parsed = syntax::parse(text);
-    let mut walk = Walk { text, env, schema: &schema, out: Checked::default() };
+    let mut walk =
+        Walk { text, env, schema: &schema, out: Checked { places: Places::of(text), ..Checked::default() } };
     for (offset, fault) in parsed.faults {
         walk.problem(offset, "", Fault::Syntax(fault));
     }
@@ -71,7 +72,7 @@ impl Walk<'_> {
     }
 
     fn value(&mut self, schema: &Value, node: &Node<'_>, path: &str, variables: Variables) -> Value {
-        self.out.places.insert(path.to_owned(), Position::of(self.text, node.range().start));
+        self.out.places.note(path, node.range().start);
         let expected = expected_type(schema);
         match (expected, node) {
             (JsonType::Object, Node::Object(object)) => self.object(schema, object, path, variables),
@@ -107,12 +108,12 @@ impl Walk<'_> {
         for property in &object.properties {
             let (key, start) = (property.name.as_str(), property.range.start);
             let path = join(path, key);
-            let line = Position::of(self.text, start).line;
-            if let Some(first_line) = seen.get(key) {
-                self.problem(start, &path, Fault::DuplicateKey { first_line: *first_line });
+            if let Some(first) = seen.get(key) {
+                let first_line = Position::of(self.text, *first).line;
+                self.problem(start, &path, Fault::DuplicateKey { first_line });
                 continue;
             }
-            seen.insert(key, line);
+            seen.insert(key, start);
             match (known.and_then(|known| known.get(key)), others) {
                 (Some(schema), _) => {
                     let value = self.value(schema, &property.value, &path, variables);

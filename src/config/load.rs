@@ -1,6 +1,5 @@
 //! Reads a project's configuration: `Agent.md`, `ship.json` and `.env`. The room's only IO.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::path::Path;
@@ -15,7 +14,7 @@ use super::dotenv;
 use super::env::{Env, names_a_secret};
 use super::file::{LanguageChoice, ShipFile};
 use super::forms;
-use super::problem::{Fault, Position, Problem};
+use super::problem::{Fault, Places, Position, Problem};
 use super::resolve::{self, Faults};
 use super::settings::{Limits, Queue, Settings};
 use crate::domain::{AuthorId, Language};
@@ -100,7 +99,7 @@ pub fn check_config(project: &Path, env: &Env) -> ConfigCheck {
 struct Config {
     file: ShipFile,
     has_file: bool,
-    places: BTreeMap<String, Position>,
+    places: Places,
     secrets: Vec<SecretString>,
     problems: Vec<Problem>,
     language: Language,
@@ -128,7 +127,7 @@ fn read_config(project: &Path, env: &Env) -> Config {
         let has_file = problems.len() > unreadable;
         let file = from_environment(&env, &mut secrets, &mut problems);
         let language = env.language();
-        return Config { file, has_file, places: BTreeMap::new(), secrets, problems, language };
+        return Config { file, has_file, places: Places::default(), secrets, problems, language };
     };
     let checked = check::check(&text, &env);
     let language = match checked.value.get("language").and_then(Value::as_str) {
@@ -200,7 +199,7 @@ fn settings(project: &Path, agent_md: String, config: &mut Config) -> Result<Set
     if !faults.is_empty() {
         return Err(faults
             .into_iter()
-            .map(|(path, fault)| late_problem(path, fault, &config.places))
+            .map(|(path, fault)| Problem { file: SHIP_JSON, at: config.places.near(&path), path, fault })
             .collect());
     }
     let mut secrets = std::mem::take(&mut config.secrets);
@@ -248,18 +247,4 @@ fn owners(texts: &[String], faults: &mut Faults) -> Vec<AuthorId> {
         }
     }
     owners
-}
-
-/// A problem that only shows when several keys are seen together; it stands at the key, or at the nearest
-/// object around the place where the key would be.
-fn late_problem(path: String, fault: Fault, places: &BTreeMap<String, Position>) -> Problem {
-    let mut around = path.as_str();
-    let at = loop {
-        match (places.get(around), around.rsplit_once('.')) {
-            (Some(place), _) => break Some(*place),
-            (None, Some((outer, _))) => around = outer,
-            (None, None) => break places.get("").copied(),
-        }
-    };
-    Problem { file: SHIP_JSON, at, path, fault }
 }

@@ -1,5 +1,6 @@
 //! What can be wrong with a configuration, as data. The words for it are in `words`.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Serialize;
@@ -24,6 +25,34 @@ impl Position {
         let line = before.matches('\n').count().saturating_add(1);
         let column = before.rsplit('\n').next().unwrap_or(before).chars().count().saturating_add(1);
         Self { line, column }
+    }
+}
+
+/// Where the values of a file stand, for what is only found once all of them are known.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    text: String,
+    offsets: BTreeMap<String, usize>,
+}
+
+impl Places {
+    /// No places yet in a text.
+    pub(super) fn of(text: &str) -> Self {
+        Self { text: text.to_owned(), offsets: BTreeMap::new() }
+    }
+
+    /// Notes where the value of a key stands.
+    pub(super) fn note(&mut self, path: &str, offset: usize) {
+        self.offsets.insert(path.to_owned(), offset);
+    }
+
+    /// Where the value of a key stands, or else the nearest object around the place where it would be.
+    pub(super) fn near(&self, path: &str) -> Option<Position> {
+        let mut around = path;
+        while !self.offsets.contains_key(around) && !around.is_empty() {
+            around = around.rsplit_once('.').map_or("", |(outer, _)| outer);
+        }
+        self.offsets.get(around).map(|offset| Position::of(&self.text, *offset))
     }
 }
 

@@ -62,7 +62,7 @@ pub struct FeishuFile {
     /// The app's secret, best as ${VAR}.
     #[schemars(with = "Option<String>", extend("writeOnly" = true))]
     pub app_secret: Option<SecretString>,
-    /// The address of the open platform; Lark's is https://open.larksuite.com.
+    /// The address of the open platform; Lark has its own at open.larksuite.com.
     #[schemars(extend("format" = "http-url"))]
     pub domain: String,
     /// How events arrive.

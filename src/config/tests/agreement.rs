@@ -1,11 +1,14 @@
 //! Types, schema, checker and example are four views of one thing.
 
+use std::path::Path;
+
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::project::load;
 use crate::config::check::check;
 use crate::config::file::ShipFile;
-use crate::config::{Env, Provider, schema};
+use crate::config::{Env, Provider, Settings, schema};
 
 #[test]
 fn the_example_is_valid_as_it_stands_and_names_every_key() {
@@ -96,4 +99,61 @@ fn undescribed(schema: &Value, path: &str, found: &mut Vec<String>) {
         undescribed(schema, &format!("{path}.{key}"), found);
         undescribed(&schema["items"], &format!("{path}.{key}[]"), found);
     }
+}
+
+/// The places of all values inside a value, as JSON pointers.
+fn pointers(value: &Value, at: &str, found: &mut Vec<String>) {
+    match value {
+        Value::Object(object) => {
+            for (key, value) in object {
+                pointers(value, &format!("{at}/{key}"), found);
+            }
+        }
+        Value::Array(items) => {
+            for (i, value) in items.iter().enumerate() {
+                pointers(value, &format!("{at}/{i}"), found);
+            }
+        }
+        _ => {}
+    }
+    found.push(at.to_owned());
+}
+
+fn anything() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        (-10i64..3000).prop_map(Value::from),
+        (-1e9..1e9).prop_map(Value::from),
+        any::<String>().prop_map(Value::from),
+        Just(json!("${UNSET}")),
+        Just(json!([])),
+        Just(json!({})),
+        Just(json!({ "mode": "deny" })),
+        prop::collection::vec("[a-z:/.]{0,8}", 0..3).prop_map(Value::from),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn what_the_checker_lets_pass_the_types_accept(at in any::<prop::sample::Index>(), value in anything()) {
+        let mut file = fullest(&schema());
+        let mut places = Vec::new();
+        pointers(&file, "", &mut places);
+        *file.pointer_mut(at.get(&places).as_str()).unwrap() = value;
+        let checked = check(&file.to_string(), &Env::default());
+        if checked.problems.is_empty() {
+            prop_assert!(serde_json::from_value::<ShipFile>(checked.value).is_ok(), "{file}");
+        }
+    }
+}
+
+#[test]
+fn the_hello_project_runs_without_any_key() {
+    let hello = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/hello");
+    let settings = Settings::load(&hello, &Env::default()).unwrap();
+    assert_eq!(settings.name, "hello");
+    assert!(matches!(settings.model.provider, Provider::Offline));
 }

@@ -1,0 +1,166 @@
+//! What a check can find, and how bad that is. Pure.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::config::{AgentMdError, Idle, IdleAdapter, Problem};
+use crate::domain::ErrorKind;
+
+/// How bad a fact is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Verdict {
+    /// As it should be.
+    Ok,
+    /// It works, but somebody should know.
+    Warning,
+    /// It must be mended.
+    Error,
+}
+
+/// What a check found.
+#[derive(Debug)]
+pub(super) enum Fact {
+    /// The agent knows who it is.
+    AgentMd { characters: usize },
+    /// It does not.
+    NoAgentMd(AgentMdError),
+    /// The configuration is valid.
+    Config { has_file: bool },
+    /// Something in it is not.
+    ConfigProblem(Problem),
+    /// An adapter that the file names but that will not run.
+    IdleAdapter(IdleAdapter),
+    /// The built-in model will answer; `key_unused` when a usual key is set that nothing refers to.
+    Offline { key_unused: bool },
+    /// A model answered.
+    ModelAnswers { name: String, millis: u64 },
+    /// A model did not.
+    ModelFails { name: String, kind: ErrorKind, detail: String },
+    /// A model said nothing in time.
+    ModelSilent { name: String, seconds: u64 },
+    /// A model's client cannot be made.
+    ModelUnusable { name: String, why: String },
+    /// State can be written.
+    Writable(PathBuf),
+    /// It cannot.
+    NotWritable { path: PathBuf, why: String },
+    /// Only we can read our state.
+    Private,
+    /// Others can read it.
+    OpenToOthers { path: PathBuf, mode: u32 },
+    /// How much room there is.
+    DiskFree { mebibytes: u64 },
+    /// The port is ours to take.
+    PortFree(SocketAddr),
+    /// The daemon that runs here holds it.
+    PortOurs(SocketAddr),
+    /// Somebody else holds it.
+    PortTaken(SocketAddr),
+    /// It cannot be had.
+    PortRefused { listen: SocketAddr, why: String },
+    /// The console is reachable from other machines.
+    OpenListen(SocketAddr),
+    /// No daemon runs here.
+    LockFree,
+    /// One does.
+    LockHeld { pid: Option<u32> },
+    /// It cannot be told.
+    LockUnclear(String),
+    /// The system's sandbox.
+    Sandbox { landlock: Landlock, kernel: String },
+    /// The time, and where.
+    Clock { now: String, zone: Option<String> },
+    /// A time that cannot be.
+    ClockWrong { now: String },
+    /// The token, made by the daemon.
+    TokenMade,
+    /// A good token.
+    TokenStrong,
+    /// A token that can be guessed.
+    TokenWeak { characters: usize, exposed: bool },
+}
+
+/// Whether the kernel has Landlock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Landlock {
+    /// It is on.
+    On,
+    /// The kernel has it, but it was not turned on.
+    Off,
+    /// The kernel is older than it.
+    TooOld,
+    /// The kernel is new enough, but does not say.
+    Unclear,
+}
+
+/// The least room to begin with, in mebibytes.
+const SCARCE: u64 = 16;
+/// The room below which somebody should know.
+const LITTLE: u64 = 256;
+
+impl Fact {
+    /// What was checked, as a stable word.
+    pub(super) fn check(&self) -> &'static str {
+        match self {
+            Self::AgentMd { .. } | Self::NoAgentMd(_) => "agent",
+            Self::Config { .. } | Self::ConfigProblem(_) => "config",
+            Self::IdleAdapter(_) => "adapter",
+            Self::Offline { .. }
+            | Self::ModelAnswers { .. }
+            | Self::ModelFails { .. }
+            | Self::ModelSilent { .. }
+            | Self::ModelUnusable { .. } => "model",
+            Self::Writable(_) | Self::NotWritable { .. } => "state",
+            Self::Private | Self::OpenToOthers { .. } => "permissions",
+            Self::DiskFree { .. } => "disk",
+            Self::PortFree(_) | Self::PortOurs(_) | Self::PortTaken(_) | Self::PortRefused { .. } => "port",
+            Self::OpenListen(_) => "network",
+            Self::LockFree | Self::LockHeld { .. } | Self::LockUnclear(_) => "lock",
+            Self::Sandbox { .. } => "sandbox",
+            Self::Clock { .. } | Self::ClockWrong { .. } => "clock",
+            Self::TokenMade | Self::TokenStrong | Self::TokenWeak { .. } => "token",
+        }
+    }
+
+    /// How bad it is.
+    pub(super) fn verdict(&self) -> Verdict {
+        match self {
+            Self::AgentMd { .. }
+            | Self::Config { .. }
+            | Self::ModelAnswers { .. }
+            | Self::Writable(_)
+            | Self::Private
+            | Self::PortFree(_)
+            | Self::PortOurs(_)
+            | Self::LockFree
+            | Self::LockHeld { .. }
+            | Self::Clock { .. }
+            | Self::TokenMade
+            | Self::TokenStrong => Verdict::Ok,
+            Self::Offline { key_unused } => warn_if(*key_unused),
+            Self::IdleAdapter(idle) => warn_if(idle.why != Idle::Disabled),
+            Self::OpenToOthers { .. } | Self::OpenListen(_) | Self::LockUnclear(_) => Verdict::Warning,
+            Self::Sandbox { landlock, .. } => warn_if(*landlock != Landlock::On),
+            Self::DiskFree { mebibytes } if *mebibytes < SCARCE => Verdict::Error,
+            Self::DiskFree { mebibytes } => warn_if(*mebibytes < LITTLE),
+            Self::TokenWeak { exposed: false, .. } => Verdict::Warning,
+            Self::TokenWeak { exposed: true, .. }
+            | Self::NoAgentMd(_)
+            | Self::ConfigProblem(_)
+            | Self::ModelFails { .. }
+            | Self::ModelSilent { .. }
+            | Self::ModelUnusable { .. }
+            | Self::NotWritable { .. }
+            | Self::PortTaken(_)
+            | Self::PortRefused { .. }
+            | Self::ClockWrong { .. } => Verdict::Error,
+        }
+    }
+}
+
+fn warn_if(condition: bool) -> Verdict {
+    if condition { Verdict::Warning } else { Verdict::Ok }
+}

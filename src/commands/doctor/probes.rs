@@ -1,0 +1,207 @@
+//! Looks at the machine: files, port, lock, kernel, clock. Changes nothing that stays.
+
+use std::fs::{File, TryLockError};
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use secrecy::{ExposeSecret, SecretString};
+
+use super::fact::{Fact, Landlock};
+use crate::domain::Timestamp;
+
+/// Tokens shorter than this can be tried out.
+const STRONG_TOKEN: usize = 16;
+
+/// Whether files can be made where state is kept. Before the first start that is the project directory.
+pub(super) fn writable(state: &Path) -> Fact {
+    let dir = if state.is_dir() { state } else { state.parent().unwrap_or(state) };
+    let probe = || -> io::Result<()> {
+        let mut file = tempfile::Builder::new().prefix(".doctor-").tempfile_in(dir)?;
+        file.write_all(b"probe")?;
+        file.as_file().sync_all()
+    };
+    match probe() {
+        Ok(()) => Fact::Writable(dir.to_owned()),
+        Err(error) => Fact::NotWritable { path: dir.to_owned(), why: error.to_string() },
+    }
+}
+
+/// Whether others can look into our state; nothing before the first start.
+pub(super) fn private(state: &Path) -> Option<Fact> {
+    let mode = state.metadata().ok()?.permissions().mode() & 0o777;
+    Some(if mode & 0o077 == 0 { Fact::Private } else { Fact::OpenToOthers { path: state.to_owned(), mode } })
+}
+
+/// How much room there is; nothing where the system does not say.
+pub(super) fn disk(project: &Path) -> Option<Fact> {
+    let stat = rustix::fs::statvfs(project).ok()?;
+    Some(Fact::DiskFree { mebibytes: stat.f_bavail.saturating_mul(stat.f_frsize) / (1024 * 1024) })
+}
+
+/// What the lock says about another daemon.
+pub(super) fn lock(state: &Path) -> Fact {
+    let path = state.join("run").join("lock");
+    let mut file = match File::open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Fact::LockFree,
+        Err(error) => return Fact::LockUnclear(error.to_string()),
+    };
+    // Shared, and given back at once: a daemon that starts in this very moment is the only one to notice.
+    match file.try_lock_shared() {
+        Ok(()) => Fact::LockFree,
+        Err(TryLockError::WouldBlock) => Fact::LockHeld { pid: pid_in(&mut file) },
+        Err(TryLockError::Error(error)) => Fact::LockUnclear(error.to_string()),
+    }
+}
+
+fn pid_in(file: &mut File) -> Option<u32> {
+    let mut text = String::new();
+    file.take(64).read_to_string(&mut text).ok()?;
+    text.split_whitespace().next()?.parse().ok()
+}
+
+/// Whether the port can be had. `lock` tells whether a daemon of ours holds it.
+pub(super) fn port(listen: SocketAddr, lock: &Fact) -> Fact {
+    match TcpListener::bind(listen) {
+        Ok(_) => Fact::PortFree(listen),
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+            if matches!(lock, Fact::LockHeld { .. }) {
+                Fact::PortOurs(listen)
+            } else {
+                Fact::PortTaken(listen)
+            }
+        }
+        Err(error) => Fact::PortRefused { listen, why: error.to_string() },
+    }
+}
+
+/// How strong the token is.
+pub(super) fn token(token: Option<&SecretString>, listen: SocketAddr) -> Fact {
+    let Some(token) = token else { return Fact::TokenMade };
+    let characters = token.expose_secret().chars().count();
+    if characters >= STRONG_TOKEN {
+        Fact::TokenStrong
+    } else {
+        Fact::TokenWeak { characters, exposed: !listen.ip().is_loopback() }
+    }
+}
+
+/// What the kernel offers to run commands in.
+pub(super) fn sandbox() -> Fact {
+    let kernel = rustix::system::uname().release().to_string_lossy().into_owned();
+    let modules = File::open("/sys/kernel/security/lsm").and_then(|file| io::read_to_string(file.take(4096)));
+    Fact::Sandbox { landlock: landlock(modules.ok().as_deref(), &kernel), kernel }
+}
+
+/// Reads the kernel's list of security modules, or, where it cannot be seen, at least its version.
+fn landlock(modules: Option<&str>, kernel: &str) -> Landlock {
+    let mut numbers = kernel.split(['.', '-']).map_while(|number| number.parse::<u32>().ok());
+    let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    match modules {
+        _ if version < (5, 13) => Landlock::TooOld,
+        Some(modules) if modules.trim().split(',').any(|module| module == "landlock") => Landlock::On,
+        Some(_) => Landlock::Off,
+        None => Landlock::Unclear,
+    }
+}
+
+/// Whether the time can be true: certificates and expiries depend on it.
+pub(super) fn clock(now: Timestamp, zone: Option<String>) -> Fact {
+    let text = now.rfc3339();
+    let year = text.split('-').next().and_then(|year| year.parse::<u32>().ok()).unwrap_or(0);
+    if (2025..2100).contains(&year) {
+        Fact::Clock { now: text, zone }
+    } else {
+        Fact::ClockWrong { now: text }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_directory_that_cannot_take_files_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let state = dir.path().join(".ship");
+        assert!(matches!(writable(&state), Fact::Writable(path) if path == dir.path()));
+        fs::create_dir(&state).unwrap();
+        assert!(matches!(writable(&state), Fact::Writable(path) if path == state));
+        assert_eq!(fs::read_dir(&state).unwrap().count(), 0, "the probe is gone");
+        let nowhere = dir.path().join("none").join(".ship");
+        assert!(matches!(writable(&nowhere), Fact::NotWritable { .. }));
+    }
+
+    #[test]
+    fn state_that_others_can_read_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let state = dir.path().join(".ship");
+        assert!(private(&state).is_none());
+        fs::create_dir(&state).unwrap();
+        fs::set_permissions(&state, fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(matches!(private(&state), Some(Fact::OpenToOthers { mode: 0o755, .. })));
+        fs::set_permissions(&state, fs::Permissions::from_mode(0o700)).unwrap();
+        assert!(matches!(private(&state), Some(Fact::Private)));
+    }
+
+    #[test]
+    fn the_lock_tells_whether_a_daemon_lives() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(matches!(lock(dir.path()), Fact::LockFree));
+        fs::create_dir(dir.path().join("run")).unwrap();
+        let mut held = File::create_new(dir.path().join("run").join("lock")).unwrap();
+        held.write_all(b"4711\n").unwrap();
+        assert!(matches!(lock(dir.path()), Fact::LockFree), "a file alone is no lock");
+        held.lock().unwrap();
+        assert!(matches!(lock(dir.path()), Fact::LockHeld { pid: Some(4711) }));
+        drop(held);
+        assert!(matches!(lock(dir.path()), Fact::LockFree));
+    }
+
+    #[test]
+    fn a_port_is_free_ours_or_taken() {
+        let held = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = held.local_addr().unwrap();
+        assert!(matches!(port(address, &Fact::LockFree), Fact::PortTaken(_)));
+        assert!(matches!(port(address, &Fact::LockHeld { pid: None }), Fact::PortOurs(_)));
+        assert!(matches!(port("127.0.0.1:0".parse().unwrap(), &Fact::LockFree), Fact::PortFree(_)));
+        assert!(matches!(port("192.0.2.1:80".parse().unwrap(), &Fact::LockFree), Fact::PortRefused { .. }));
+    }
+
+    #[test]
+    fn the_kernel_says_whether_it_has_landlock() {
+        for (modules, kernel, expected) in [
+            (Some("lockdown,capability,landlock,yama\n"), "6.8.0-45-generic", Landlock::On),
+            (Some("capability,landlock2"), "6.8.0", Landlock::Off),
+            (Some("landlock"), "5.12.19", Landlock::TooOld),
+            (None, "6.18.44-x1", Landlock::Unclear),
+            (None, "5.13-rc1", Landlock::Unclear),
+            (None, "4.19.0", Landlock::TooOld),
+            (None, "", Landlock::TooOld),
+        ] {
+            assert_eq!(landlock(modules, kernel), expected, "{modules:?} {kernel}");
+        }
+    }
+
+    #[test]
+    fn a_short_token_is_worse_where_others_can_try_it() {
+        let at = |text: &str| text.parse::<SocketAddr>().unwrap();
+        let (home, open) = (at("127.0.0.1:1"), at("0.0.0.0:1"));
+        assert!(matches!(token(None, open), Fact::TokenMade));
+        assert!(matches!(token(Some(&"0123456789abcdef".into()), open), Fact::TokenStrong));
+        let short: SecretString = "secret".into();
+        assert!(matches!(token(Some(&short), home), Fact::TokenWeak { characters: 6, exposed: false }));
+        assert!(matches!(token(Some(&short), open), Fact::TokenWeak { exposed: true, .. }));
+    }
+
+    #[test]
+    fn a_clock_that_was_never_set_is_told() {
+        assert!(matches!(clock(Timestamp::from_millis(0), None), Fact::ClockWrong { .. }));
+        assert!(matches!(clock(Timestamp::from_millis(1_790_000_000_000), None), Fact::Clock { .. }));
+        assert!(matches!(clock(Timestamp::from_millis(9_790_000_000_000), None), Fact::ClockWrong { .. }));
+    }
+}

@@ -1,0 +1,220 @@
+//! All checks in order, and the report.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde_json::json;
+
+use super::fact::{Fact, Verdict};
+use super::model::{ModelFactory, ask_all};
+use super::probes;
+use super::words::say;
+use crate::cli::{Exit, Output};
+use crate::config::{Env, Provider, Settings, read_agent_md};
+use crate::domain::Language;
+use crate::ports::Clock;
+
+/// What the examination needs from outside.
+#[expect(missing_debug_implementations, reason = "holds a function; lives for one call")]
+#[derive(Clone, Copy)]
+pub struct Surgery<'a> {
+    /// The project directory.
+    pub project: &'a Path,
+    /// The environment.
+    pub env: &'a Env,
+    /// The time.
+    pub clock: &'a dyn Clock,
+    /// Makes a model of its settings.
+    pub model: ModelFactory<'a>,
+}
+
+/// Checks everything and writes down what it found. Fails when something must be mended.
+pub async fn doctor(surgery: Surgery<'_>, output: Output, out: &mut dyn Write) -> io::Result<Exit> {
+    let (facts, language) = examine(surgery).await;
+    if output.json {
+        let checks: Vec<_> = facts.iter().map(|fact| as_json(fact, language)).collect();
+        let ok = facts.iter().all(|fact| fact.verdict() != Verdict::Error);
+        writeln!(out, "{:#}", json!({ "ok": ok, "checks": checks }))?;
+    } else {
+        for fact in &facts {
+            write_line(fact, language, out)?;
+        }
+        writeln!(out, "\n{}", summary(&facts, language))?;
+    }
+    let worst = facts.iter().map(Fact::verdict).max().unwrap_or(Verdict::Ok);
+    Ok(if worst == Verdict::Error { Exit::Failed } else { Exit::Ok })
+}
+
+async fn examine(surgery: Surgery<'_>) -> (Vec<Fact>, Language) {
+    let Surgery { project, env, clock, model } = surgery;
+    let settings = Settings::load(project, env);
+    let mut facts = Vec::new();
+    let language = match &settings {
+        Ok(settings) => settings.operator_language,
+        Err(errors) => errors.language,
+    };
+    let state = project.canonicalize().unwrap_or_else(|_| project.to_owned()).join(".ship");
+    let lock = probes::lock(&state);
+    match settings {
+        Ok(settings) => {
+            facts.push(Fact::AgentMd { characters: settings.agent_md.chars().count() });
+            facts.push(Fact::Config { has_file: project.join("ship.json").exists() });
+            facts.extend(settings.idle_adapters.iter().cloned().map(Fact::IdleAdapter));
+            if matches!(settings.model.provider, Provider::Offline) {
+                facts.push(Fact::Offline { key_unused: env.filled("OPENAI_API_KEY").is_some() });
+            }
+            facts.extend(ask_all(&settings.model, model, clock).await);
+            if let Some(web) = &settings.web {
+                facts.push(probes::port(web.listen, &lock));
+                if !web.listen.ip().is_loopback() {
+                    facts.push(Fact::OpenListen(web.listen));
+                }
+                facts.push(probes::token(web.token.as_ref(), web.listen));
+            }
+        }
+        Err(errors) => {
+            match errors.agent_md {
+                Some(error) => facts.push(Fact::NoAgentMd(error)),
+                None => {
+                    let text = read_agent_md(project).unwrap_or_default();
+                    facts.push(Fact::AgentMd { characters: text.chars().count() });
+                }
+            }
+            facts.extend(errors.problems.into_iter().map(Fact::ConfigProblem));
+        }
+    }
+    facts.push(probes::writable(&state));
+    facts.extend(probes::private(&state));
+    facts.extend(probes::disk(project));
+    facts.push(lock);
+    facts.push(probes::sandbox());
+    let zone = jiff::tz::TimeZone::system().iana_name().map(str::to_owned);
+    facts.push(probes::clock(clock.now(), zone));
+    (facts, language)
+}
+
+fn write_line(fact: &Fact, language: Language, out: &mut dyn Write) -> io::Result<()> {
+    let (message, advice) = say(fact, language);
+    let mark = match fact.verdict() {
+        Verdict::Ok => '✓',
+        Verdict::Warning => '!',
+        Verdict::Error => '✗',
+    };
+    writeln!(out, "{mark} {:<11} {message}", fact.check())?;
+    match advice {
+        Some(advice) => writeln!(out, "  {:<11} → {advice}", ""),
+        None => Ok(()),
+    }
+}
+
+fn as_json(fact: &Fact, language: Language) -> serde_json::Value {
+    let (message, fix) = say(fact, language);
+    json!({ "check": fact.check(), "status": fact.verdict(), "message": message, "fix": fix })
+}
+
+fn summary(facts: &[Fact], language: Language) -> String {
+    let count = |verdict| facts.iter().filter(|fact| fact.verdict() == verdict).count();
+    let (errors, warnings) = (count(Verdict::Error), count(Verdict::Warning));
+    match language {
+        Language::En if errors == 0 && warnings == 0 => "all is well".to_owned(),
+        Language::En => format!("to mend: {errors}, to know: {warnings}"),
+        Language::Zh if errors == 0 && warnings == 0 => "一切正常".to_owned(),
+        Language::Zh => format!("需要修复：{errors}，需要留意：{warnings}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::config::ModelSettings;
+    use crate::domain::Timestamp;
+    use crate::ports::Model;
+
+    #[derive(Debug)]
+    struct Noon;
+
+    impl Clock for Noon {
+        fn now(&self) -> Timestamp {
+            Timestamp::from_millis(1_790_000_000_000)
+        }
+    }
+
+    fn no_model(_: &ModelSettings) -> Result<Arc<dyn Model>, String> {
+        Err("no network here".to_owned())
+    }
+
+    async fn run(files: &[(&str, &str)], env: Env, output: Output) -> (String, Exit) {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            File::create(dir.path().join(name)).unwrap().write_all(text.as_bytes()).unwrap();
+        }
+        let surgery = Surgery { project: dir.path(), env: &env, clock: &Noon, model: &no_model };
+        let mut out = Vec::new();
+        let exit = doctor(surgery, output, &mut out).await.unwrap();
+        (String::from_utf8(out).unwrap(), exit)
+    }
+
+    const FREE_PORT: (&str, &str) =
+        ("ship.json", r#"{ "adapters": { "web": { "listen": "127.0.0.1:0" } } }"#);
+
+    #[tokio::test]
+    async fn a_sound_project_has_nothing_to_mend() {
+        let (text, exit) =
+            run(&[("Agent.md", "Be kind."), FREE_PORT], Env::default(), Output::default()).await;
+        assert_eq!(exit, Exit::Ok, "{text}");
+        assert!(
+            text.starts_with("✓ agent       Agent.md has 8 characters\n✓ config      ship.json is valid\n"),
+            "{text}"
+        );
+        for line in [
+            "✓ model       the built-in",
+            "✓ port        127.0.0.1:0",
+            "✓ lock        no daemon",
+            "✓ clock       it is 2026",
+        ] {
+            assert!(text.contains(line), "{line} in {text}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_broken_project_is_told_whole_and_fails() {
+        let (text, exit) = run(&[("ship.json", r#"{ "nmae": 1 }"#)], Env::default(), Output::default()).await;
+        assert_eq!(exit, Exit::Failed);
+        assert!(text.contains("Agent.md is missing; run `shipagent init`"), "{text}");
+        assert!(
+            text.contains("✗ config      ship.json:1:3: nmae: unknown key; did you mean \"name\"?"),
+            "{text}"
+        );
+        assert!(text.contains("✓ state "), "what can be checked is checked: {text}");
+    }
+
+    #[tokio::test]
+    async fn a_model_that_cannot_be_asked_is_an_error_with_advice() {
+        let ship = r#"{ "llm": { "apiKey": "k" }, "adapters": { "web": { "listen": "127.0.0.1:0" } } }"#;
+        let files = [("Agent.md", "x"), ("ship.json", ship)];
+        let (text, exit) = run(&files, Env::of([("LANG", "zh_CN")]), Output { json: true }).await;
+        assert_eq!(exit, Exit::Failed);
+        let report: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let checks = report["checks"].as_array().unwrap();
+        let model = checks.iter().find(|check| check["check"] == "model").unwrap();
+        assert_eq!(
+            *model,
+            json!({
+                "check": "model", "status": "error", "message": "gpt-5-mini 无法调用：no network here",
+                "fix": "请检查 ship.json 的 llm 部分"
+            })
+        );
+        assert_eq!(report["ok"], false);
+    }
+
+    #[tokio::test]
+    async fn a_key_that_nothing_uses_is_pointed_out() {
+        let files = [("Agent.md", "x"), FREE_PORT];
+        let (text, _) = run(&files, Env::of([("OPENAI_API_KEY", "canary")]), Output::default()).await;
+        assert!(text.contains("! model") && text.contains("set llm.apiKey to ${OPENAI_API_KEY}"), "{text}");
+        assert!(!text.contains("canary"), "{text}");
+    }
+}
