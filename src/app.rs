@@ -14,7 +14,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::adapters::web::{WebAdapter, WebOptions, WebParts};
 use crate::adapters::{AdapterHealths, AdapterSet, supervise};
-use crate::config::{Endpoint, Provider, Settings};
+use crate::config::{Endpoint, ModelSettings, Provider, Settings};
 use crate::domain::Platform;
 use crate::metrics::Metrics;
 use crate::model::{FallbackModel, Http, ModelSpec, OfflineModel, OpenAiModel, Pace, Shared};
@@ -42,17 +42,19 @@ pub struct World {
 
 impl World {
     /// The real one, as the settings describe it. Does no IO.
-    pub fn real(settings: &Settings) -> Self {
+    pub fn real(settings: &ModelSettings) -> Self {
         let (clock, ids): (Arc<dyn Clock>, Arc<dyn Ids>) = (Arc::new(SystemClock), Arc::new(RandomIds));
         let shared = Shared { http: Http::default(), ids: ids.clone(), clock: clock.clone() };
         let build = |provider: &Provider| -> Arc<dyn Model> {
             match provider {
                 Provider::Offline => Arc::new(OfflineModel::new(ids.clone(), Pace::default())),
-                Provider::OpenAi(endpoint) => Arc::new(OpenAiModel::new(model_spec(endpoint), shared.clone())),
+                Provider::OpenAi(endpoint) => {
+                    Arc::new(OpenAiModel::new(model_spec(endpoint), shared.clone()))
+                }
             }
         };
-        let first = build(&settings.model.provider);
-        let others: Vec<_> = settings.model.fallbacks.iter().map(build).collect();
+        let first = build(&settings.provider);
+        let others: Vec<_> = settings.fallbacks.iter().map(build).collect();
         let model = if others.is_empty() { first } else { Arc::new(FallbackModel::new(first, others)) };
         Self { model, clock, ids }
     }
@@ -115,7 +117,12 @@ impl Phase {
 
 impl App {
     /// Starts the threads on this store, and the adapters if there is an address to serve them on.
-    pub fn start(settings: &Settings, store: Arc<dyn ThreadStore>, world: World, web: Option<WebSocket>) -> Self {
+    pub fn start(
+        settings: &Settings,
+        store: Arc<dyn ThreadStore>,
+        world: World,
+        web: Option<WebSocket>,
+    ) -> Self {
         let metrics = Arc::new(Metrics::default());
         let healths = AdapterHealths::default();
         let (recovered_sender, recovered) = watch::channel(false);
@@ -132,7 +139,9 @@ impl App {
         let (router, door) = Router::new(Arc::new(shop), threads.stop.clone());
         threads.tasks.spawn(router.run(recovered_sender));
         let (keeper_door, keeper_healths, stop) = (door.clone(), healths.clone(), ingress.stop.clone());
-        ingress.tasks.spawn(async move { supervise(&adapters, keeper_door, world.clock, keeper_healths, stop).await });
+        ingress
+            .tasks
+            .spawn(async move { supervise(&adapters, keeper_door, world.clock, keeper_healths, stop).await });
         Self { door, healths, metrics, recovered, ingress, threads }
     }
 
@@ -196,8 +205,11 @@ fn workshop(
     };
     let fallbacks: Duration = settings.model.fallbacks.iter().map(patience).sum();
     let tools = ToolBox::all();
-    let tools: BTreeMap<_, _> =
-        tools.specs().iter().filter_map(|spec| tools.get(spec.name).map(|(_, tool)| (spec.name, tool.clone()))).collect();
+    let tools: BTreeMap<_, _> = tools
+        .specs()
+        .iter()
+        .filter_map(|spec| tools.get(spec.name).map(|(_, tool)| (spec.name, tool.clone())))
+        .collect();
     Workshop {
         store,
         model: world.model,

@@ -1,12 +1,17 @@
 //! From the command line to the command.
 
 use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::Path;
 
 use clap::CommandFactory;
 
+use super::doctor::{Surgery, doctor};
 use super::{config, init, run as daemon};
-use crate::cli::{Cli, Command, ConfigCommand, Exit};
-use crate::config::Env;
+use crate::app::World;
+use crate::cli::{Cli, Command, ConfigCommand, Exit, Output};
+use crate::config::{Env, ModelSettings};
+use crate::model::install_tls;
+use crate::ports::SystemClock;
 
 /// Runs the command that was asked for. What people should read goes to `out`, trouble to the standard error
 /// output.
@@ -28,7 +33,8 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
                 Ok(exit)
             })
         }
-        Command::Doctor(_) | Command::Chat(_) | Command::Threads(_) => Ok(Exit::Failed),
+        Command::Doctor(output) => examine(&project, &env, output, out),
+        Command::Chat(_) | Command::Threads(_) => Ok(Exit::Failed),
         Command::Config(ConfigCommand::Check(output)) => Ok(config::check(&project, &env, output, out)?),
         Command::Config(ConfigCommand::Schema) => Ok(config::print_schema(out)?),
         Command::Completions { shell } => {
@@ -36,4 +42,13 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
             Ok(Exit::Ok)
         }
     }
+}
+
+/// Runs the doctor, with the models that the daemon itself would ask.
+fn examine(project: &Path, env: &Env, output: Output, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    install_tls();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let model = |settings: &ModelSettings| Ok(World::real(settings).model);
+    let surgery = Surgery { project, env, clock: &SystemClock, model: &model };
+    Ok(runtime.block_on(doctor(surgery, output, out))?)
 }

@@ -14,8 +14,8 @@ use crate::cli::Exit;
 use crate::config::{Env, Settings};
 use crate::model::install_tls;
 use crate::notify;
-use crate::signals::Signals;
 use crate::ports::ThreadStore;
+use crate::signals::Signals;
 use crate::store::{FileStore, OpenError, survive_file_size_limits};
 use crate::telemetry::{self, Console, Options, Redactor};
 
@@ -34,14 +34,22 @@ pub fn run(project: &Path, env: &Env, out: &mut dyn Write, err: &mut dyn Write) 
             return Ok(Exit::Configuration);
         }
     };
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().max_blocking_threads(BLOCKING_THREADS).build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .max_blocking_threads(BLOCKING_THREADS)
+        .build()?;
     let ended = runtime.block_on(serve(&settings, env, out, err));
     // A second signal may have left tasks behind; they are not waited for.
     runtime.shutdown_background();
     ended
 }
 
-async fn serve(settings: &Settings, env: &Env, out: &mut dyn Write, err: &mut dyn Write) -> anyhow::Result<Exit> {
+async fn serve(
+    settings: &Settings,
+    env: &Env,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> anyhow::Result<Exit> {
     // From here on a signal no longer ends the process by itself, so nothing is left half done.
     let mut signals = Signals::listen()?;
     survive_file_size_limits()?;
@@ -69,7 +77,7 @@ async fn serve(settings: &Settings, env: &Env, out: &mut dyn Write, err: &mut dy
     install_tls();
     let (address, token) = (web.as_ref().map(|web| web.address), web.as_ref().map(|web| web.token.clone()));
     let summary = Summary { settings, address, token: token.as_ref(), unfinished: store.unfinished().len() };
-    let app = App::start(settings, store.clone(), World::real(settings), web);
+    let app = App::start(settings, store.clone(), World::real(&settings.model), web);
     tokio::select! {
         () = app.wait_until_ready() => {
             if let Some(address) = address {
@@ -119,4 +127,3 @@ fn refuse(error: &OpenError, err: &mut dyn Write) -> anyhow::Result<Exit> {
         OpenError::Store(_) => Exit::StateNotWritable,
     })
 }
-

@@ -45,7 +45,9 @@ impl Summary<'_> {
 
     fn model(&self, zh: bool) -> String {
         let name = match &self.settings.model.provider {
-            Provider::Offline if zh => "offline（内置，无需联网；设置 llm.apiKey 或 OPENAI_API_KEY 可使用真正的模型）".to_owned(),
+            Provider::Offline if zh => {
+                "offline（内置，无需联网；设置 llm.apiKey 或 OPENAI_API_KEY 可使用真正的模型）".to_owned()
+            }
             Provider::Offline => {
                 "offline (built in, no network; set llm.apiKey or OPENAI_API_KEY for a real one)".to_owned()
             }

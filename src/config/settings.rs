@@ -8,9 +8,7 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-use super::file::{
-    Compound, FeishuMode, GroupRespond, GroupThreading, Mode, Sandbox, WhileWaiting,
-};
+use super::file::{Compound, FeishuMode, GroupRespond, GroupThreading, Mode, Sandbox, WhileWaiting};
 use super::forms::Approver;
 use crate::domain::{AuthorId, Language, WhileRunning};
 

@@ -1,6 +1,6 @@
 //! One thread's actor: hears what happens, asks the machine, performs what it says.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -55,8 +55,8 @@ pub(super) struct Actor {
     /// What the running model call shows.
     pub(super) deltas: Option<mpsc::Receiver<ModelDelta>>,
     pub(super) slot: Option<OwnedSemaphorePermit>,
-    pub(super) tickets: HashMap<Ticket, oneshot::Sender<Acceptance>>,
-    pub(super) waiters: HashMap<CorrelationId, Vec<oneshot::Sender<RunOutcome>>>,
+    pub(super) tickets: BTreeMap<Ticket, oneshot::Sender<Acceptance>>,
+    pub(super) waiters: BTreeMap<CorrelationId, Vec<oneshot::Sender<RunOutcome>>>,
     /// Events that performing effects brought about at once.
     pub(super) upcoming: VecDeque<Event>,
     /// Whether the view has changed since it was last shown.
@@ -94,8 +94,8 @@ impl Actor {
             jobs: Jobs::default(),
             deltas: None,
             slot: None,
-            tickets: HashMap::new(),
-            waiters: HashMap::new(),
+            tickets: BTreeMap::new(),
+            waiters: BTreeMap::new(),
             upcoming: VecDeque::new(),
             stale: false,
             wounded: false,
@@ -108,7 +108,12 @@ impl Actor {
 
     /// Works until the mailbox is closed and nothing is left to do, or until told to stop and the run in
     /// flight has ended.
-    pub(super) async fn run(mut self, mut mailbox: mpsc::Receiver<Mail>, notes: mpsc::Sender<Note>, stop: CancellationToken) {
+    pub(super) async fn run(
+        mut self,
+        mut mailbox: mpsc::Receiver<Mail>,
+        notes: mpsc::Sender<Note>,
+        stop: CancellationToken,
+    ) {
         if let Err(error) = self.load().await {
             self.wound(&error);
         }
@@ -119,7 +124,8 @@ impl Actor {
             if (stopping || !open) && self.may_end(stopping) {
                 break;
             }
-            let rests = open && !stopping && self.conversation.is_idle() && self.deliveries.outstanding() == 0;
+            let rests =
+                open && !stopping && self.conversation.is_idle() && self.deliveries.outstanding() == 0;
             let idle = self.shop.limits.idle;
             let wake = tokio::select! {
                 biased;

@@ -65,7 +65,12 @@ impl Deliveries {
     }
 
     /// Takes the result of a try. `chance`, from 0 to 1, spreads the waits of many threads.
-    pub(super) fn tried(&mut self, result: Result<Receipt, DeliveryError>, now: Timestamp, chance: f64) -> Option<Next> {
+    pub(super) fn tried(
+        &mut self,
+        result: Result<Receipt, DeliveryError>,
+        now: Timestamp,
+        chance: f64,
+    ) -> Option<Next> {
         let entry = self.pending.front()?;
         let (id, age) = (entry.id.clone(), now.millis_since(entry.at));
         let line = match result {

@@ -8,9 +8,11 @@ mod count;
 mod deliver;
 mod jobs;
 mod mailbox;
+mod outbound;
 mod perform;
 mod router;
 mod workshop;
+mod wound;
 
 pub use router::Router;
 pub use workshop::{AgentFacts, Limits, Workshop};

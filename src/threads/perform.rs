@@ -4,18 +4,17 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::actor::{Actor, outcome_of, storage_wait};
+use super::actor::{Actor, outcome_of};
 use super::count;
-use super::deliver::{Deliveries, Next};
-use super::jobs::{Done, Jobs, model_panicked, tool_panicked};
+use super::jobs::{Done, model_panicked, tool_panicked};
 use crate::domain::{CorrelationId, Delivery, DeliveryId, ErrorKind, Intent, OutboundIntent, ToolCallId};
 use crate::ports::{
-    Acceptance, Commit, DeliveryError, Durability, ModelError, OutboxEntry, OutboxLine, Receipt, RunOutcome, StoreError,
-    ThreadRecord, ToolContext, ToolFailure, Work,
+    Commit, Durability, ModelError, OutboxEntry, OutboxLine, StoreError, ToolContext, ToolFailure, Work,
 };
-use crate::render::{Phrase, lower};
-use crate::turn::{Conversation, Effect, Event, Facts, Spoken, build_prompt};
-use crate::uimessage::{ErrorRecord, RunStatus, UiMessage};
+use crate::render::lower;
+use crate::telemetry::turn_span;
+use crate::turn::{Effect, Event, Facts, Spoken, build_prompt};
+use crate::uimessage::UiMessage;
 
 /// How many deltas of a model call may wait for the actor.
 const DELTA_BACKLOG: usize = 64;
@@ -46,7 +45,7 @@ impl Actor {
         self.span = match current {
             Some(correlation) => {
                 self.shop.metrics.turns_started.count();
-                tracing::info_span!("turn", correlationId = %correlation, thread = %self.id)
+                turn_span(correlation, &self.id)
             }
             None => tracing::Span::none(),
         };
@@ -77,7 +76,12 @@ impl Actor {
         Ok(())
     }
 
-    async fn commit(&mut self, messages: Vec<UiMessage>, say: Vec<Spoken>, durability: Durability) -> Result<(), StoreError> {
+    async fn commit(
+        &mut self,
+        messages: Vec<UiMessage>,
+        say: Vec<Spoken>,
+        durability: Durability,
+    ) -> Result<(), StoreError> {
         let entries = self.entries(say);
         let busy = !self.conversation.is_idle() || !entries.is_empty() || self.deliveries.outstanding() > 0;
         let commit = Commit {
@@ -118,7 +122,12 @@ impl Actor {
         chunks.collect()
     }
 
-    fn addressed(&self, correlation: &CorrelationId, reply_to: Option<String>, intent: Intent) -> OutboundIntent {
+    fn addressed(
+        &self,
+        correlation: &CorrelationId,
+        reply_to: Option<String>,
+        intent: Intent,
+    ) -> OutboundIntent {
         OutboundIntent { thread_id: self.id.clone(), correlation_id: correlation.clone(), reply_to, intent }
     }
 
@@ -158,7 +167,9 @@ impl Actor {
                 Err(ModelError { kind: ErrorKind::Timeout, detail, retry_after: None })
             });
             match &result {
-                Ok(completion) => tracing::info!(calls = completion.tool_calls.len(), usage = ?completion.usage, "model answered"),
+                Ok(completion) => {
+                    tracing::info!(calls = completion.tool_calls.len(), usage = ?completion.usage, "model answered")
+                }
                 Err(error) => tracing::warn!(kind = ?error.kind, detail = %error.detail, "model failed"),
             }
             Done::Model(result)
@@ -197,7 +208,9 @@ impl Actor {
     }
 
     fn show(&self, intent: Intent) {
-        if let (Some(adapter), Some(run)) = (self.shop.adapters.get(self.id.platform()), self.conversation.current()) {
+        if let (Some(adapter), Some(run)) =
+            (self.shop.adapters.get(self.id.platform()), self.conversation.current())
+        {
             adapter.show(self.addressed(run, None, intent.clone()));
         }
         self.notice(intent);
@@ -210,124 +223,6 @@ impl Actor {
         tracing::info!(correlationId = %correlation, thread = %self.id, status = ?outcome.status, "turn finished");
         for waiter in self.waiters.remove(correlation).unwrap_or_default() {
             drop(waiter.send(outcome.clone()));
-        }
-    }
-
-    /// Starts the next delivery, if none is in flight.
-    pub(super) fn start_delivery(&mut self) {
-        let Some((entry, attempt)) = self.deliveries.begin() else { return };
-        let adapter = self.shop.adapters.get(self.id.platform()).cloned();
-        let deadline = self.shop.limits.delivery_deadline;
-        let unsure = |reason: &str| DeliveryError::Retry { after: None, reason: reason.to_owned() };
-        let job = async move {
-            let Some(adapter) = adapter else {
-                return Done::Delivery(Err(unsure("the platform is not configured")));
-            };
-            let tried = tokio::time::timeout(deadline, adapter.deliver(entry, attempt)).await;
-            Done::Delivery(tried.unwrap_or_else(|_| Err(unsure("the platform did not answer in time"))))
-        };
-        let panicked = DeliveryError::Permanent { reason: "the adapter failed unexpectedly".to_owned() };
-        self.jobs.start(job, Done::Delivery(Err(panicked)));
-    }
-
-    pub(super) async fn delivered(&mut self, result: Result<Receipt, DeliveryError>) {
-        if let Err(error) = &result {
-            tracing::warn!(thread = %self.id, %error, "delivery failed");
-        }
-        count::delivery(&self.shop.metrics, &result);
-        let chance = self.shop.ids.chance();
-        match self.deliveries.tried(result, self.shop.clock.now(), chance) {
-            Some(Next::Wait(wait)) => {
-                let job = async move {
-                    tokio::time::sleep(wait).await;
-                    Done::DeliveryDue
-                };
-                self.jobs.start(job, Done::DeliveryDue);
-            }
-            Some(Next::Settle(line)) => {
-                let busy = !self.conversation.is_idle() || self.deliveries.outstanding() > 0;
-                let commit = Commit {
-                    thread: self.id.clone(),
-                    messages: Vec::new(),
-                    outbox: vec![line],
-                    durability: Durability::Written,
-                    work: if busy { Work::Open } else { Work::Settled },
-                };
-                if let Err(error) = self.shop.store.commit(commit).await {
-                    self.wound(&error);
-                }
-                self.note_deliveries();
-            }
-            None => {}
-        }
-    }
-
-    fn note_deliveries(&mut self) {
-        self.conversation.note_deliveries(self.deliveries.outstanding(), self.deliveries.dead);
-    }
-
-    /// A write failed: what is in memory is let go, for the disk is the truth. Whoever waits is told, and the
-    /// disk is tried again later.
-    pub(super) fn wound(&mut self, error: &StoreError) {
-        tracing::error!(thread = %self.id, %error, cause = ?std::error::Error::source(error), "cannot write state");
-        self.wounded = true;
-        self.upcoming.clear();
-        self.jobs = Jobs::default();
-        self.deltas = None;
-        self.slot = None;
-        for (_, reply) in self.tickets.drain() {
-            drop(reply.send(Acceptance::StorageFailed(error.to_string())));
-        }
-        let text = Phrase::Error(ErrorKind::Storage).say(self.shop.language.unwrap_or_default());
-        let record = ErrorRecord { kind: ErrorKind::Storage, text, retryable: true };
-        for (correlation, waiters) in self.waiters.drain() {
-            let outcome = RunOutcome {
-                status: Some(RunStatus::Failed),
-                messages: Vec::new(),
-                error: Some(record.clone()),
-                correlation: Some(correlation),
-            };
-            for waiter in waiters {
-                drop(waiter.send(outcome.clone()));
-            }
-        }
-        self.notice(Intent::Error { kind: record.kind, text: record.text, retryable: true });
-        let (rules, effects_of) = (self.shop.rules(&self.id), self.shop.effects_of());
-        self.conversation = Conversation::new(self.id.clone(), rules, effects_of, ThreadRecord::default());
-        self.deliveries = Deliveries::default();
-        self.stale = true;
-        let wait = storage_wait(self.storage_waits);
-        self.storage_waits += 1;
-        let job = async move {
-            tokio::time::sleep(wait).await;
-            Done::StorageDue
-        };
-        self.jobs.start(job, Done::StorageDue);
-    }
-
-    /// Takes the thread up again if the disk takes writes again. The trial write keeps a run from being
-    /// repeated, model call and all, only to fail at its end once more.
-    pub(super) async fn try_to_heal(&mut self) {
-        if !self.wounded {
-            return;
-        }
-        let trial = Commit {
-            thread: self.id.clone(),
-            messages: Vec::new(),
-            outbox: Vec::new(),
-            durability: Durability::Synced,
-            work: Work::Open,
-        };
-        let healed = match self.shop.store.commit(trial).await {
-            Ok(()) => self.load().await,
-            Err(error) => Err(error),
-        };
-        match healed {
-            Ok(()) => {
-                self.storage_waits = 0;
-                tracing::info!(thread = %self.id, "state can be written again");
-            }
-            Err(error) => self.wound(&error),
         }
     }
 }

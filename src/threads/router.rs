@@ -103,7 +103,9 @@ impl Router {
             }
             // Whoever asks a thread with a full mailbox to be watched hears nothing and may ask again.
             Request::Watch { thread, reply } => drop(self.send(&thread, Mail::Watch(reply))),
-            Request::Await { thread, message, reply } => drop(self.send(&thread, Mail::Await(message, reply))),
+            Request::Await { thread, message, reply } => {
+                drop(self.send(&thread, Mail::Await(message, reply)))
+            }
             Request::Views { reply } => {
                 let mut views: Vec<(ThreadId, ThreadView)> = Vec::new();
                 #[expect(clippy::iter_over_hash_type, reason = "sorted below")]

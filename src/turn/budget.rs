@@ -49,7 +49,8 @@ fn cost(message: &ModelMessage) -> usize {
             })
             .sum(),
         ModelMessage::Assistant { text, reasoning, tool_calls } => {
-            let calls: f64 = tool_calls.iter().map(|call| weigh(&call.name) + weigh(&call.arguments) + PER_MESSAGE).sum();
+            let calls: f64 =
+                tool_calls.iter().map(|call| weigh(&call.name) + weigh(&call.arguments) + PER_MESSAGE).sum();
             weigh(text) + weigh(reasoning) + calls
         }
     };

@@ -51,7 +51,10 @@ impl Conversation {
             intent: Intent::AssistantText { text: reply },
         }];
         out.push(Effect::Commit { messages: lines, say, durability: Durability::Synced });
-        out.push(Effect::Answer(ticket, Acceptance::Accepted { message: event.message.clone(), correlation: correlation.clone() }));
+        out.push(Effect::Answer(
+            ticket,
+            Acceptance::Accepted { message: event.message.clone(), correlation: correlation.clone() },
+        ));
         out.extend(ended.into_iter().map(Effect::Finished));
         out.push(Effect::Finished(correlation));
         if self.run.is_none() {
@@ -61,7 +64,12 @@ impl Conversation {
     }
 
     /// Ends the run in flight. Says whether there was one.
-    fn stop_run(&mut self, lines: &mut Vec<UiMessage>, ended: &mut Vec<CorrelationId>, out: &mut Vec<Effect>) -> bool {
+    fn stop_run(
+        &mut self,
+        lines: &mut Vec<UiMessage>,
+        ended: &mut Vec<CorrelationId>,
+        out: &mut Vec<Effect>,
+    ) -> bool {
         let Some(mut run) = self.run.take() else { return false };
         run.end_texts();
         run.settle_all("Stopped by the user before it finished.");
@@ -100,7 +108,13 @@ impl Conversation {
     }
 }
 
-fn record(command: Command, event: &IngressEvent, reply: &str, correlation: &CorrelationId, now: Timestamp) -> UiMessage {
+fn record(
+    command: Command,
+    event: &IngressEvent,
+    reply: &str,
+    correlation: &CorrelationId,
+    now: Timestamp,
+) -> UiMessage {
     UiMessage {
         id: event.message.clone(),
         role: Role::Assistant,

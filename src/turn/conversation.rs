@@ -9,7 +9,8 @@ use std::sync::Arc;
 use super::run::{Phase, Run};
 use super::{Effect, Event};
 use crate::domain::{
-    Capabilities, CorrelationId, Effects, Language, MessageId, ThreadId, ThreadState, Timestamp, ToolCallId, WhileRunning,
+    Capabilities, CorrelationId, Effects, Language, MessageId, ThreadId, ThreadState, Timestamp, ToolCallId,
+    WhileRunning,
 };
 use crate::ports::{Durability, ThreadRecord, ThreadView};
 use crate::uimessage::{ErrorRecord, Part, Role, RunStatus, UiMessage};
@@ -92,11 +93,18 @@ impl Conversation {
     }
 
     /// Takes one event and says what is to be done about it. `fresh` makes an id for a run that begins now.
-    pub fn step(&mut self, event: Event, now: Timestamp, fresh: &mut dyn FnMut() -> CorrelationId) -> Vec<Effect> {
+    pub fn step(
+        &mut self,
+        event: Event,
+        now: Timestamp,
+        fresh: &mut dyn FnMut() -> CorrelationId,
+    ) -> Vec<Effect> {
         let mut out = Vec::new();
         match event {
             Event::Resumed => self.resume(now, &mut out),
-            Event::Arrived { event, ticket, known } => self.take_in(*event, ticket, known, now, fresh, &mut out),
+            Event::Arrived { event, ticket, known } => {
+                self.take_in(*event, ticket, known, now, fresh, &mut out)
+            }
             Event::SlotGranted => self.slot_granted(now, &mut out),
             Event::Delta(delta) => self.show_delta(delta, &mut out),
             Event::ModelEnded(Ok(completion)) => self.model_answered(completion, now, &mut out),
@@ -167,7 +175,8 @@ impl Conversation {
 
     /// Whether this run is in flight or waits.
     pub fn is_pending(&self, correlation: &CorrelationId) -> bool {
-        self.current() == Some(correlation) || self.waiting.iter().any(|waiting| waiting.correlation == *correlation)
+        self.current() == Some(correlation)
+            || self.waiting.iter().any(|waiting| waiting.correlation == *correlation)
     }
 
     /// Tells how many deliveries are outstanding and how many were given up.
@@ -214,7 +223,9 @@ impl Conversation {
     /// The language the person writes in, unless the operator has chosen.
     pub(super) fn language(&self) -> Language {
         let last_said = || self.history.iter().rev().find(|message| message.role == Role::User);
-        self.rules.language.unwrap_or_else(|| last_said().map_or_else(Language::default, |said| Language::of(&said.text())))
+        self.rules
+            .language
+            .unwrap_or_else(|| last_said().map_or_else(Language::default, |said| Language::of(&said.text())))
     }
 
     /// Puts a message into the history the way the file will have it: a known id keeps its place.
@@ -247,7 +258,8 @@ impl Conversation {
         if total <= TAIL_BYTES {
             return;
         }
-        let keep_from = self.history.iter().position(|message| self.is_pending(&message.metadata.correlation_id));
+        let keep_from =
+            self.history.iter().position(|message| self.is_pending(&message.metadata.correlation_id));
         let limit = keep_from.unwrap_or(self.history.len().saturating_sub(1));
         let mut cut = 0;
         for (at, message) in self.history.iter().enumerate().take(limit) {

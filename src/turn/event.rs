@@ -4,7 +4,7 @@ use crate::domain::{IngressEvent, ToolCallId};
 use crate::ports::{Completion, ModelDelta, ModelError, ToolOutcome};
 
 /// Stands for whoever waits to hear whether an event was accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ticket(pub u64);
 
 /// Something that happened.

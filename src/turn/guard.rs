@@ -41,7 +41,8 @@ impl LoopGuard {
 fn canonical(value: &Value) -> Value {
     match value {
         Value::Object(map) => {
-            let mut entries: Vec<_> = map.iter().map(|(key, value)| (key.clone(), canonical(value))).collect();
+            let mut entries: Vec<_> =
+                map.iter().map(|(key, value)| (key.clone(), canonical(value))).collect();
             entries.sort_by(|a, b| a.0.cmp(&b.0));
             Value::Object(entries.into_iter().collect())
         }
@@ -59,7 +60,8 @@ mod tests {
     #[test]
     fn identical_calls_are_warned_of_and_then_given_up() {
         let mut guard = LoopGuard::default();
-        let verdicts: Vec<_> = (0..7).map(|_| guard.judge("read_file", &json!({"path": "a", "n": 1}))).collect();
+        let verdicts: Vec<_> =
+            (0..7).map(|_| guard.judge("read_file", &json!({"path": "a", "n": 1}))).collect();
         use Verdict::{GiveUp, Run, Warn};
         assert_eq!(verdicts, [Run, Run, Run, Warn, Warn, Warn, GiveUp]);
         assert_eq!(guard.judge("read_file", &json!({"path": "b"})), Run);

@@ -5,7 +5,9 @@ use serde_json::Map;
 use super::conversation::Waiting;
 use super::run::{Phase, Run};
 use super::{Conversation, Effect, Ticket};
-use crate::domain::{ChatKind, CorrelationId, IngressEvent, IngressKind, MessageId, Said, Timestamp, WhileRunning};
+use crate::domain::{
+    ChatKind, CorrelationId, IngressEvent, IngressKind, MessageId, Said, Timestamp, WhileRunning,
+};
 use crate::ports::{Acceptance, Durability};
 use crate::uimessage::{FilePart, Metadata, Part, Role, RunStatus, TextPart, UiMessage};
 
@@ -39,7 +41,9 @@ impl Conversation {
         }
         let duplicate = Acceptance::Duplicate { message: event.message.clone() };
         match &event.kind {
-            IngressKind::Said(_) | IngressKind::Command(_) if known => out.push(Effect::Answer(ticket, duplicate)),
+            IngressKind::Said(_) | IngressKind::Command(_) if known => {
+                out.push(Effect::Answer(ticket, duplicate))
+            }
             IngressKind::Said(said) if said.overheard => self.overhear(&event, said, ticket, fresh(), out),
             IngressKind::Said(said) => self.say(&event, said, ticket, now, fresh, out),
             IngressKind::Command(command) => self.obey(*command, &event, ticket, now, fresh(), out),
@@ -79,7 +83,8 @@ impl Conversation {
         lines.push(message);
         let commit = self.commit(lines, Durability::Synced);
         out.push(commit);
-        let accepted = Acceptance::Accepted { message: event.message.clone(), correlation: correlation.clone() };
+        let accepted =
+            Acceptance::Accepted { message: event.message.clone(), correlation: correlation.clone() };
         out.push(Effect::Answer(ticket, accepted));
         self.put(place, correlation, event, now, out);
         out.push(Effect::Publish);
@@ -115,7 +120,8 @@ impl Conversation {
         }
         match (place, &mut self.run) {
             (Place::First, _) => {
-                self.run = Some(Run::new(&self.thread, correlation, Some(event.platform_message.clone()), now));
+                self.run =
+                    Some(Run::new(&self.thread, correlation, Some(event.platform_message.clone()), now));
                 out.push(Effect::AcquireSlot);
             }
             (Place::Join, Some(run)) => {
@@ -139,7 +145,8 @@ impl Conversation {
                 match self.waiting.iter_mut().find(|waiting| waiting.correlation == correlation) {
                     Some(waiting) => waiting.messages.push(event.message.clone()),
                     None => {
-                        self.waiting.push_back(Waiting { correlation, messages: vec![event.message.clone()] });
+                        self.waiting
+                            .push_back(Waiting { correlation, messages: vec![event.message.clone()] });
                     }
                 }
             }
@@ -160,13 +167,17 @@ impl Conversation {
         lines.push(message);
         let commit = self.commit(lines, Durability::Synced);
         out.push(commit);
-        out.push(Effect::Answer(ticket, Acceptance::Accepted { message: event.message.clone(), correlation }));
+        out.push(Effect::Answer(
+            ticket,
+            Acceptance::Accepted { message: event.message.clone(), correlation },
+        ));
         self.trim();
     }
 
     /// A queued message is replaced; one that is being answered or was answered is corrected in the record only.
     fn edit(&mut self, event: &IngressEvent, said: &Said, ticket: Ticket, out: &mut Vec<Effect>) {
-        let Some(known) = self.history.iter().find(|message| message.id == event.message && message.role == Role::User)
+        let Some(known) =
+            self.history.iter().find(|message| message.id == event.message && message.role == Role::User)
         else {
             let why = "the message to correct is not in the recent part of this conversation".to_owned();
             out.push(Effect::Answer(ticket, Acceptance::Refused(why)));
@@ -182,12 +193,24 @@ impl Conversation {
         }
         let commit = self.commit(vec![message], Durability::Synced);
         out.push(commit);
-        out.push(Effect::Answer(ticket, Acceptance::Accepted { message: event.message.clone(), correlation }));
+        out.push(Effect::Answer(
+            ticket,
+            Acceptance::Accepted { message: event.message.clone(), correlation },
+        ));
         out.push(Effect::Publish);
     }
 
-    fn revise(&mut self, event: &IngressEvent, said: &Said, ticket: Ticket, now: Timestamp, out: &mut Vec<Effect>) {
-        let Some((question, answer)) = self.last_exchange().filter(|(question, _)| *question == event.message) else {
+    fn revise(
+        &mut self,
+        event: &IngressEvent,
+        said: &Said,
+        ticket: Ticket,
+        now: Timestamp,
+        out: &mut Vec<Effect>,
+    ) {
+        let Some((question, answer)) =
+            self.last_exchange().filter(|(question, _)| *question == event.message)
+        else {
             out.push(Effect::Answer(ticket, Acceptance::Refused(ONLY_LAST.to_owned())));
             return;
         };
@@ -196,7 +219,13 @@ impl Conversation {
         self.answer_again(answer, vec![message], question, ticket, now, out);
     }
 
-    fn regenerate(&mut self, answer: Option<&MessageId>, ticket: Ticket, now: Timestamp, out: &mut Vec<Effect>) {
+    fn regenerate(
+        &mut self,
+        answer: Option<&MessageId>,
+        ticket: Ticket,
+        now: Timestamp,
+        out: &mut Vec<Effect>,
+    ) {
         match self.last_exchange() {
             Some((question, last)) if answer.is_none_or(|answer| *answer == last.id) => {
                 self.answer_again(last, Vec::new(), question, ticket, now, out);
@@ -233,10 +262,12 @@ impl Conversation {
     /// The last question and its answer, if nothing is in flight and nothing has been said since. An answer of
     /// several messages cannot be superseded, for a line cannot take another back.
     fn last_exchange(&self) -> Option<(MessageId, UiMessage)> {
-        let answer = self.history.last().filter(|message| message.role == Role::Assistant && self.is_idle())?;
+        let answer =
+            self.history.last().filter(|message| message.role == Role::Assistant && self.is_idle())?;
         let correlation = &answer.metadata.correlation_id;
         let same_run = |message: &&UiMessage| message.metadata.correlation_id == *correlation;
-        let answers = self.history.iter().filter(same_run).filter(|message| message.role == Role::Assistant).count();
+        let answers =
+            self.history.iter().filter(same_run).filter(|message| message.role == Role::Assistant).count();
         let question = self.history.iter().filter(same_run).rfind(|message| message.role == Role::User)?;
         let ended = answer.metadata.status.is_some_and(RunStatus::is_final);
         (answers == 1 && ended).then(|| (question.id.clone(), answer.clone()))

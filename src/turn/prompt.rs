@@ -1,7 +1,7 @@
 //! What the model reads: who it is, where it is, and the conversation as far as it fits.
 
-use super::budget::{estimate_tokens, fit};
 use super::Conversation;
+use super::budget::{estimate_tokens, fit};
 use crate::domain::{ThreadId, Timestamp, ToolSpec};
 use crate::ports::Prompt;
 use crate::uimessage::to_model;
@@ -51,18 +51,28 @@ pub fn system_prompt(facts: &Facts<'_>) -> String {
 /// The whole prompt for the next model call, inside the model's window, and the estimate of its tokens.
 pub fn build_prompt(conversation: &Conversation, facts: &Facts<'_>, tools: Vec<ToolSpec>) -> (Prompt, usize) {
     let system = system_prompt(facts);
-    let tool_tokens: usize =
-        tools.iter().map(|tool| estimate_tokens(&tool.description) + estimate_tokens(&tool.parameters.to_string())).sum();
+    let tool_tokens: usize = tools
+        .iter()
+        .map(|tool| estimate_tokens(&tool.description) + estimate_tokens(&tool.parameters.to_string()))
+        .sum();
     let fixed = estimate_tokens(&system) + tool_tokens;
     let window = facts.context_tokens / conversation.window_divisor();
     let room = window.saturating_sub((window / 4).min(MAX_RESERVE));
-    let messages = fit(to_model(&conversation.context()), scaled(room, conversation.token_ratio()).saturating_sub(fixed));
+    let messages = fit(
+        to_model(&conversation.context()),
+        scaled(room, conversation.token_ratio()).saturating_sub(fixed),
+    );
     let estimate = fixed + super::budget::estimate_messages(&messages);
     (Prompt { system, messages, tools }, estimate)
 }
 
 /// How many estimated tokens a number of real ones are.
-#[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small positive numbers")]
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "small positive numbers"
+)]
 fn scaled(real: usize, ratio: f64) -> usize {
     (real as f64 / ratio.max(0.1)) as usize
 }

@@ -18,7 +18,8 @@ pub fn unfinished_runs(history: &[UiMessage]) -> Vec<CorrelationId> {
     // A message without a status was written by somebody else; we were not in the middle of it.
     let is_final =
         |m: &&UiMessage| m.role == Role::Assistant && m.metadata.status.is_none_or(RunStatus::is_final);
-    let ended: HashSet<&CorrelationId> = history.iter().filter(is_final).map(|m| &m.metadata.correlation_id).collect();
+    let ended: HashSet<&CorrelationId> =
+        history.iter().filter(is_final).map(|m| &m.metadata.correlation_id).collect();
     let mut open: Vec<CorrelationId> = Vec::new();
     for message in history.iter().filter(|m| m.role != Role::System && !m.metadata.context) {
         let correlation = &message.metadata.correlation_id;
@@ -37,9 +38,11 @@ impl Conversation {
         self.waiting = open.map(|correlation| self.waiting_for(correlation)).collect();
         let reply_to = self.said_in(&first).last().and_then(|message| message.metadata.message_id.clone());
         let run = Run::new(&self.thread, first.clone(), reply_to, now);
-        let answers = || self.history.iter().filter(|m| m.role == Role::Assistant && m.metadata.correlation_id == first);
+        let answers = || {
+            self.history.iter().filter(|m| m.role == Role::Assistant && m.metadata.correlation_id == first)
+        };
         let number = u32::try_from(answers().count()).unwrap_or(u32::MAX);
-        let run = match answers().last() {
+        let run = match answers().next_back() {
             Some(last) if last.metadata.status == Some(RunStatus::Running) => {
                 let mut run = run.resumed(last.clone(), number);
                 run.steered = self.said_in(&first).last().is_some_and(|said| self.is_after(said, last));
@@ -74,7 +77,12 @@ impl Conversation {
                 _ => None,
             };
             let input = Some(tool.state.input().cloned().unwrap_or_default());
-            tool.state = ToolState::OutputError { input, raw_input: None, error_text: UNKNOWN_OUTCOME.to_owned(), approval };
+            tool.state = ToolState::OutputError {
+                input,
+                raw_input: None,
+                error_text: UNKNOWN_OUTCOME.to_owned(),
+                approval,
+            };
         }
     }
 
@@ -89,8 +97,8 @@ impl Conversation {
     }
 
     fn said_in<'a>(&'a self, correlation: &'a CorrelationId) -> impl Iterator<Item = &'a UiMessage> {
-        self.history
-            .iter()
-            .filter(move |m| m.role == Role::User && !m.metadata.context && m.metadata.correlation_id == *correlation)
+        self.history.iter().filter(move |m| {
+            m.role == Role::User && !m.metadata.context && m.metadata.correlation_id == *correlation
+        })
     }
 }

@@ -6,7 +6,9 @@ use serde_json::Map;
 
 use super::guard::LoopGuard;
 use crate::domain::{CorrelationId, MessageId, ThreadId, Timestamp, ToolCallId};
-use crate::uimessage::{Metadata, Part, Role, RunStatus, TextPart, TextState, ToolPart, ToolState, UiMessage};
+use crate::uimessage::{
+    Metadata, Part, Role, RunStatus, TextPart, TextState, ToolPart, ToolState, UiMessage,
+};
 
 /// A message this long is closed and the run goes on in a further one, so that snapshots stay cheap.
 const MESSAGE_BYTES: usize = 64 * 1024;
@@ -59,7 +61,12 @@ pub(super) struct Run {
 
 impl Run {
     /// A run that begins now.
-    pub(super) fn new(thread: &ThreadId, correlation: CorrelationId, reply_to: Option<String>, now: Timestamp) -> Self {
+    pub(super) fn new(
+        thread: &ThreadId,
+        correlation: CorrelationId,
+        reply_to: Option<String>,
+        now: Timestamp,
+    ) -> Self {
         let message = blank_message(thread, &correlation, 1, now);
         Self {
             correlation,
@@ -84,7 +91,9 @@ impl Run {
 
     /// Takes up a run that was cut off: its last message is gone on with.
     pub(super) fn resumed(mut self, message: UiMessage, number: u32) -> Self {
-        self.steps = u32::try_from(message.parts.iter().filter(|part| matches!(part, Part::StepStart)).count()).unwrap_or(u32::MAX);
+        self.steps =
+            u32::try_from(message.parts.iter().filter(|part| matches!(part, Part::StepStart)).count())
+                .unwrap_or(u32::MAX);
         self.message = message;
         self.number = number;
         self.placed = true;
@@ -186,11 +195,14 @@ impl Run {
                 && !tool.state.is_settled()
             {
                 let approval = match &tool.state {
-                    ToolState::ApprovalResponded { approval, .. } if approval.approved => Some(approval.clone()),
+                    ToolState::ApprovalResponded { approval, .. } if approval.approved => {
+                        Some(approval.clone())
+                    }
                     _ => None,
                 };
                 let input = Some(tool.state.input().cloned().unwrap_or_default());
-                tool.state = ToolState::OutputError { input, raw_input: None, error_text: why.to_owned(), approval };
+                tool.state =
+                    ToolState::OutputError { input, raw_input: None, error_text: why.to_owned(), approval };
             }
         }
         self.in_flight.clear();

@@ -24,7 +24,11 @@ impl Conversation {
         }
         let Some(waiting) = self.waiting.pop_front() else { return };
         let last = waiting.messages.last();
-        let reply_to = self.history.iter().find(|message| Some(&message.id) == last).and_then(|m| m.metadata.message_id.clone());
+        let reply_to = self
+            .history
+            .iter()
+            .find(|message| Some(&message.id) == last)
+            .and_then(|m| m.metadata.message_id.clone());
         self.run = Some(Run::new(&self.thread, waiting.correlation, reply_to, now));
         out.push(Effect::AcquireSlot);
     }
@@ -46,7 +50,8 @@ impl Conversation {
 
     pub(super) fn show_delta(&mut self, delta: ModelDelta, out: &mut Vec<Effect>) {
         let language = self.language();
-        let sends_drafts = self.rules.capabilities.delivery == Delivery::Push && self.rules.capabilities.streaming;
+        let sends_drafts =
+            self.rules.capabilities.delivery == Delivery::Push && self.rules.capabilities.streaming;
         let Some(run) = self.run.as_mut().filter(|run| run.phase == Phase::Thinking) else { return };
         match delta {
             ModelDelta::Trouble { kind, next_model } => {
@@ -110,7 +115,13 @@ impl Conversation {
         self.fail(error.kind, now, out);
     }
 
-    pub(super) fn tool_ended(&mut self, call: &ToolCallId, outcome: ToolOutcome, now: Timestamp, out: &mut Vec<Effect>) {
+    pub(super) fn tool_ended(
+        &mut self,
+        call: &ToolCallId,
+        outcome: ToolOutcome,
+        now: Timestamp,
+        out: &mut Vec<Effect>,
+    ) {
         let Some(run) = self.run.as_mut() else { return };
         if !run.in_flight.remove(call) {
             return;
@@ -258,13 +269,21 @@ impl Conversation {
     fn take_call(&mut self, call: ToolCall) -> Result<(), ErrorKind> {
         let known = self.effects_of_call(&call.name).is_some();
         let Some(run) = self.run.as_mut() else { return Ok(()) };
-        let failed = |input, raw_input, error_text: String| ToolState::OutputError { input, raw_input, error_text, approval: None };
+        let failed = |input, raw_input, error_text: String| ToolState::OutputError {
+            input,
+            raw_input,
+            error_text,
+            approval: None,
+        };
         let state = match call.arguments {
             Err(raw) => {
-                let why = "invalid arguments: not a JSON object. Call the tool again with valid JSON.".to_owned();
+                let why =
+                    "invalid arguments: not a JSON object. Call the tool again with valid JSON.".to_owned();
                 failed(None, Some(Value::String(raw)), why)
             }
-            Ok(input) if !known => failed(Some(input), None, format!("there is no tool named {:?}", call.name)),
+            Ok(input) if !known => {
+                failed(Some(input), None, format!("there is no tool named {:?}", call.name))
+            }
             Ok(input) => match run.guard.judge(&call.name, &input) {
                 Verdict::Run => ToolState::InputAvailable { input },
                 Verdict::Warn => {
@@ -329,7 +348,9 @@ fn grow_tool_input(run: &mut Run, id: &ToolCallId, name: &str, more: &str) {
         let state = ToolState::InputStreaming { input: None, raw_input: Some(String::new()) };
         run.message.parts.push(Part::Tool(Box::new(ToolPart::new(name, id.clone(), state))));
     }
-    if let Some(ToolPart { state: ToolState::InputStreaming { raw_input: Some(raw), .. }, .. }) = run.tool_mut(id) {
+    if let Some(ToolPart { state: ToolState::InputStreaming { raw_input: Some(raw), .. }, .. }) =
+        run.tool_mut(id)
+    {
         raw.push_str(more);
     }
 }

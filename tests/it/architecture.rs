@@ -54,7 +54,10 @@ fn sources() -> BTreeMap<PathBuf, String> {
 }
 
 fn relative(path: &Path) -> String {
-    path.strip_prefix(Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).unwrap().to_string_lossy().into_owned()
+    path.strip_prefix(Path::new(env!("CARGO_MANIFEST_DIR")).join("src"))
+        .unwrap()
+        .to_string_lossy()
+        .into_owned()
 }
 
 fn room(relative: &str) -> &str {
@@ -106,7 +109,12 @@ fn rooms_that_decide_do_nothing() {
             continue;
         }
         for line in code(&text) {
-            faults.extend(DOING.iter().filter(|name| line.contains(**name)).map(|name| format!("{relative} uses {name}")));
+            faults.extend(
+                DOING
+                    .iter()
+                    .filter(|name| line.contains(**name))
+                    .map(|name| format!("{relative} uses {name}")),
+            );
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
@@ -118,8 +126,14 @@ fn a_crate_that_shapes_a_room_stays_in_it() {
     for (path, text) in sources() {
         let relative = relative(&path);
         for (name, home) in HOUSED {
-            let at_home = relative.starts_with(home) || (*home == "cli" && relative.starts_with("commands/")) || relative == "main.rs";
-            let uses = || code(&text).any(|line| line.trim_start().starts_with("use ") && line.contains(&format!("use {name}")));
+            let at_home = relative.starts_with(home)
+                || (*home == "cli" && relative.starts_with("commands/"))
+                || relative == "main.rs";
+            let uses = || {
+                code(&text).any(|line| {
+                    line.trim_start().starts_with("use ") && line.contains(&format!("use {name}"))
+                })
+            };
             if !at_home && uses() {
                 faults.push(format!("{relative} uses {name}"));
             }
@@ -136,7 +150,9 @@ fn every_file_says_what_it_is_for_and_mod_files_have_no_logic() {
         if !text.starts_with("//!") {
             faults.push(format!("{relative} does not begin with what it is for"));
         }
-        if relative.ends_with("mod.rs") && code(&text).any(|line| line.trim_start().starts_with("fn ") || line.contains("pub fn ")) {
+        if relative.ends_with("mod.rs")
+            && code(&text).any(|line| line.trim_start().starts_with("fn ") || line.contains("pub fn "))
+        {
             faults.push(format!("{relative} has logic"));
         }
     }

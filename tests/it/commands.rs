@@ -29,7 +29,18 @@ fn a_bad_ship_json_names_every_mistake_with_its_place_and_a_fix() {
     );
     let output = project.run(&["run"]);
     assert_eq!(output.code, Some(3), "{output:?}");
-    for place in ["nmae", "language", "owners", "NO_SUCH_VARIABLE", "maxSteps", "listen", "mergeMs", "whileRunning", "expireMinutes", "mailbox"] {
+    for place in [
+        "nmae",
+        "language",
+        "owners",
+        "NO_SUCH_VARIABLE",
+        "maxSteps",
+        "listen",
+        "mergeMs",
+        "whileRunning",
+        "expireMinutes",
+        "mailbox",
+    ] {
         assert!(output.stderr.contains(place), "{place} is not named in\n{}", output.stderr);
     }
     assert!(output.stderr.contains("ship.json:2"), "no line in\n{}", output.stderr);
@@ -52,7 +63,9 @@ fn a_missing_agent_md_is_told() {
 fn a_port_in_use_is_told() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let listen = taken.local_addr().unwrap().to_string();
-    let project = Project::new(json!({ "llm": { "provider": "offline" }, "adapters": { "web": { "listen": listen, "token": TOKEN } } }));
+    let project = Project::new(
+        json!({ "llm": { "provider": "offline" }, "adapters": { "web": { "listen": listen, "token": TOKEN } } }),
+    );
     let output = project.run(&["run"]);
     assert_eq!(output.code, Some(5), "{output:?}");
     assert!(output.stderr.contains(&listen), "{output:?}");
@@ -85,7 +98,9 @@ async fn a_full_disk_refuses_messages_clearly_and_loses_none() {
     let project = offline();
     // No file of the daemon's may grow beyond 64 KiB: the journal reaches that soon.
     let mut command = std::process::Command::new("sh");
-    command.args(["-c", "ulimit -f 64; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_shipagent"), "run", "-C"]).arg(project.path());
+    command
+        .args(["-c", "ulimit -f 64; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_shipagent"), "run", "-C"])
+        .arg(project.path());
     command.env_clear().env("PATH", "/usr/bin:/bin").env("HOME", project.path());
     let daemon = Daemon::start(command, project.path()).await;
     let mut accepted = Vec::new();
@@ -107,7 +122,11 @@ async fn a_full_disk_refuses_messages_clearly_and_loses_none() {
     }
     assert!(refused > 0, "the limit was never reached");
     assert!(!accepted.is_empty());
-    assert_eq!(daemon.http.get(format!("{}/healthz", daemon.base)).send().await.unwrap().status(), 200, "it lives on");
+    assert_eq!(
+        daemon.http.get(format!("{}/healthz", daemon.base)).send().await.unwrap().status(),
+        200,
+        "it lives on"
+    );
     daemon.kill();
     // With room again, what was accepted is there and is answered.
     let daemon = project.start().await;
@@ -121,10 +140,22 @@ async fn a_full_disk_refuses_messages_clearly_and_loses_none() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_summary_tells_where_the_console_is_and_the_token_is_for_the_owner_only() {
-    let project = Project::new(json!({ "llm": { "provider": "offline" }, "adapters": { "web": { "listen": "127.0.0.1:0" } } }));
-    let mut child = project.command(&["run"]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let project = Project::new(
+        json!({ "llm": { "provider": "offline" }, "adapters": { "web": { "listen": "127.0.0.1:0" } } }),
+    );
+    let mut child = project
+        .command(&["run"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
-    let console = lines.find_map(|line| line.unwrap().split_whitespace().find(|word| word.starts_with("http://")).map(str::to_owned)).unwrap();
+    let console = lines
+        .find_map(|line| {
+            line.unwrap().split_whitespace().find(|word| word.starts_with("http://")).map(str::to_owned)
+        })
+        .unwrap();
     let (base, token) = console.split_once("/#token=").unwrap();
     let kept = std::fs::read_to_string(project.path().join(".ship/run/token")).unwrap();
     assert_eq!(token, kept.trim());
@@ -157,12 +188,19 @@ fn the_schema_is_json_and_completions_are_made() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_secret_is_ever_logged() {
     let canary = "sk-canary-4f9d1c77aa";
-    let model = crate::support::fake_model::FakeModel::start(crate::support::fake_model::Reply::status(500, format!("echo {canary}"))).await;
-    let project = Project::new(json!({ "llm": { "provider": "openai", "baseUrl": model.url(), "apiKey": canary, "model": "m", "timeoutSecs": 2 } }));
+    let model = crate::support::fake_model::FakeModel::start(crate::support::fake_model::Reply::status(
+        500,
+        format!("echo {canary}"),
+    ))
+    .await;
+    let project = Project::new(
+        json!({ "llm": { "provider": "openai", "baseUrl": model.url(), "apiKey": canary, "model": "m", "timeoutSecs": 2 } }),
+    );
     let mut command = project.command(&["run"]);
     command.env("SHIPAGENT_LOG", "trace");
     let daemon = Daemon::start(command, project.path()).await;
-    let answer = daemon.execute(json!({ "instructions": format!("my key is {canary}"), "chatId": "c" })).await;
+    let answer =
+        daemon.execute(json!({ "instructions": format!("my key is {canary}"), "chatId": "c" })).await;
     assert_eq!(answer["status"], "failed");
     assert!(daemon.stop().await.success());
     let mut lines = 0;
@@ -172,7 +210,8 @@ async fn no_secret_is_ever_logged() {
         assert!(!text.contains(canary), "the key is in the log");
         assert!(!text.contains(TOKEN), "the token is in the log");
         lines += text.lines().count();
-        of_turn += text.lines().filter(|line| line.contains(answer["correlationId"].as_str().unwrap())).count();
+        of_turn +=
+            text.lines().filter(|line| line.contains(answer["correlationId"].as_str().unwrap())).count();
     }
     assert!(lines > 0 && of_turn > 1, "{lines} lines, {of_turn} of the turn");
 }

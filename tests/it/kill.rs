@@ -48,7 +48,11 @@ impl Dice {
 
 /// Sends messages one after the other until told to stop. A message that got no answer is sent again, under the same
 /// id, until it gets one. Gives each message with its answer.
-async fn chatter(chat: usize, bases: watch::Receiver<String>, stop: watch::Receiver<bool>) -> Vec<(String, String)> {
+async fn chatter(
+    chat: usize,
+    bases: watch::Receiver<String>,
+    stop: watch::Receiver<bool>,
+) -> Vec<(String, String)> {
     let http = reqwest::Client::builder().no_proxy().build().unwrap();
     let mut answers = Vec::new();
     for number in 0.. {
@@ -57,10 +61,15 @@ async fn chatter(chat: usize, bases: watch::Receiver<String>, stop: watch::Recei
         }
         let id = format!("chat{chat}-message{number}");
         let look = if number % 3 == 0 { " look" } else { "" };
-        let body = json!({ "instructions": format!("{id}{look}"), "chatId": format!("k{chat}"), "messageId": id });
+        let body =
+            json!({ "instructions": format!("{id}{look}"), "chatId": format!("k{chat}"), "messageId": id });
         let answer: Value = loop {
             let url = format!("{}/api/execute", bases.borrow().clone());
-            let request = http.post(url).bearer_auth(TOKEN).header("content-type", "application/json").body(body.to_string());
+            let request = http
+                .post(url)
+                .bearer_auth(TOKEN)
+                .header("content-type", "application/json")
+                .body(body.to_string());
             let sent = request.timeout(PATIENCE).send().await;
             let text = match sent {
                 Ok(answer) if answer.status() == 200 => answer.text().await.ok(),
@@ -120,7 +129,8 @@ async fn assert_same_answers_again(daemon: &Daemon, answers: &[(String, String)]
 fn assert_answered_once(project: &Project, answers: &[(String, String)]) {
     let threads = check_project(project.path());
     assert_eq!(threads.len(), CHATS);
-    let expected: BTreeMap<&str, &str> = answers.iter().map(|(id, output)| (id.as_str(), output.as_str())).collect();
+    let expected: BTreeMap<&str, &str> =
+        answers.iter().map(|(id, output)| (id.as_str(), output.as_str())).collect();
     assert_eq!(expected.len(), answers.len());
     let mut seen = BTreeSet::new();
     for messages in threads.values() {
@@ -129,14 +139,23 @@ fn assert_answered_once(project: &Project, answers: &[(String, String)]) {
             runs.entry(message["metadata"]["correlationId"].as_str().unwrap()).or_default().push(message);
         }
         for (run, messages) in runs {
-            let said: Vec<&str> = messages.iter().filter(|m| m["role"] == "user").map(|m| m["id"].as_str().unwrap()).collect();
+            let said: Vec<&str> =
+                messages.iter().filter(|m| m["role"] == "user").map(|m| m["id"].as_str().unwrap()).collect();
             let answered: Vec<&&Value> = messages.iter().filter(|m| m["role"] == "assistant").collect();
             assert_eq!((said.len(), answered.len()), (1, 1), "run {run}");
             assert_eq!(answered[0]["metadata"]["status"], "done");
             let id = said[0];
             assert!(seen.insert(id.to_owned()), "{id} stands twice");
-            let text: String = answered[0]["parts"].as_array().unwrap().iter().filter_map(|part| part["text"].as_str()).collect();
-            assert!(text.ends_with(&format!("echo {id}")) || text.ends_with(&format!("echo {id} look")), "{id}: {text}");
+            let text: String = answered[0]["parts"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .filter_map(|part| part["text"].as_str())
+                .collect();
+            assert!(
+                text.ends_with(&format!("echo {id}")) || text.ends_with(&format!("echo {id} look")),
+                "{id}: {text}"
+            );
             assert_eq!(Some(text.as_str()), expected.get(id).copied(), "{id}");
         }
     }
@@ -151,13 +170,18 @@ async fn a_graceful_stop_lets_the_running_turn_end_and_takes_nothing_new() {
     let daemon = Arc::new(project.start().await);
     let asked = {
         let daemon = daemon.clone();
-        tokio::task::JoinSet::from_iter([async move { daemon.execute(json!({ "instructions": "q", "chatId": "g" })).await }])
+        JoinSet::from_iter([
+            async move { daemon.execute(json!({ "instructions": "q", "chatId": "g" })).await },
+        ])
     };
     daemon.until_state("api:chat:g", "running").await;
     daemon.signal(rustix::process::Signal::TERM);
     daemon
         .until("the door to close", async |daemon: &Daemon| {
-            let late = daemon.post("/api/execute", &json!({ "instructions": "late", "chatId": "late" })).send().await;
+            let late = daemon
+                .post("/api/execute", &json!({ "instructions": "late", "chatId": "late" }))
+                .send()
+                .await;
             late.is_err() || late.is_ok_and(|answer| answer.status() == 503)
         })
         .await;
@@ -170,8 +194,16 @@ async fn a_graceful_stop_lets_the_running_turn_end_and_takes_nothing_new() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_second_signal_ends_at_once_and_the_turn_goes_on_at_the_next_start() {
-    let model = FakeModel::start([Reply::hang(), Reply::text("after all")]).await;
-    let project = Project::with_model(&model.url(), json!({ "limits": { "stopSecs": 600 }, "llm": { "timeoutSecs": 600 } }));
+    let mut calls = 0;
+    let model = FakeModel::start(Script::compute(move |_| {
+        calls += 1;
+        if calls == 1 { Reply::hang() } else { Reply::text("after all") }
+    }))
+    .await;
+    let project = Project::with_model(
+        &model.url(),
+        json!({ "limits": { "stopSecs": 600 }, "llm": { "timeoutSecs": 600 } }),
+    );
     let daemon = project.start().await;
     let body = json!({ "instructions": "q", "chatId": "g", "messageId": "m1", "timeoutMs": 1 });
     assert_eq!(daemon.execute(body.clone()).await["status"], "running");
@@ -179,7 +211,10 @@ async fn a_second_signal_ends_at_once_and_the_turn_goes_on_at_the_next_start() {
     daemon.signal(rustix::process::Signal::TERM);
     daemon
         .until("the first signal to be heard", async |daemon: &Daemon| {
-            let late = daemon.post("/api/execute", &json!({ "instructions": "late", "chatId": "late" })).send().await;
+            let late = daemon
+                .post("/api/execute", &json!({ "instructions": "late", "chatId": "late" }))
+                .send()
+                .await;
             late.is_err() || late.is_ok_and(|answer| answer.status() == 503)
         })
         .await;

@@ -11,7 +11,9 @@ async fn strangers_are_refused() {
     let daemon = project.start().await;
     let url = |path: &str| format!("{}{path}", daemon.base);
     let execute = json!({ "instructions": "hello" }).to_string();
-    let post = || daemon.http.post(url("/api/execute")).header(CONTENT_TYPE, "application/json").body(execute.clone());
+    let post = || {
+        daemon.http.post(url("/api/execute")).header(CONTENT_TYPE, "application/json").body(execute.clone())
+    };
 
     let status = async |request: reqwest::RequestBuilder| request.send().await.unwrap().status().as_u16();
     assert_eq!(status(post()).await, 401, "no token");
@@ -26,7 +28,12 @@ async fn strangers_are_refused() {
     assert_eq!(status(post().bearer_auth(TOKEN).header(ORIGIN, own)).await, 200, "own origin");
 
     let huge = json!({ "instructions": "x".repeat(3 << 20) }).to_string();
-    let huge = daemon.http.post(url("/api/execute")).bearer_auth(TOKEN).header(CONTENT_TYPE, "application/json").body(huge);
+    let huge = daemon
+        .http
+        .post(url("/api/execute"))
+        .bearer_auth(TOKEN)
+        .header(CONTENT_TYPE, "application/json")
+        .body(huge);
     // The server may hang up before it has read it all.
     let refused = huge.send().await.map(|answer| answer.status().as_u16());
     assert!(refused.as_ref().map_or(true, |status| *status == 413), "{refused:?}");
@@ -37,7 +44,12 @@ async fn strangers_are_refused() {
             assert_eq!(status(daemon.get(&path)).await, 400, "{path}");
         }
     }
-    for path in ["/api/files/web:chat:x/..%2F..%2Frun%2Ftoken", "/api/files/..%2Frun/token", "/../../etc/passwd", "/nowhere"] {
+    for path in [
+        "/api/files/web:chat:x/..%2F..%2Frun%2Ftoken",
+        "/api/files/..%2Frun/token",
+        "/../../etc/passwd",
+        "/nowhere",
+    ] {
         let refused = status(daemon.get(path)).await;
         assert!([400, 404].contains(&refused), "{path}: {refused}");
     }
@@ -58,7 +70,12 @@ async fn the_console_logs_in_with_a_cookie_that_scripts_cannot_read() {
     let daemon = project.start().await;
     let login = |token: &str| {
         let body = json!({ "token": token }).to_string();
-        daemon.http.post(format!("{}/api/login", daemon.base)).header(CONTENT_TYPE, "application/json").body(body).send()
+        daemon
+            .http
+            .post(format!("{}/api/login", daemon.base))
+            .header(CONTENT_TYPE, "application/json")
+            .body(body)
+            .send()
     };
     assert_eq!(login("wrong").await.unwrap().status(), 401);
     let answer = login(TOKEN).await.unwrap();
@@ -66,7 +83,8 @@ async fn the_console_logs_in_with_a_cookie_that_scripts_cannot_read() {
     let cookie = answer.headers()[SET_COOKIE].to_str().unwrap().to_owned();
     assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
     let pair = cookie.split(';').next().unwrap().to_owned();
-    let threads = daemon.http.get(format!("{}/api/threads", daemon.base)).header(COOKIE, pair).send().await.unwrap();
+    let threads =
+        daemon.http.get(format!("{}/api/threads", daemon.base)).header(COOKIE, pair).send().await.unwrap();
     assert_eq!(threads.status(), 200);
     let page = daemon.http.get(&daemon.base).send().await.unwrap();
     assert_eq!(page.status(), 200);

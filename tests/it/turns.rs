@@ -17,7 +17,10 @@ fn echo(seen: &Seen) -> Reply {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_hundred_threads_of_five_messages_keep_their_order_and_run_side_by_side() {
     let model = FakeModel::start(Script::compute(echo)).await;
-    let project = Project::with_model(&model.url(), json!({ "queue": { "mergeMs": 0 }, "limits": { "maxConcurrentRuns": 32 } }));
+    let project = Project::with_model(
+        &model.url(),
+        json!({ "queue": { "mergeMs": 0 }, "limits": { "maxConcurrentRuns": 32 } }),
+    );
     let daemon = Arc::new(project.start().await);
     let mut chats = JoinSet::new();
     for chat in 0..200 {
@@ -37,7 +40,8 @@ async fn two_hundred_threads_of_five_messages_keep_their_order_and_run_side_by_s
     assert!(rss < 200 * 1024, "memory is not bounded: {rss} KiB");
     for chat in 0..200 {
         let messages = check_file(&project.thread_file(&format!("api:chat:c{chat}")));
-        let said: Vec<&str> = messages.iter().filter(|m| m["role"] == "user").map(|m| m["id"].as_str().unwrap()).collect();
+        let said: Vec<&str> =
+            messages.iter().filter(|m| m["role"] == "user").map(|m| m["id"].as_str().unwrap()).collect();
         let expected: Vec<String> = (0..5).map(|number| format!("c{chat}m{number}")).collect();
         assert_eq!(said, expected);
         let roles: Vec<&Value> = messages.iter().map(|m| &m["role"]).collect();
@@ -62,14 +66,18 @@ async fn the_concurrency_limit_holds_and_is_fair() {
     let mut chats = JoinSet::new();
     for chat in 0..6 {
         let daemon = daemon.clone();
-        chats.spawn(async move { daemon.execute(json!({ "instructions": "q", "chatId": format!("c{chat}") })).await });
+        chats.spawn(async move {
+            daemon.execute(json!({ "instructions": "q", "chatId": format!("c{chat}") })).await
+        });
     }
-    daemon.until("all six to be accepted", async |daemon: &Daemon| {
-        let threads = daemon.get_json("/api/threads").await;
-        let running = threads["threads"].as_array().unwrap().iter().filter(|t| t["state"] == "running").count();
-        running == 6 && model.requests().len() == 2
-    })
-    .await;
+    daemon
+        .until("all six to be accepted", async |daemon: &Daemon| {
+            let threads = daemon.get_json("/api/threads").await;
+            let running =
+                threads["threads"].as_array().unwrap().iter().filter(|t| t["state"] == "running").count();
+            running == 6 && model.requests().len() == 2
+        })
+        .await;
     gate.open();
     for answer in chats.join_all().await {
         assert_eq!(answer["output"], "echo q");
@@ -94,7 +102,10 @@ async fn the_same_message_again_gives_the_same_answer_also_after_a_restart() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn stop_during_a_hanging_model_call_frees_the_thread_and_what_waits_is_next() {
     let model = FakeModel::start([Reply::hang(), Reply::text("second answer")]).await;
-    let project = Project::with_model(&model.url(), json!({ "queue": { "mergeMs": 0 }, "llm": { "timeoutSecs": 600 } }));
+    let project = Project::with_model(
+        &model.url(),
+        json!({ "queue": { "mergeMs": 0 }, "llm": { "timeoutSecs": 600 } }),
+    );
     let daemon = Arc::new(project.start().await);
     let ask = |text: &'static str| {
         let daemon = daemon.clone();
@@ -104,11 +115,12 @@ async fn stop_during_a_hanging_model_call_frees_the_thread_and_what_waits_is_nex
     asked.spawn(ask("first"));
     daemon.until("the model to be asked", async |_: &Daemon| model.requests().len() == 1).await;
     asked.spawn(ask("second"));
-    daemon.until("the second to wait", async |daemon: &Daemon| {
-        let thread = daemon.get_json("/api/threads/api:chat:s/messages").await;
-        thread["messages"].as_array().unwrap().iter().any(|m| m["id"] == "second")
-    })
-    .await;
+    daemon
+        .until("the second to wait", async |daemon: &Daemon| {
+            let thread = daemon.get_json("/api/threads/api:chat:s/messages").await;
+            thread["messages"].as_array().unwrap().iter().any(|m| m["id"] == "second")
+        })
+        .await;
     let status = daemon.execute(json!({ "instructions": "/status", "chatId": "s" })).await;
     assert!(status["output"].as_str().unwrap().contains("fake"), "{status}");
     let stopped = daemon.execute(json!({ "instructions": "/stop", "chatId": "s" })).await;
@@ -130,7 +142,9 @@ async fn messages_in_quick_succession_are_answered_together() {
     let mut asked = JoinSet::new();
     for text in ["one", "two"] {
         let asking = daemon.clone();
-        asked.spawn(async move { asking.execute(json!({ "instructions": text, "chatId": "m", "messageId": text })).await });
+        asked.spawn(async move {
+            asking.execute(json!({ "instructions": text, "chatId": "m", "messageId": text })).await
+        });
         let calls = if text == "one" { 1 } else { 2 };
         daemon.until("the model to be asked", async |_: &Daemon| model.requests().len() == calls).await;
     }
@@ -147,11 +161,13 @@ async fn messages_in_quick_succession_are_answered_together() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_thread_is_answered() {
     let model = FakeModel::start(Reply::hang()).await;
-    let extra = json!({ "queue": { "mergeMs": 0 }, "limits": { "mailbox": 2 }, "llm": { "timeoutSecs": 600 } });
+    let extra =
+        json!({ "queue": { "mergeMs": 0 }, "limits": { "mailbox": 2 }, "llm": { "timeoutSecs": 600 } });
     let project = Project::with_model(&model.url(), extra);
     let daemon = project.start().await;
     let send = async |number: usize| {
-        let body = json!({ "instructions": "q", "chatId": "f", "messageId": format!("m{number}"), "timeoutMs": 1 });
+        let body =
+            json!({ "instructions": "q", "chatId": "f", "messageId": format!("m{number}"), "timeoutMs": 1 });
         daemon.post("/api/execute", &body).send().await.unwrap()
     };
     assert_eq!(send(0).await.status(), 200);
@@ -174,7 +190,11 @@ async fn a_model_in_trouble_ends_the_turn_with_the_right_words_or_recovers() {
     let cases: Vec<(&str, Script, Result<&str, &str>)> = vec![
         ("401", error(401, r#"{"error":{"message":"bad key"}}"#).into(), Err("auth")),
         ("402", error(402, r#"{"error":{"message":"Insufficient Balance"}}"#).into(), Err("quota")),
-        ("429 for ever", error(429, r#"{"error":{"message":"slow down"}}"#).header("retry-after", "0").into(), Err("rate")),
+        (
+            "429 for ever",
+            error(429, r#"{"error":{"message":"slow down"}}"#).header("retry-after", "0").into(),
+            Err("rate"),
+        ),
         ("500 for ever", error(500, "<html>oops</html>").into(), Err("server")),
         ("context length for ever", error(400, context).into(), Err("context-length")),
         ("malformed", Reply::raw("application/json", "{\"choices\": [").into(), Err("bad-response")),
@@ -182,8 +202,16 @@ async fn a_model_in_trouble_ends_the_turn_with_the_right_words_or_recovers() {
         ("cut in mid-stream", Reply::text("half an answer").cut_after(2).into(), Err("network")),
         ("500 once", [error(500, "oops"), Reply::text("well")].into(), Ok("well")),
         ("context length once", [error(400, context), Reply::text("shorter")].into(), Ok("shorter")),
-        ("arguments that are no JSON", [Reply::deltas([broken_arguments], "tool_calls"), Reply::text("mended")].into(), Ok("mended")),
-        ("unknown fields", Reply::deltas([json!({ "content": "odd", "novelty": { "x": [1] } })], "eos").into(), Ok("odd")),
+        (
+            "arguments that are no JSON",
+            [Reply::deltas([broken_arguments], "tool_calls"), Reply::text("mended")].into(),
+            Ok("mended"),
+        ),
+        (
+            "unknown fields",
+            Reply::deltas([json!({ "content": "odd", "novelty": { "x": [1] } })], "eos").into(),
+            Ok("odd"),
+        ),
     ];
     for (name, script, expected) in cases {
         let model = FakeModel::start(script).await;
@@ -191,11 +219,22 @@ async fn a_model_in_trouble_ends_the_turn_with_the_right_words_or_recovers() {
         let daemon = project.start().await;
         let answer = daemon.execute(json!({ "instructions": "你好", "chatId": "t" })).await;
         match expected {
-            Ok(output) => assert_eq!((&answer["status"], &answer["output"]), (&json!("done"), &json!(output)), "{name}: {answer}"),
+            Ok(output) => assert_eq!(
+                (&answer["status"], &answer["output"]),
+                (&json!("done"), &json!(output)),
+                "{name}: {answer}"
+            ),
             Err(kind) => {
-                assert_eq!((&answer["status"], &answer["error"]["kind"]), (&json!("failed"), &json!(kind)), "{name}: {answer}");
+                assert_eq!(
+                    (&answer["status"], &answer["error"]["kind"]),
+                    (&json!("failed"), &json!(kind)),
+                    "{name}: {answer}"
+                );
                 let words = answer["error"]["text"].as_str().unwrap();
-                assert!(words.chars().any(|c| ('\u{4e00}'..'\u{9fff}').contains(&c)), "{name}: not in the person's language: {words}");
+                assert!(
+                    words.chars().any(|c| ('\u{4e00}'..'\u{9fff}').contains(&c)),
+                    "{name}: not in the person's language: {words}"
+                );
                 assert!(!words.contains("sk-test"), "{name}: the key is shown");
             }
         }
@@ -216,7 +255,8 @@ async fn another_model_takes_over() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tools_run_and_are_told() {
-    let calls = Reply::calls([("read_file", json!({ "path": "notes.txt" })), ("list_files", json!({ "path": "." }))]);
+    let calls =
+        Reply::calls([("read_file", json!({ "path": "notes.txt" })), ("list_files", json!({ "path": "." }))]);
     let model = FakeModel::start([calls, Reply::text("it says: buy milk")]).await;
     let project = Project::with_model(&model.url(), json!({}));
     project.write("notes.txt", "buy milk\n");

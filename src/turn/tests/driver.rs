@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::domain::{
-    Author, Capabilities, ChatKind, Command, CorrelationId, Effects, ErrorKind, IngressEvent, IngressKind, MessageId, Said,
-    ThreadId, Timestamp, ToolCallId, WhileRunning,
+    Author, Capabilities, ChatKind, Command, CorrelationId, Effects, ErrorKind, IngressEvent, IngressKind,
+    MessageId, Said, ThreadId, Timestamp, ToolCallId, WhileRunning,
 };
 use crate::ports::{Acceptance, Completion, ModelDelta, ModelError, ThreadRecord, ToolCall};
 use crate::turn::{Conversation, Effect, EffectsOf, Event, Rules, Ticket};
@@ -167,7 +167,12 @@ impl Driver {
             Effect::Finished(run) => format!("finished {run}"),
             other => format!("{other:?}"),
         };
-        let names = self.effects.iter().map(name).filter(|name| name != "Publish" && !name.contains("Typing")).collect();
+        let names = self
+            .effects
+            .iter()
+            .map(name)
+            .filter(|name| name != "Publish" && !name.contains("Typing"))
+            .collect();
         self.effects.clear();
         names
     }
@@ -192,11 +197,14 @@ impl Driver {
 pub(super) fn short(message: &ModelMessage) -> String {
     match message {
         ModelMessage::System(text) => format!("system {text}"),
-        ModelMessage::User { content, .. } => format!("user {}", content.iter().map(|c| format!("{c:?}")).collect::<String>())
-            .replace("Text(\"", "")
-            .replace("\")", ""),
+        ModelMessage::User { content, .. } => {
+            format!("user {}", content.iter().map(|c| format!("{c:?}")).collect::<String>())
+                .replace("Text(\"", "")
+                .replace("\")", "")
+        }
         ModelMessage::Assistant { text, tool_calls, .. } => {
-            let calls: Vec<_> = tool_calls.iter().map(|call| format!(" {}({})", call.name, call.id)).collect();
+            let calls: Vec<_> =
+                tool_calls.iter().map(|call| format!(" {}({})", call.name, call.id)).collect();
             format!("assistant {text}{}", calls.concat())
         }
         ModelMessage::Tool { call_id, content } => format!("tool {call_id}: {content}"),

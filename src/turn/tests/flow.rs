@@ -40,7 +40,11 @@ fn calls_that_only_look_run_side_by_side_and_then_the_model_goes_on() {
 fn calls_that_change_something_run_alone_in_order_and_durably() {
     let mut driver = Driver::new();
     driver.say("m1");
-    let step = vec![call("c1", "look", json!({})), call("c2", "act", json!({})), call("c3", "look", json!({"b": 1}))];
+    let step = vec![
+        call("c1", "look", json!({})),
+        call("c2", "act", json!({})),
+        call("c3", "look", json!({"b": 1})),
+    ];
     driver.model(calls(step)).take_effects();
     driver.tool("c1", "seen");
     assert_eq!(driver.take_effects(), ["commit run_1.1 Synced", "run act c2"]);
@@ -52,7 +56,8 @@ fn calls_that_change_something_run_alone_in_order_and_durably() {
 fn bad_arguments_and_unknown_tools_go_back_to_the_model() {
     let mut driver = Driver::new();
     driver.say("m1");
-    let broken = ToolCall { id: "c1".parse().unwrap(), name: "look".to_owned(), arguments: Err("{\"a\":".to_owned()) };
+    let broken =
+        ToolCall { id: "c1".parse().unwrap(), name: "look".to_owned(), arguments: Err("{\"a\":".to_owned()) };
     driver.model(calls(vec![broken, call("c2", "fly", json!({}))]));
     let context = driver.context();
     assert!(context[2].contains("not a JSON object"), "{context:?}");
@@ -71,7 +76,9 @@ fn a_model_that_repeats_itself_is_warned_and_then_stopped() {
         driver.model(calls(vec![call(&format!("c{round}"), "look", json!({"same": true}))]));
         driver.tool(&format!("c{round}"), "same");
     }
-    let Part::Error(error) = driver.lines.last().unwrap().parts.last().unwrap() else { panic!("no error part") };
+    let Part::Error(error) = driver.lines.last().unwrap().parts.last().unwrap() else {
+        panic!("no error part")
+    };
     assert_eq!(error.kind, ErrorKind::Loop);
     assert!(driver.conversation.is_idle());
 }
@@ -85,7 +92,9 @@ fn a_run_ends_when_it_has_taken_all_its_steps() {
         driver.tool(&format!("c{round}"), "ok");
     }
     assert!(driver.conversation.is_idle());
-    let Part::Error(error) = driver.lines.last().unwrap().parts.last().unwrap() else { panic!("no error part") };
+    let Part::Error(error) = driver.lines.last().unwrap().parts.last().unwrap() else {
+        panic!("no error part")
+    };
     assert_eq!(error.kind, ErrorKind::TooManySteps);
 }
 
@@ -95,7 +104,9 @@ fn trouble_with_the_model_ends_the_run_with_words_for_the_person() {
     driver.say("m1");
     driver.model(trouble(ErrorKind::Auth));
     assert_eq!(driver.transcript()[1], "run_1.1 Failed: ");
-    let Part::Error(error) = driver.lines.last().unwrap().parts.last().unwrap() else { panic!("no error part") };
+    let Part::Error(error) = driver.lines.last().unwrap().parts.last().unwrap() else {
+        panic!("no error part")
+    };
     assert_eq!((error.kind, error.retryable), (ErrorKind::Auth, false));
     assert!(!error.text.is_empty());
 }
@@ -142,7 +153,12 @@ fn a_streamed_call_keeps_its_place_and_a_dropped_one_vanishes() {
     let mut driver = Driver::new();
     driver.say("m1");
     for (index, name, letters) in [(0, "c1", "{\"a\""), (0, "c1", ":1}"), (1, "ghost", "{")] {
-        let delta = ModelDelta::ToolInput { index, id: name.parse().unwrap(), name: "look".to_owned(), arguments: letters.to_owned() };
+        let delta = ModelDelta::ToolInput {
+            index,
+            id: name.parse().unwrap(),
+            name: "look".to_owned(),
+            arguments: letters.to_owned(),
+        };
         driver.feed(Event::Delta(delta));
     }
     driver.model(calls(vec![call("c1", "look", json!({"a": 1}))]));

@@ -15,14 +15,21 @@ fn drive_to_rest(driver: &mut Driver) {
             return;
         }
         assert_provider_valid(&to_model(&driver.conversation.context()));
-        let open: Vec<_> = (0..500).map(|n| format!("c{n}")).filter(|c| driver.conversation.is_running(&c.parse().unwrap())).collect();
+        let open: Vec<_> = (0..500)
+            .map(|n| format!("c{n}"))
+            .filter(|c| driver.conversation.is_running(&c.parse().unwrap()))
+            .collect();
         if let Some(call) = open.first() {
             driver.tool(call, "seen");
             continue;
         }
         let looked = driver.context().last().is_some_and(|line| line.starts_with("tool"));
         let step = driver.lines.len() + round;
-        driver.model(if looked { words("done") } else { calls(vec![call(&format!("c{step}"), "look", json!({"n": step}))]) });
+        driver.model(if looked {
+            words("done")
+        } else {
+            calls(vec![call(&format!("c{step}"), "look", json!({"n": step}))])
+        });
     }
     panic!("did not come to rest");
 }
@@ -37,7 +44,10 @@ fn assert_answered_once(lines: &[UiMessage], accepted: &[String]) {
     let messages = fold(lines.to_vec());
     let ended = finals(lines);
     for id in accepted {
-        let said = messages.iter().find(|message| message.id.as_str() == id).unwrap_or_else(|| panic!("{id} is lost"));
+        let said = messages
+            .iter()
+            .find(|message| message.id.as_str() == id)
+            .unwrap_or_else(|| panic!("{id} is lost"));
         let answers = ended.iter().filter(|run| **run == said.metadata.correlation_id).count();
         assert_eq!(answers, 1, "{id} has {answers} answers");
     }
@@ -50,7 +60,11 @@ fn busy_day(while_running: WhileRunning) -> Vec<UiMessage> {
     let mut driver = Driver::with(settings, Vec::new());
     driver.say("m1");
     driver.say("m2");
-    driver.model(calls(vec![call("c1", "look", json!({})), call("c2", "act", json!({})), call("c3", "act", json!({"x": 1}))]));
+    driver.model(calls(vec![
+        call("c1", "look", json!({})),
+        call("c2", "act", json!({})),
+        call("c3", "act", json!({"x": 1})),
+    ]));
     driver.now += 5000;
     driver.say("m3");
     driver.tool("c1", "one").tool("c2", "two").tool("c3", "three");
@@ -68,8 +82,11 @@ fn cut_after_any_line_every_question_is_answered_once() {
         let lines = busy_day(while_running);
         for cut in 0..=lines.len() {
             let prefix = lines[..cut].to_vec();
-            let accepted: Vec<String> =
-                fold(prefix.clone()).iter().filter(|m| m.role == Role::User).map(|m| m.id.to_string()).collect();
+            let accepted: Vec<String> = fold(prefix.clone())
+                .iter()
+                .filter(|m| m.role == Role::User)
+                .map(|m| m.id.to_string())
+                .collect();
             let mut driver = Driver::with(rules(), prefix);
             drive_to_rest(&mut driver);
             assert_answered_once(&driver.lines, &accepted);

@@ -43,7 +43,13 @@ fn too_late_or_after_the_first_word_a_message_waits_behind_the_answer() {
         driver.model(words("hm one"));
         assert_eq!(driver.context(), ["user m1", "assistant hm one", "user m2", "user m3"]);
         driver.model(words("two and three"));
-        let expected = ["user m1: m1", "run_1.1 Done: hm one", "user m2: m2", "user m3: m3", "run_2.1 Done: two and three"];
+        let expected = [
+            "user m1: m1",
+            "run_1.1 Done: hm one",
+            "user m2: m2",
+            "user m3: m3",
+            "run_2.1 Done: two and three",
+        ];
         assert_eq!(driver.transcript(), expected);
     }
 }
@@ -81,7 +87,10 @@ fn a_steering_message_is_read_at_the_next_step() {
     driver.tool("c1", "seen");
     assert_eq!(driver.context(), ["user m1", "assistant  look(c1)", "tool c1: seen", "user m2"]);
     driver.model(words("both"));
-    assert_eq!(driver.transcript(), ["user m1: m1", "run_1.1 Continued: ", "user m2: m2", "run_1.2 Done: both"]);
+    assert_eq!(
+        driver.transcript(),
+        ["user m1: m1", "run_1.1 Continued: ", "user m2: m2", "run_1.2 Done: both"]
+    );
 }
 
 #[test]
@@ -93,7 +102,10 @@ fn a_steering_message_during_the_last_words_is_still_answered() {
     driver.model(words("one"));
     assert_eq!(driver.context(), ["user m1", "assistant one", "user m2"]);
     driver.model(words("two"));
-    assert_eq!(driver.transcript(), ["user m1: m1", "run_1.1 Continued: one", "user m2: m2", "run_1.2 Done: two"]);
+    assert_eq!(
+        driver.transcript(),
+        ["user m1: m1", "run_1.1 Continued: one", "user m2: m2", "run_1.2 Done: two"]
+    );
 }
 
 #[test]
@@ -105,7 +117,10 @@ fn an_interrupting_message_breaks_the_step_off() {
     driver.take_effects();
     driver.say("m2");
     let effects = driver.take_effects();
-    assert!(effects.contains(&"CancelJobs".to_owned()) && effects.last() == Some(&"CallModel".to_owned()), "{effects:?}");
+    assert!(
+        effects.contains(&"CancelJobs".to_owned()) && effects.last() == Some(&"CallModel".to_owned()),
+        "{effects:?}"
+    );
     let context = driver.context();
     assert!(context[2].contains("Interrupted"), "{context:?}");
     assert_eq!(context[3], "user m2");
@@ -123,7 +138,14 @@ fn stop_ends_the_run_at_once_and_what_waits_is_next() {
     driver.take_effects();
     driver.command("s1", Command::Stop);
     let effects = driver.take_effects();
-    let expected = ["CancelJobs", "ReleaseSlot", "commit run_1.1+s1 Synced", "accepted", "finished run_1", "finished run_3"];
+    let expected = [
+        "CancelJobs",
+        "ReleaseSlot",
+        "commit run_1.1+s1 Synced",
+        "accepted",
+        "finished run_1",
+        "finished run_3",
+    ];
     assert_eq!(effects[..6], expected);
     assert_eq!(effects[6..], ["AcquireSlot", "CallModel"]);
     driver.model(words("two"));
@@ -148,7 +170,11 @@ fn status_and_help_are_answered_while_a_run_goes_on() {
         assert!(matches!(driver.command(message, command), Acceptance::Accepted { .. }));
     }
     driver.model(words("answer"));
-    assert_eq!(driver.transcript()[1], "run_1.1 Done: answer", "the run's place comes before what came later");
+    assert_eq!(
+        driver.transcript()[1],
+        "run_1.1 Done: answer",
+        "the run's place comes before what came later"
+    );
 }
 
 #[test]

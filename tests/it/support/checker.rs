@@ -27,7 +27,9 @@ pub(crate) fn check_file(path: &Path) -> Vec<Value> {
     let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     let mut order: Vec<String> = Vec::new();
     let mut latest: BTreeMap<String, Value> = BTreeMap::new();
-    for (number, line) in bytes[..whole].split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).enumerate() {
+    for (number, line) in
+        bytes[..whole].split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).enumerate()
+    {
         let place = format!("{}:{}", path.display(), number + 1);
         let message: Value = serde_json::from_slice(line).unwrap_or_else(|error| panic!("{place}: {error}"));
         check_message(&message).unwrap_or_else(|fault| panic!("{place}: {fault}\n{message:#}"));
@@ -133,7 +135,11 @@ fn check_tool(part: &Map<String, Value>) -> Checked {
         "output-denied" => approved == Some(Some(false)),
         _ => approved == Some(Some(true)),
     };
-    if right && approval["id"].is_string() { Ok(()) } else { Err(format!("{state} with approval {approval}")) }
+    if right && approval["id"].is_string() {
+        Ok(())
+    } else {
+        Err(format!("{state} with approval {approval}"))
+    }
 }
 
 /// Only the last run may have a call without an end.

@@ -1,0 +1,63 @@
+//! The actor's deliveries: trying them, and writing down what became of them.
+
+use super::actor::Actor;
+use super::count;
+use super::deliver::Next;
+use super::jobs::Done;
+use crate::ports::{Commit, DeliveryError, Durability, Receipt, Work};
+
+impl Actor {
+    /// Starts the next delivery, if none is in flight.
+    pub(super) fn start_delivery(&mut self) {
+        let Some((entry, attempt)) = self.deliveries.begin() else { return };
+        let adapter = self.shop.adapters.get(self.id.platform()).cloned();
+        let deadline = self.shop.limits.delivery_deadline;
+        let unsure = |reason: &str| DeliveryError::Retry { after: None, reason: reason.to_owned() };
+        let job = async move {
+            let Some(adapter) = adapter else {
+                return Done::Delivery(Err(unsure("the platform is not configured")));
+            };
+            let tried = tokio::time::timeout(deadline, adapter.deliver(entry, attempt)).await;
+            Done::Delivery(tried.unwrap_or_else(|_| Err(unsure("the platform did not answer in time"))))
+        };
+        let panicked = DeliveryError::Permanent { reason: "the adapter failed unexpectedly".to_owned() };
+        self.jobs.start(job, Done::Delivery(Err(panicked)));
+    }
+
+    pub(super) async fn delivered(&mut self, result: Result<Receipt, DeliveryError>) {
+        if let Err(error) = &result {
+            tracing::warn!(thread = %self.id, %error, "delivery failed");
+        }
+        count::delivery(&self.shop.metrics, &result);
+        let chance = self.shop.ids.chance();
+        match self.deliveries.tried(result, self.shop.clock.now(), chance) {
+            Some(Next::Wait(wait)) => {
+                let job = async move {
+                    tokio::time::sleep(wait).await;
+                    Done::DeliveryDue
+                };
+                self.jobs.start(job, Done::DeliveryDue);
+            }
+            Some(Next::Settle(line)) => {
+                let busy = !self.conversation.is_idle() || self.deliveries.outstanding() > 0;
+                let commit = Commit {
+                    thread: self.id.clone(),
+                    messages: Vec::new(),
+                    outbox: vec![line],
+                    durability: Durability::Written,
+                    work: if busy { Work::Open } else { Work::Settled },
+                };
+                if let Err(error) = self.shop.store.commit(commit).await {
+                    self.wound(&error);
+                }
+                self.note_deliveries();
+            }
+            None => {}
+        }
+    }
+
+    /// Keeps the numbers that `/status` tells.
+    pub(super) fn note_deliveries(&mut self) {
+        self.conversation.note_deliveries(self.deliveries.outstanding(), self.deliveries.dead);
+    }
+}

@@ -1,0 +1,77 @@
+//! When the disk refuses a write: letting go of what is in memory, and taking it up again once it can be kept.
+
+use super::actor::{Actor, storage_wait};
+use super::deliver::Deliveries;
+use super::jobs::{Done, Jobs};
+use crate::domain::{ErrorKind, Intent};
+use crate::ports::{Acceptance, Commit, Durability, RunOutcome, StoreError, ThreadRecord, Work};
+use crate::render::Phrase;
+use crate::turn::Conversation;
+use crate::uimessage::{ErrorRecord, RunStatus};
+
+impl Actor {
+    /// A write failed: what is in memory is let go, for the disk is the truth. Whoever waits is told, and the
+    /// disk is tried again later.
+    pub(super) fn wound(&mut self, error: &StoreError) {
+        tracing::error!(thread = %self.id, %error, cause = ?std::error::Error::source(error), "cannot write state");
+        self.wounded = true;
+        self.upcoming.clear();
+        self.jobs = Jobs::default();
+        self.deltas = None;
+        self.slot = None;
+        for reply in std::mem::take(&mut self.tickets).into_values() {
+            drop(reply.send(Acceptance::StorageFailed(error.to_string())));
+        }
+        let text = Phrase::Error(ErrorKind::Storage).say(self.shop.language.unwrap_or_default());
+        let record = ErrorRecord { kind: ErrorKind::Storage, text, retryable: true };
+        for (correlation, waiters) in std::mem::take(&mut self.waiters) {
+            let outcome = RunOutcome {
+                status: Some(RunStatus::Failed),
+                messages: Vec::new(),
+                error: Some(record.clone()),
+                correlation: Some(correlation),
+            };
+            for waiter in waiters {
+                drop(waiter.send(outcome.clone()));
+            }
+        }
+        self.notice(Intent::Error { kind: record.kind, text: record.text, retryable: true });
+        let (rules, effects_of) = (self.shop.rules(&self.id), self.shop.effects_of());
+        self.conversation = Conversation::new(self.id.clone(), rules, effects_of, ThreadRecord::default());
+        self.deliveries = Deliveries::default();
+        self.stale = true;
+        let wait = storage_wait(self.storage_waits);
+        self.storage_waits += 1;
+        let job = async move {
+            tokio::time::sleep(wait).await;
+            Done::StorageDue
+        };
+        self.jobs.start(job, Done::StorageDue);
+    }
+
+    /// Takes the thread up again if the disk takes writes again. The trial write keeps a run from being
+    /// repeated, model call and all, only to fail at its end once more.
+    pub(super) async fn try_to_heal(&mut self) {
+        if !self.wounded {
+            return;
+        }
+        let trial = Commit {
+            thread: self.id.clone(),
+            messages: Vec::new(),
+            outbox: Vec::new(),
+            durability: Durability::Synced,
+            work: Work::Open,
+        };
+        let healed = match self.shop.store.commit(trial).await {
+            Ok(()) => self.load().await,
+            Err(error) => Err(error),
+        };
+        match healed {
+            Ok(()) => {
+                self.storage_waits = 0;
+                tracing::info!(thread = %self.id, "state can be written again");
+            }
+            Err(error) => self.wound(&error),
+        }
+    }
+}
