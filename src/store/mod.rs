@@ -1,1 +1,60 @@
-//! Files under `.ship/`: the journal, the thread files, the lock.
+//! The threads on disk: plain files under `.ship/`.
+//!
+//! ```text
+//! threads/<thread>.jsonl        the truth: one UIMessage per line, only ever appended to
+//! state/outbox/<thread>.jsonl   deliveries and their receipts
+//! state/journal/<n>.jsonl       every commit, before it is anywhere else
+//! state/index/<thread>.idx      where the lines of a thread file stand (a cache)
+//! state/catalog.jsonl           the list of threads (a cache)
+//! run/lock                      held by the one daemon of the project
+//! ```
+//!
+//! **Writing.** One thread, the scribe, does all of it. It takes the commits that wait, writes a line for each to
+//! the journal, waits once for the disk if any of them asked for it, writes the lines to the thread and outbox
+//! files, and only then answers. A start replays the journal. So:
+//!
+//! - An answered commit is never lost: with [`Durability::Synced`](crate::ports::Durability::Synced) not by a
+//!   loss of power, with `Written` not by the death of the process.
+//! - After the death of the process at any instruction, a commit is there whole or not at all, and if it is
+//!   there, so is every earlier one. The same holds for a `Synced` commit after a loss of power; of `Written`
+//!   ones the newest may then be missing, in whole or in part.
+//! - A commit that was refused left nothing behind, and the next one may succeed: a full disk is a state, not
+//!   an end.
+//! - A read that begins after a commit was answered sees it.
+//! - Commits of one caller are written in the order of the calls, also when nobody waits for them.
+//!
+//! **Reading** goes through the index and costs the same for a long thread as for a short one. Whole lines that
+//! cannot be read are skipped and reported, never rewritten; a torn last line is cut before the next is written.
+//!
+//! Knows the ports, the message format and the file system; nothing of turns, models or platforms.
+
+mod atomic;
+mod catalog;
+mod data_files;
+mod disk;
+mod file_store;
+mod history;
+mod index;
+mod index_record;
+mod journal;
+mod layout;
+mod lines;
+mod lock;
+mod outbox;
+mod reader;
+mod record;
+mod recover;
+mod retire;
+mod scribe;
+mod stats;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+pub use atomic::replace_file;
+pub use disk::survive_file_size_limits;
+pub use file_store::FileStore;
+pub use layout::{Layout, private_dir};
+pub use lock::{Holder, Lock, OpenError};
+pub use reader::{Reader, TAIL_BYTES};
+pub use stats::Stats;

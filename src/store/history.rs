@@ -1,0 +1,164 @@
+//! Questions to a thread file, answered through its index: the tail, a page, a message, a run. The answers are
+//! those of folding the whole file; the work is not.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
+
+use super::index::{Fault, View};
+use super::index_record::{Kind, LineRecord, id_hash, run_hash};
+use crate::domain::MessageId;
+use crate::uimessage::UiMessage;
+
+const GO_ON: ControlFlow<()> = ControlFlow::Continue(());
+const STOP: ControlFlow<()> = ControlFlow::Break(());
+
+/// The newest messages, oldest first, that take at most `bytes` together, and at least one; and whether there are
+/// older ones.
+pub(super) fn tail(view: &mut View, bytes: u64) -> Result<(Vec<UiMessage>, bool), Fault> {
+    view.resolve()?;
+    let mut contents: HashMap<u64, LineRecord> = HashMap::new();
+    let mut taken: Vec<LineRecord> = Vec::new();
+    let (mut size, mut more) = (0u64, false);
+    view.visit_back(view.count(), |_, record| {
+        if record.kind == Kind::Void {
+            return GO_ON;
+        }
+        // Going backwards, the first line met is the last one written.
+        let content = *contents.entry(record.id).or_insert(record);
+        if record.kind == Kind::First {
+            size = size.saturating_add(u64::from(content.length));
+            if size > bytes && !taken.is_empty() {
+                more = true;
+                return STOP;
+            }
+            taken.push(content);
+        }
+        GO_ON
+    })?;
+    let messages = taken.iter().rev().map(|record| view.message(record)).collect::<Result<_, _>>()?;
+    Ok((messages, more))
+}
+
+/// Up to `limit` messages before `before`, or the newest, oldest first. Nothing stands before a message that
+/// is not there.
+pub(super) fn page(
+    view: &mut View,
+    before: Option<&MessageId>,
+    limit: usize,
+) -> Result<Vec<UiMessage>, Fault> {
+    view.resolve()?;
+    let end = match before {
+        None => view.count(),
+        Some(id) => match find_first(view, id)? {
+            Some((at, _)) => at,
+            None => return Ok(Vec::new()),
+        },
+    };
+    let mut first = end;
+    let mut wanted = Vec::new();
+    if limit > 0 {
+        view.visit_back(end, |at, record| {
+            if record.kind == Kind::First {
+                wanted.push(record.id);
+                first = at;
+            }
+            if wanted.len() < limit { GO_ON } else { STOP }
+        })?;
+    }
+    wanted.reverse();
+    read_all(view, first, &wanted)
+}
+
+/// Whether there is a message of this id.
+pub(super) fn contains(view: &View, id: &MessageId) -> Result<bool, Fault> {
+    let hash = id_hash(id);
+    let mut found = Ok(false);
+    view.visit(0, view.count(), |_, record| {
+        if record.id != hash || record.kind == Kind::Void {
+            return GO_ON;
+        }
+        match view.head(&record) {
+            Ok(head) if head.id == *id => found = Ok(true),
+            Ok(_) => return GO_ON,
+            Err(fault) => found = Err(fault),
+        }
+        STOP
+    })?;
+    found
+}
+
+/// The messages of the run that a message belongs to.
+pub(super) fn run_of(view: &mut View, id: &MessageId) -> Result<Vec<UiMessage>, Fault> {
+    view.resolve()?;
+    let Some((at, first)) = find_first(view, id)? else { return Ok(Vec::new()) };
+    let Some(message) = read_all(view, at, &[first.id])?.pop() else { return Ok(Vec::new()) };
+    let run = message.metadata.correlation_id;
+    let hash = run_hash(&run);
+    let mut candidates = HashSet::new();
+    view.visit(0, view.count(), |_, record| {
+        if record.run == hash && record.kind != Kind::Void {
+            candidates.insert(record.id);
+        }
+        GO_ON
+    })?;
+    let (mut begin, mut wanted) = (view.count(), Vec::new());
+    view.visit(0, view.count(), |at, record| {
+        if record.kind == Kind::First && candidates.contains(&record.id) {
+            begin = begin.min(at);
+            wanted.push(record.id);
+        }
+        if wanted.len() < candidates.len() { GO_ON } else { STOP }
+    })?;
+    let mut messages = read_all(view, begin, &wanted)?;
+    messages.retain(|message| message.metadata.correlation_id == run);
+    Ok(messages)
+}
+
+/// How many messages begin at this offset or behind it.
+pub(super) fn messages_since(view: &mut View, offset: u64) -> Result<u64, Fault> {
+    view.resolve()?;
+    let mut count = 0u64;
+    view.visit_back(view.count(), |_, record| {
+        if record.offset < offset {
+            return STOP;
+        }
+        if record.kind == Kind::First {
+            count = count.saturating_add(1);
+        }
+        GO_ON
+    })?;
+    Ok(count)
+}
+
+/// The first line of a message of this id. Hashes may meet; the line itself decides.
+fn find_first(view: &View, id: &MessageId) -> Result<Option<(u64, LineRecord)>, Fault> {
+    let hash = id_hash(id);
+    let mut found = Ok(None);
+    view.visit(0, view.count(), |at, record| {
+        if record.id != hash || record.kind != Kind::First {
+            return GO_ON;
+        }
+        match view.head(&record) {
+            Ok(head) if head.id == *id => found = Ok(Some((at, record))),
+            Ok(_) => return GO_ON,
+            Err(fault) => found = Err(fault),
+        }
+        STOP
+    })?;
+    found
+}
+
+/// The messages of these hashes, in this order, as their last lines from `from` on tell them.
+fn read_all(view: &View, from: u64, wanted: &[u64]) -> Result<Vec<UiMessage>, Fault> {
+    let mut contents: HashMap<u64, Option<LineRecord>> = wanted.iter().map(|id| (*id, None)).collect();
+    view.visit(from, view.count(), |_, record| {
+        if record.kind != Kind::Void
+            && let Some(content) = contents.get_mut(&record.id)
+        {
+            *content = Some(record);
+        }
+        GO_ON
+    })?;
+    let lines = wanted.iter().filter_map(|id| contents.get(id).copied().flatten());
+    lines.map(|record| view.message(&record)).collect()
+}

@@ -1,0 +1,223 @@
+//! The journal: every commit is one line here before it is anywhere else. One file is written to; older ones
+//! stand until what they tell is safe in the data files.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use super::disk::{Disk, refused};
+use super::layout::Layout;
+use super::lines::{ended_lines, length};
+use super::record::Record;
+use super::stats::Stats;
+use crate::domain::ThreadId;
+use crate::ports::StoreError;
+
+/// Below this a new journal frees nothing worth the trouble.
+const SMALL_BYTES: u64 = 64 * 1024;
+
+/// The journal that is written to.
+#[derive(Debug)]
+pub(super) struct Journal {
+    file: File,
+    path: PathBuf,
+    seq: u64,
+    length: u64,
+    /// Where the checkpoint ends and commits begin.
+    base: u64,
+    /// Directories whose entries must be on the disk before the journal's own name is sure.
+    unsynced: Vec<PathBuf>,
+}
+
+impl Journal {
+    /// Begins a new one. What an earlier attempt left under its name is cut off.
+    pub(super) fn create(
+        disk: &dyn Disk,
+        layout: &Layout,
+        seq: u64,
+        open: &BTreeSet<ThreadId>,
+    ) -> Result<Self, StoreError> {
+        let path = layout.journal(seq);
+        let begin = || {
+            let file = disk.open(&path)?;
+            if file.metadata()?.len() > 0 {
+                disk.cut(&file, 0)?;
+            }
+            let line = Record::Checkpoint { open: open.iter().cloned().collect() }.encode()?;
+            disk.append(&file, &line)?;
+            Ok((file, length(&line)))
+        };
+        match begin() {
+            Ok((file, base)) => {
+                Ok(Self { file, path, seq, length: base, base, unsynced: vec![layout.journals()] })
+            }
+            Err(source) => {
+                if let Err(error) = disk.remove(&path) {
+                    tracing::debug!(path = %path.display(), %error, "an unbegun journal stays");
+                }
+                Err(refused(path, source))
+            }
+        }
+    }
+
+    /// Goes on with one whose first `kept` bytes are good.
+    pub(super) fn resume(
+        disk: &dyn Disk,
+        layout: &Layout,
+        seq: u64,
+        contents: &Contents,
+    ) -> Result<Self, StoreError> {
+        let path = layout.journal(seq);
+        let resume = || {
+            let file = disk.open(&path)?;
+            if contents.torn > 0 {
+                disk.cut(&file, contents.kept)?;
+            }
+            Ok(file)
+        };
+        let file = resume().map_err(|source| refused(&path, source))?;
+        let unsynced = vec![layout.journals()];
+        Ok(Self { file, path, seq, length: contents.kept, base: contents.base, unsynced })
+    }
+
+    /// Has the names above it made sure as well: for the first journal of a process, which may just have
+    /// made those directories.
+    pub(super) fn sync_names_up_to_project(&mut self, layout: &Layout) {
+        self.unsynced.extend([layout.state(), layout.root().to_owned()]);
+        self.unsynced.extend(layout.root().parent().filter(|dir| dir.is_dir()).map(Path::to_owned));
+    }
+
+    /// Which.
+    pub(super) fn seq(&self) -> u64 {
+        self.seq
+    }
+
+    /// Its file.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// How long it is.
+    pub(super) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Whether it tells of anything.
+    pub(super) fn has_commits(&self) -> bool {
+        self.length > self.base
+    }
+
+    /// Whether it is time for a new one. A long checkpoint counts, lest it be written again and again.
+    pub(super) fn is_full(&self, bound: u64) -> bool {
+        self.length.saturating_sub(self.base) >= bound.saturating_add(self.base)
+    }
+
+    /// Whether giving it up would make room.
+    pub(super) fn holds_room(&self) -> bool {
+        self.length.saturating_sub(self.base) >= SMALL_BYTES
+    }
+
+    /// Writes lines at its end. After an error the caller cuts it back.
+    pub(super) fn append(&mut self, disk: &dyn Disk, lines: &[u8]) -> Result<(), StoreError> {
+        disk.append(&self.file, lines).map_err(|source| refused(&self.path, source))?;
+        self.length = self.length.saturating_add(length(lines));
+        Ok(())
+    }
+
+    /// Cuts it back to an earlier length.
+    pub(super) fn cut(&mut self, disk: &dyn Disk, length: u64) -> Result<(), StoreError> {
+        disk.cut(&self.file, length).map_err(|source| refused(&self.path, source))?;
+        self.length = length;
+        Ok(())
+    }
+
+    /// Waits until its name is on the disk.
+    pub(super) fn sync_name(&mut self, disk: &dyn Disk) -> Result<(), StoreError> {
+        while let Some(dir) = self.unsynced.last() {
+            disk.sync_dir(dir).map_err(|source| refused(dir, source))?;
+            self.unsynced.pop();
+        }
+        Ok(())
+    }
+
+    /// Waits until all of it is on the disk.
+    pub(super) fn sync(&mut self, disk: &dyn Disk, stats: &Stats) -> Result<(), StoreError> {
+        self.sync_name(disk)?;
+        let begun = Instant::now();
+        disk.sync(&self.file).map_err(|source| refused(&self.path, source))?;
+        stats.count_sync(begun.elapsed());
+        Ok(())
+    }
+}
+
+/// What a journal file says.
+#[derive(Debug, Default)]
+pub(super) struct Contents {
+    /// Its good lines, up to the first that is not.
+    pub(super) records: Vec<Record<'static>>,
+    /// How many bytes they take.
+    pub(super) kept: u64,
+    /// How many bytes follow.
+    pub(super) torn: u64,
+    /// How many bytes the checkpoint takes; none where there is none.
+    pub(super) base: u64,
+}
+
+impl Contents {
+    /// Reads a journal without touching it.
+    pub(super) fn read(path: &Path) -> io::Result<Self> {
+        Ok(Self::parse(&std::fs::read(path)?))
+    }
+
+    fn parse(bytes: &[u8]) -> Self {
+        let mut contents = Self::default();
+        for line in ended_lines(bytes) {
+            let Some(record) = Record::decode(line) else { break };
+            contents.kept = contents.kept.saturating_add(length(line)).saturating_add(1);
+            if contents.records.is_empty() && matches!(record, Record::Checkpoint { .. }) {
+                contents.base = contents.kept;
+            }
+            contents.records.push(record);
+        }
+        contents.torn = length(bytes).saturating_sub(contents.kept);
+        contents
+    }
+}
+
+/// The journals that stand, oldest first.
+pub(super) fn standing(layout: &Layout) -> io::Result<Vec<u64>> {
+    let mut seqs = Vec::new();
+    for entry in std::fs::read_dir(layout.journals())? {
+        let name = entry?.file_name();
+        let seq: Option<u64> =
+            name.to_str().and_then(|name| name.strip_suffix(".jsonl")).and_then(|seq| seq.parse().ok());
+        seqs.extend(seq);
+    }
+    seqs.sort_unstable();
+    Ok(seqs)
+}
+
+/// Threads with work left, by what the journals say, the oldest first. A journal that holds a checkpoint and
+/// nothing else may have been begun in vain, and is not believed before the one it was to follow.
+pub(super) fn open_threads<'a>(journals: impl IntoIterator<Item = &'a Contents>) -> BTreeSet<ThreadId> {
+    let mut threads = BTreeSet::new();
+    for (age, contents) in journals.into_iter().enumerate() {
+        for record in &contents.records {
+            match record {
+                Record::Checkpoint { open } if age == 0 || contents.kept > contents.base => {
+                    threads = open.iter().cloned().collect();
+                }
+                Record::Commit { thread, open: true, .. } => {
+                    threads.insert(thread.clone());
+                }
+                Record::Commit { thread, open: false, .. } => {
+                    threads.remove(thread);
+                }
+                Record::Checkpoint { .. } | Record::Rewrite { .. } => {}
+            }
+        }
+    }
+    threads
+}

@@ -1,0 +1,165 @@
+//! A thread's outbox: which deliveries are still to be made, told from its lines.
+
+use std::collections::HashSet;
+use std::io;
+use std::path::Path;
+
+use serde_json::value::{RawValue, to_raw_value};
+
+use super::disk::refused;
+use super::lines::ended_lines;
+use crate::domain::DeliveryId;
+use crate::ports::{OutboxEntry, OutboxLine, StoreError};
+
+/// What the lines of an outbox come to.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Outbox {
+    /// Neither delivered nor given up, in order.
+    pub(super) undelivered: Vec<OutboxEntry>,
+    /// Given up, with the entry where it is known.
+    pub(super) dead: Vec<(Option<OutboxEntry>, OutboxLine)>,
+}
+
+impl Outbox {
+    /// Reads an outbox; a missing one is empty.
+    pub(super) fn read(path: &Path) -> Result<Self, StoreError> {
+        match std::fs::read(path) {
+            Ok(bytes) => Ok(Self::fold(parse(path, &bytes))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(source) => Err(refused(path, source)),
+        }
+    }
+
+    /// A delivery counts once, however often it was put there; a receipt outweighs everything, wherever it
+    /// stands.
+    pub(super) fn fold(lines: impl IntoIterator<Item = OutboxLine>) -> Self {
+        let mut entries: Vec<OutboxEntry> = Vec::new();
+        let mut dead: Vec<(DeliveryId, OutboxLine)> = Vec::new();
+        let (mut known, mut delivered, mut given_up) = (HashSet::new(), HashSet::new(), HashSet::new());
+        for line in lines {
+            match line {
+                OutboxLine::Entry(entry) => {
+                    if known.insert(entry.id.clone()) {
+                        entries.push(entry);
+                    }
+                }
+                OutboxLine::Receipt { id, .. } => {
+                    delivered.insert(id);
+                }
+                OutboxLine::Dead { ref id, .. } => {
+                    if given_up.insert(id.clone()) {
+                        dead.push((id.clone(), line));
+                    }
+                }
+            }
+        }
+        entries.retain(|entry| !delivered.contains(&entry.id));
+        dead.retain(|(id, _)| !delivered.contains(id));
+        let (lost, undelivered): (Vec<_>, Vec<_>) =
+            entries.into_iter().partition(|entry| given_up.contains(&entry.id));
+        let entry_of = |id: &DeliveryId| lost.iter().find(|entry| entry.id == *id).cloned();
+        let dead = dead.into_iter().map(|(id, line)| (entry_of(&id), line)).collect();
+        Self { undelivered, dead }
+    }
+
+    /// The fewest lines that come to the same.
+    pub(super) fn lines(self) -> Result<Vec<Box<RawValue>>, serde_json::Error> {
+        let dead = self.dead.into_iter().flat_map(|(entry, line)| {
+            let entry = entry.map(OutboxLine::Entry);
+            entry.into_iter().chain([line])
+        });
+        let entries = self.undelivered.into_iter().map(OutboxLine::Entry);
+        dead.chain(entries).map(|line| to_raw_value(&line)).collect()
+    }
+}
+
+fn parse(path: &Path, bytes: &[u8]) -> Vec<OutboxLine> {
+    let mut lines = Vec::new();
+    for (number, line) in ended_lines(bytes).enumerate() {
+        match serde_json::from_slice(line) {
+            Ok(line) => lines.push(line),
+            Err(error) => {
+                tracing::warn!(path = %path.display(), line = number.saturating_add(1), %error, "unreadable line skipped");
+            }
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Intent, OutboundIntent, Timestamp};
+    use crate::ports::Receipt;
+
+    const NOW: Timestamp = Timestamp::from_millis(0);
+
+    fn id(index: usize) -> DeliveryId {
+        DeliveryId::new("m", index)
+    }
+
+    fn entry(index: usize) -> OutboxEntry {
+        let intent = OutboundIntent {
+            thread_id: "web:chat:1".parse().unwrap(),
+            correlation_id: "run".parse().unwrap(),
+            reply_to: None,
+            intent: Intent::AssistantText { text: format!("chunk {index}") },
+        };
+        OutboxEntry { id: id(index), at: NOW, intent }
+    }
+
+    fn put(index: usize) -> OutboxLine {
+        OutboxLine::Entry(entry(index))
+    }
+
+    fn receipt(index: usize) -> OutboxLine {
+        OutboxLine::Receipt { id: id(index), at: NOW, receipt: Receipt::default() }
+    }
+
+    fn dead(index: usize) -> OutboxLine {
+        OutboxLine::Dead { id: id(index), at: NOW, reason: "blocked".into() }
+    }
+
+    #[test]
+    fn what_has_neither_receipt_nor_death_is_undelivered_in_order() {
+        let cases = [
+            (vec![], vec![], 0),
+            (vec![put(1), put(2), receipt(1)], vec![2], 0),
+            (vec![put(1), put(2), put(3), receipt(2), dead(1)], vec![3], 1),
+            (vec![put(1), put(1)], vec![1], 0),
+            (vec![put(1), receipt(1), put(1)], vec![], 0),
+            (vec![put(1), dead(1), receipt(1)], vec![], 0),
+            (vec![receipt(9), dead(8), dead(8)], vec![], 1),
+        ];
+        for (lines, undelivered, dead) in cases {
+            let outbox = Outbox::fold(lines.clone());
+            assert_eq!(
+                outbox.undelivered,
+                undelivered.into_iter().map(entry).collect::<Vec<_>>(),
+                "{lines:?}"
+            );
+            assert_eq!(outbox.dead.len(), dead, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn fewer_lines_come_to_the_same() {
+        let lines = vec![put(1), put(2), put(3), put(4), receipt(2), dead(1), receipt(4), dead(7)];
+        let fewer = Outbox::fold(lines.clone()).lines().unwrap();
+        assert_eq!(fewer.len(), 4);
+        let parsed: Vec<OutboxLine> =
+            fewer.iter().map(|line| serde_json::from_str(line.get()).unwrap()).collect();
+        assert_eq!(Outbox::fold(parsed), Outbox::fold(lines));
+    }
+
+    #[test]
+    fn torn_and_unreadable_lines_of_an_outbox_are_skipped() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("outbox.jsonl");
+        let good = serde_json::to_string(&put(1)).unwrap();
+        crate::store::replace_file(&path, format!("nonsense\n{good}\n{{\"line\":").as_bytes(), 0o600)
+            .unwrap();
+        assert_eq!(Outbox::read(&path).unwrap().undelivered, [entry(1)]);
+        assert_eq!(Outbox::read(&dir.path().join("none")).unwrap(), Outbox::default());
+    }
+}

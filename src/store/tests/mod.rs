@@ -1,0 +1,8 @@
+//! The store as a whole: its promises, over real files in temporary directories.
+
+mod commits;
+mod crashes;
+mod full_disk;
+mod reading;
+mod support;
+mod threads_list;
