@@ -13,4 +13,5 @@ mod kill;
 mod model;
 mod security;
 mod support;
+mod threads;
 mod turns;

@@ -3,3 +3,4 @@
 pub(crate) mod checker;
 pub(crate) mod daemon;
 pub(crate) mod fake_model;
+pub(crate) mod stage;
