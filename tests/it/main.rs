@@ -9,6 +9,7 @@
 
 mod architecture;
 mod commands;
+mod cut;
 mod kill;
 mod model;
 mod security;
