@@ -27,7 +27,9 @@ fn assert_provider_valid(messages: &[ModelMessage], place: &str) {
                 }
                 expected = tool_calls.iter().map(|call| call.id.as_str()).collect();
             }
-            ModelMessage::System(_) | ModelMessage::User { .. } => assert!(expected.is_empty(), "{place}: {messages:?}"),
+            ModelMessage::System(_) | ModelMessage::User { .. } => {
+                assert!(expected.is_empty(), "{place}: {messages:?}")
+            }
         }
     }
     assert!(expected.is_empty(), "{place}: {messages:?}");
@@ -36,7 +38,9 @@ fn assert_provider_valid(messages: &[ModelMessage], place: &str) {
 /// A conversation with everything in it: tools, waiting, a stop, an error, Chinese.
 async fn lively_thread(project: &Project, model: &FakeModel) {
     let daemon = project.start().await;
-    let ask = async |text: &str, id: &str| daemon.execute(json!({ "instructions": text, "chatId": "l", "messageId": id })).await;
+    let ask = async |text: &str, id: &str| {
+        daemon.execute(json!({ "instructions": text, "chatId": "l", "messageId": id })).await
+    };
     ask("看看笔记里写了什么？", "m1").await;
     let body = json!({ "instructions": "hang", "chatId": "l", "messageId": "m2", "timeoutMs": 1 });
     daemon.execute(body).await;
@@ -63,7 +67,10 @@ async fn a_thread_file_cut_at_every_byte_loads_and_makes_a_prompt_that_providers
         Reply::text("done"),
     ];
     let model = FakeModel::start(script).await;
-    let project = Project::with_model(&model.url(), json!({ "queue": { "mergeMs": 0 }, "llm": { "timeoutSecs": 600 } }));
+    let project = Project::with_model(
+        &model.url(),
+        json!({ "queue": { "mergeMs": 0 }, "llm": { "timeoutSecs": 600 } }),
+    );
     project.write("notes.txt", "买牛奶\n");
     lively_thread(&project, &model).await;
 
@@ -82,7 +89,12 @@ async fn a_thread_file_cut_at_every_byte_loads_and_makes_a_prompt_that_providers
         let record = Reader::read_only(cut_dir.path()).load(&thread).unwrap();
         let place = format!("cut at {length}");
         assert_provider_valid(&to_model(&record.tail), &place);
-        let mut conversation = Conversation::new(thread.clone(), Arc::new(rules()), Arc::new(|_| Some(Effects::ReadOnly)), record);
+        let mut conversation = Conversation::new(
+            thread.clone(),
+            Arc::new(rules()),
+            Arc::new(|_| Some(Effects::ReadOnly)),
+            record,
+        );
         let mut fresh = || "run_fresh".parse::<CorrelationId>().unwrap();
         conversation.step(Event::Resumed, Timestamp::from_millis(1), &mut fresh);
         assert_provider_valid(&to_model(&conversation.context()), &place);

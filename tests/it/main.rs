@@ -3,6 +3,8 @@
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
     clippy::indexing_slicing,
     reason = "what the tests share may fail as loudly as the tests themselves"
 )]

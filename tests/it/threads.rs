@@ -53,7 +53,11 @@ async fn a_refused_delivery_is_tried_again_and_holds_back_what_follows() {
 async fn what_can_never_be_delivered_is_kept_as_a_dead_letter_and_told() {
     let dir = tempfile::tempdir().unwrap();
     let recorder = Arc::new(Recorder::default());
-    recorder.troubles.lock().unwrap().push_back(DeliveryError::Permanent { reason: "blocked by the user".to_owned() });
+    recorder
+        .troubles
+        .lock()
+        .unwrap()
+        .push_back(DeliveryError::Permanent { reason: "blocked by the user".to_owned() });
     let stage = Stage::open(dir.path(), recorder);
     stage.say("a", "m1", "first").await;
     until("the dead letter", || stage.metrics.dead_letters.get() == 1).await;
@@ -133,7 +137,10 @@ async fn a_disk_that_refuses_is_told_and_when_it_takes_writes_again_so_does_the_
     assert!(matches!(stage.say("a", "m2", "refused").await, Acceptance::StorageFailed(_)));
     assert!(matches!(stage.say("a", "m3", "refused").await, Acceptance::StorageFailed(_)));
     stage.store.refuses.store(false, Ordering::SeqCst);
-    assert!(matches!(stage.say("a", "m2", "after").await, Acceptance::Accepted { .. }), "nothing of the refused one stayed");
+    assert!(
+        matches!(stage.say("a", "m2", "after").await, Acceptance::Accepted { .. }),
+        "nothing of the refused one stayed"
+    );
     until("the last answer", || stage.recorder.texts() == ["before", "after"]).await;
     stage.stop().await;
 }

@@ -7,13 +7,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use shipagent::domain::{
-    Author, Capabilities, ChatKind, Delivery, IngressEvent, IngressKind, Intent, LengthUnit, MessageId, OutboundIntent, Platform,
-    Said, ThreadId, Timestamp, WhileRunning,
+    Author, Capabilities, ChatKind, Delivery, IngressEvent, IngressKind, Intent, LengthUnit, MessageId,
+    OutboundIntent, Platform, Said, ThreadId, Timestamp, WhileRunning,
 };
 use shipagent::metrics::Metrics;
 use shipagent::ports::{
-    Acceptance, Adapter, AdapterError, AdapterIo, BoxFuture, Commit, Completion, DeliveryError, Door, Model, ModelDelta,
-    ModelError, OutboxEntry, Prompt, RandomIds, Receipt, StoreError, SystemClock, ThreadRecord, ThreadStore, ThreadSummary,
+    Acceptance, Adapter, AdapterError, AdapterIo, BoxFuture, Commit, Completion, DeliveryError, Door, Model,
+    ModelDelta, ModelError, OutboxEntry, Prompt, RandomIds, Receipt, StoreError, SystemClock, ThreadRecord,
+    ThreadStore, ThreadSummary, ToolBox,
 };
 use shipagent::store::FileStore;
 use shipagent::threads::{AgentFacts, Limits, Router, Workshop};
@@ -56,7 +57,11 @@ impl Adapter for Recorder {
         None
     }
 
-    fn run(self: Arc<Self>, _io: AdapterIo, stop: CancellationToken) -> BoxFuture<'static, Result<(), AdapterError>> {
+    fn run(
+        self: Arc<Self>,
+        _io: AdapterIo,
+        stop: CancellationToken,
+    ) -> BoxFuture<'static, Result<(), AdapterError>> {
         Box::pin(async move {
             stop.cancelled().await;
             Ok(())
@@ -86,7 +91,11 @@ impl Adapter for Recorder {
 pub(crate) struct Parrot;
 
 impl Model for Parrot {
-    fn complete(&self, prompt: Prompt, _live: tokio::sync::mpsc::Sender<ModelDelta>) -> BoxFuture<'_, Result<Completion, ModelError>> {
+    fn complete(
+        &self,
+        prompt: Prompt,
+        _live: tokio::sync::mpsc::Sender<ModelDelta>,
+    ) -> BoxFuture<'_, Result<Completion, ModelError>> {
         let said = prompt.messages.iter().rev().find_map(|message| match message {
             ModelMessage::User { content, .. } => content.iter().find_map(|part| match part {
                 Content::Text(text) => Some(text.clone()),
@@ -136,7 +145,12 @@ impl ThreadStore for Moody {
         self.inner.run_of(thread, id)
     }
 
-    fn page(&self, thread: &ThreadId, before: Option<&MessageId>, limit: usize) -> BoxFuture<'_, Result<Vec<UiMessage>, StoreError>> {
+    fn page(
+        &self,
+        thread: &ThreadId,
+        before: Option<&MessageId>,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<UiMessage>, StoreError>> {
         self.inner.page(thread, before, limit)
     }
 
@@ -174,15 +188,21 @@ impl Stage {
         let store = Arc::new(Moody::open(dir));
         let metrics = Arc::new(Metrics::default());
         let stop = CancellationToken::new();
-        let adapters: BTreeMap<Platform, Arc<dyn Adapter>> = [(recorder.platform(), recorder.clone() as Arc<dyn Adapter>)].into();
+        let adapters: BTreeMap<Platform, Arc<dyn Adapter>> =
+            [(recorder.platform(), recorder.clone() as Arc<dyn Adapter>)].into();
         let shop = Workshop {
             store: store.clone(),
             model: Arc::new(Parrot),
-            tools: BTreeMap::new(),
+            tools: ToolBox::new([]),
             adapters,
             clock: Arc::new(SystemClock),
             ids: Arc::new(RandomIds),
-            agent: AgentFacts { name: "stage".into(), agent_md: "Say it again.".into(), project: dir.into(), context_tokens: 8000 },
+            agent: AgentFacts {
+                name: "stage".into(),
+                agent_md: "Say it again.".into(),
+                project: dir.into(),
+                context_tokens: 8000,
+            },
             language: None,
             limits: Limits {
                 concurrent_runs: 4,
