@@ -4,7 +4,6 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    clippy::print_stdout,
     clippy::indexing_slicing,
     reason = "what the tests share may fail as loudly as the tests themselves"
 )]
