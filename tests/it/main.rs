@@ -8,6 +8,7 @@
 )]
 
 mod architecture;
+mod browser;
 mod commands;
 mod kill;
 mod model;

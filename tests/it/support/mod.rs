@@ -1,5 +1,7 @@
 //! What the tests share.
 
 pub(crate) mod checker;
+pub(crate) mod console;
 pub(crate) mod daemon;
 pub(crate) mod fake_model;
+pub(crate) mod webdriver;
