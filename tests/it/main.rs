@@ -12,6 +12,7 @@ mod browser;
 mod commands;
 mod kill;
 mod model;
+mod sdk;
 mod security;
 mod support;
 mod turns;

@@ -4,4 +4,5 @@ pub(crate) mod checker;
 pub(crate) mod console;
 pub(crate) mod daemon;
 pub(crate) mod fake_model;
+pub(crate) mod sdk;
 pub(crate) mod webdriver;
