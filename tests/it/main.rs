@@ -9,10 +9,12 @@
 )]
 
 mod architecture;
+mod browser;
 mod commands;
 mod cut;
 mod kill;
 mod model;
+mod sdk;
 mod security;
 mod support;
 mod threads;
