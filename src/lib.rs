@@ -9,6 +9,7 @@ pub mod domain;
 pub mod metrics;
 pub mod model;
 pub mod notify;
+pub mod policy;
 pub mod ports;
 pub mod render;
 pub mod signals;

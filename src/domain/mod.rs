@@ -1,5 +1,6 @@
 //! The words of the trade: ids, times, events and intents. No IO, no runtime, no platform.
 
+mod approval;
 mod capabilities;
 mod command;
 mod error_kind;
@@ -12,6 +13,9 @@ mod time;
 mod tool;
 mod while_running;
 
+pub use approval::{
+    Answer, Approval, ApprovalId, ApprovalKind, ApprovalNumber, ApprovalState, Decided, Risk, Scope,
+};
 pub use capabilities::{Capabilities, Delivery, LengthUnit};
 pub use command::Command;
 pub use error_kind::ErrorKind;

@@ -1,0 +1,1 @@
+//! May this run? What did this reply mean? Who may answer? Pure: domain only.
