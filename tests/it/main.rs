@@ -4,6 +4,7 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::indexing_slicing,
+    clippy::panic,
     reason = "what the tests share may fail as loudly as the tests themselves"
 )]
 
@@ -13,4 +14,5 @@ mod kill;
 mod model;
 mod security;
 mod support;
+mod terminal;
 mod turns;
