@@ -5,6 +5,7 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::panic,
     reason = "what the tests share may fail as loudly as the tests themselves"
 )]
 
@@ -17,5 +18,6 @@ mod model;
 mod sdk;
 mod security;
 mod support;
+mod terminal;
 mod threads;
 mod turns;
