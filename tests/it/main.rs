@@ -5,7 +5,6 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    clippy::panic,
     reason = "what the tests share may fail as loudly as the tests themselves"
 )]
 
