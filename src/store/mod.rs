@@ -56,5 +56,5 @@ pub use disk::survive_file_size_limits;
 pub use file_store::FileStore;
 pub use layout::{Layout, private_dir};
 pub use lock::{Holder, Lock, OpenError};
-pub use reader::{Reader, TAIL_BYTES};
+pub use reader::{Reader, TAIL_BYTES, TAIL_MESSAGES};
 pub use stats::Stats;

@@ -19,8 +19,10 @@ use crate::domain::{MessageId, ThreadId};
 use crate::ports::{StoreError, ThreadRecord, ThreadSummary};
 use crate::uimessage::UiMessage;
 
-/// How much of a thread is taken up with it.
+/// How much of a thread is taken up with it, in bytes.
 pub const TAIL_BYTES: u64 = 1024 * 1024;
+/// And in messages: many small ones take longer to read than few large ones.
+pub const TAIL_MESSAGES: usize = 1000;
 
 /// Indexes are brought up to date by one reader at a time; so many threads can be at once.
 const STRIPES: usize = 16;
@@ -52,7 +54,8 @@ impl Reader {
 
     /// The newest messages of a thread and its outbox; an unknown thread is an empty one.
     pub fn load(&self, thread: &ThreadId) -> Result<ThreadRecord, StoreError> {
-        let (tail, has_more) = self.ask(thread, |view| history::tail(view, TAIL_BYTES))?.unwrap_or_default();
+        let newest = |view: &mut View| history::tail(view, TAIL_MESSAGES, TAIL_BYTES);
+        let (tail, has_more) = self.ask(thread, newest)?.unwrap_or_default();
         let outbox = FileKey { thread: thread.clone(), stream: Stream::Outbox };
         let outbox = Outbox::read(&self.layout.data(&outbox))?;
         Ok(ThreadRecord { tail, has_more, undelivered: outbox.undelivered, dead: outbox.dead.len() })
