@@ -33,6 +33,7 @@ mod catalog;
 mod data_files;
 mod disk;
 mod file_store;
+mod head;
 mod history;
 mod index;
 mod index_record;

@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::catalog::{Catalog, summarize};
 use super::disk::refused;
+use super::head::Care;
 use super::history;
 use super::index::{Fault, Keep, View};
 use super::journal::{Contents, open_threads, standing};
@@ -142,18 +143,18 @@ impl Reader {
         thread: &ThreadId,
         question: impl Fn(&mut View) -> Result<T, Fault>,
     ) -> Result<Option<T>, StoreError> {
-        let once = |keep| -> Result<Option<T>, Fault> {
+        let once = |keep, care| -> Result<Option<T>, Fault> {
             let view = {
                 let _turn = self.stripe(thread).map(held);
-                View::open(&self.layout, thread, keep)?
+                View::open(&self.layout, thread, keep, care)?
             };
             view.map(|mut view| question(&mut view)).transpose()
         };
         let path = self.layout.index(thread);
-        let answer = match once(self.keep) {
+        let answer = match once(self.keep, Care::Glance) {
             Err(Fault::Damaged) => {
                 tracing::warn!(index = %path.display(), "a damaged index is made anew");
-                once(self.make_way(&path))
+                once(self.make_way(&path), Care::Whole)
             }
             answer => answer,
         };

@@ -193,6 +193,17 @@ fn a_tail_of_small_messages_is_bounded_by_their_number() {
 }
 
 #[test]
+fn a_line_that_only_looks_like_a_message_costs_no_other() {
+    let a = thread("a");
+    let good = lines(&[said(&a, "u1")]);
+    // A list in the place of a map: readable at a glance, not on a whole look.
+    let odd = r#"{"id":"u2","role":"user","metadata":["web","web:chat:a",null,null,null,1,"run",null,false],"parts":[]}"#;
+    let written = Written::new(format!("{good}{odd}\n").repeat(400).as_bytes());
+    written.check(&keeping(written.dir.path()), &[said(&a, "u1")]);
+    written.check(&Reader::read_only(written.dir.path()), &[said(&a, "u1")]);
+}
+
+#[test]
 fn a_single_message_beyond_the_bound_is_still_the_tail() {
     let a = thread("a");
     let large = message(&a, "u2", "run", 1, &"x".repeat(3_000_000));
