@@ -67,6 +67,7 @@ fn model_spec(endpoint: &Endpoint) -> ModelSpec {
         timeout: endpoint.timeout,
         send_reasoning: endpoint.send_reasoning,
         max_output_tokens: endpoint.max_output_tokens,
+        temperature: endpoint.temperature,
     }
 }
 

@@ -51,8 +51,6 @@ pub struct Metrics {
     pub delivery_retries: Counter,
     /// Deliveries that were given up.
     pub dead_letters: Counter,
-    /// Writes that waited for the disk.
-    pub journal_syncs: Counter,
 }
 
 impl Metrics {
@@ -94,7 +92,6 @@ impl Metrics {
             &[("", &self.delivery_retries)],
         );
         family("dead_letters_total", "Deliveries that were given up.", &[("", &self.dead_letters)]);
-        family("journal_syncs_total", "Writes that waited for the disk.", &[("", &self.journal_syncs)]);
         out
     }
 }

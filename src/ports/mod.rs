@@ -19,7 +19,8 @@ pub use clock::{Clock, Ids, RandomIds, SystemClock};
 pub use door::{Acceptance, Door, Request, RunOutcome, Subscription, ThreadView};
 pub use model::{Completion, Model, ModelDelta, ModelError, Prompt, ToolCall, Usage};
 pub use store::{
-    Commit, Durability, OutboxEntry, OutboxLine, StoreError, ThreadRecord, ThreadStore, ThreadSummary, Work,
+    Commit, Durability, OutboxEntry, OutboxLine, StoreError, StoreTotals, ThreadRecord, ThreadStore,
+    ThreadSummary, Work,
 };
 pub use tool::{Tool, ToolContext, ToolFailure, ToolOutcome};
 pub use toolbox::ToolBox;

@@ -1,6 +1,7 @@
 //! What the threads ask of the disk.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -136,6 +137,19 @@ pub struct ThreadSummary {
     pub pending_approvals: u64,
 }
 
+/// What a store has written since it was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StoreTotals {
+    /// Commits that were written.
+    pub commits: u64,
+    /// Commits that were refused.
+    pub failures: u64,
+    /// Waits for the disk; commits that come together share one.
+    pub syncs: u64,
+    /// How long those waits took together.
+    pub sync_time: Duration,
+}
+
 /// The threads on disk. One writer per thread calls `commit`; anybody may read.
 pub trait ThreadStore: Send + Sync + std::fmt::Debug {
     /// Reads what an actor needs to take the thread up; an unknown thread is an empty one.
@@ -164,4 +178,9 @@ pub trait ThreadStore: Send + Sync + std::fmt::Debug {
 
     /// Threads that had work left when the last daemon ended.
     fn unfinished(&self) -> Vec<ThreadId>;
+
+    /// What it has written so far; nothing where it does not count.
+    fn totals(&self) -> StoreTotals {
+        StoreTotals::default()
+    }
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use serde_json::value::{RawValue, to_raw_value};
 use tokio::sync::{Semaphore, oneshot};
@@ -17,7 +18,7 @@ use super::scribe::{self, Command};
 use super::stats::Stats;
 use super::writer::{Bounds, Draft};
 use crate::domain::{MessageId, ThreadId};
-use crate::ports::{BoxFuture, Commit, StoreError, ThreadRecord, ThreadStore, ThreadSummary};
+use crate::ports::{BoxFuture, Commit, StoreError, StoreTotals, ThreadRecord, ThreadStore, ThreadSummary};
 use crate::uimessage::UiMessage;
 
 /// So many reads run at once; each has a thread of its own for as long as it takes.
@@ -164,6 +165,15 @@ impl ThreadStore for FileStore {
 
     fn unfinished(&self) -> Vec<ThreadId> {
         self.unfinished.clone()
+    }
+
+    fn totals(&self) -> StoreTotals {
+        StoreTotals {
+            commits: self.stats.commits(),
+            failures: self.stats.failures(),
+            syncs: self.stats.syncs(),
+            sync_time: Duration::from_micros(self.stats.sync_micros_total()),
+        }
     }
 }
 

@@ -1,5 +1,8 @@
 //! One record of a thread's index: a line of the thread file in 24 bytes, checked by itself.
 
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasherDefault, Hasher};
+
 use super::lines::fnv;
 use crate::domain::{CorrelationId, MessageId};
 use crate::uimessage::Role;
@@ -93,6 +96,29 @@ impl LineRecord {
         };
         let run = u16::try_from(place >> 48).ok()?;
         Some(Self { id, offset: place & ((1 << OFFSET_BITS) - 1), length, run, role, kind })
+    }
+}
+
+/// Something for each of some ids, by their hashes.
+pub(super) type ByHash<T> = HashMap<u64, T, BuildHasherDefault<AsItIs>>;
+/// Some ids, by their hashes.
+pub(super) type Hashes = HashSet<u64, BuildHasherDefault<AsItIs>>;
+
+/// Hashes what is a hash already: asked for every line of a long thread.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct AsItIs(u64);
+
+impl Hasher for AsItIs {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 ^= fnv(bytes);
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
     }
 }
 

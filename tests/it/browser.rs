@@ -126,9 +126,9 @@ async fn an_error_is_told_in_the_language_of_the_page() {
     let model = FakeModel::start(refused).await;
     let project = asking(&model);
     let daemon = project.start().await;
-    for (language, question, title, words) in [
-        (EN, "are you there?", "Something went wrong", "The model refused the API key."),
-        (ZH, "你在吗？", "出错了", "模型拒绝了 API 密钥。"),
+    for (name, language, question, title, words) in [
+        ("en", EN, "are you there?", "Something went wrong", "The model refused the API key."),
+        ("zh", ZH, "你在吗？", "出错了", "模型拒绝了 API 密钥。"),
     ] {
         let console = Console::open(&daemon, DESKTOP, language).await;
         console.say(question).await;
@@ -141,7 +141,7 @@ async fn an_error_is_told_in_the_language_of_the_page() {
             1,
             "told once"
         );
-        console.browser.picture(&format!("error-{}", &language[..2])).await;
+        console.browser.picture(&format!("error-{name}")).await;
         console.browser.reload().await;
         assert!(console.text_of(&part("error")).await.contains(words), "it is still told after a reload");
         console.assert_no_complaints().await;
@@ -547,10 +547,7 @@ async fn a_rich_answer_is_drawn_in_light_and_dark() {
     let pieces: Vec<&str> = rich.split_inclusive('\n').collect();
     let deltas = std::iter::once(reasoning).chain(pieces.iter().map(|piece| json!({ "content": piece })));
     let model = FakeModel::start([
-        Reply::calls([
-            ("list_files", json!({ "path": "." })),
-            ("search_files", json!({ "query": "agent" })),
-        ]),
+        Reply::calls([("list_files", json!({ "path": "." })), ("search_files", json!({ "query": "agent" }))]),
         Reply::deltas(deltas, "stop"),
     ])
     .await;

@@ -17,5 +17,6 @@ mod model;
 mod sdk;
 mod security;
 mod support;
+mod terminal;
 mod threads;
 mod turns;

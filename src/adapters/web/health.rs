@@ -9,6 +9,7 @@ use axum::response::{IntoResponse as _, Response};
 use serde_json::{Value, json};
 
 use super::server::Web;
+use crate::ports::StoreTotals;
 
 /// The process lives.
 pub(super) async fn healthz() -> &'static str {
@@ -27,6 +28,7 @@ pub(super) async fn readyz(State(web): State<Arc<Web>>) -> Response {
 /// All numbers.
 pub(super) async fn metrics(State(web): State<Arc<Web>>) -> Response {
     let mut text = web.parts.metrics.render();
+    text.push_str(&store_totals(&web.parts.store.totals()));
     text.push_str(
         "# HELP shipagent_adapter_up Whether an adapter works.\n# TYPE shipagent_adapter_up gauge\n",
     );
@@ -35,6 +37,24 @@ pub(super) async fn metrics(State(web): State<Arc<Web>>) -> Response {
         text.push_str(&format!("shipagent_adapter_up{{adapter=\"{}\"}} {up}\n", report.platform));
     }
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response()
+}
+
+/// The store's numbers, as the others are written.
+fn store_totals(totals: &StoreTotals) -> String {
+    let StoreTotals { commits, failures, syncs, sync_time } = totals;
+    let seconds = sync_time.as_secs_f64();
+    format!(
+        "# HELP shipagent_commits_total Writes to threads, by what became of them.\n\
+         # TYPE shipagent_commits_total counter\n\
+         shipagent_commits_total{{result=\"written\"}} {commits}\n\
+         shipagent_commits_total{{result=\"refused\"}} {failures}\n\
+         # HELP shipagent_journal_syncs_total Waits for the disk.\n\
+         # TYPE shipagent_journal_syncs_total counter\n\
+         shipagent_journal_syncs_total {syncs}\n\
+         # HELP shipagent_journal_sync_seconds_total How long the waits for the disk took.\n\
+         # TYPE shipagent_journal_sync_seconds_total counter\n\
+         shipagent_journal_sync_seconds_total {seconds}\n"
+    )
 }
 
 /// Who this is and how it fares.

@@ -268,6 +268,42 @@ fn a_process_that_dies_while_it_takes_a_refused_commit_back_leaves_it_whole_or_a
 }
 
 #[test]
+fn bytes_that_are_not_the_journals_give_way_to_its_lines() {
+    let a = thread("a");
+    let two = [said(&a, "u1"), said(&a, "u2")];
+    let whole = lines(&two).into_bytes();
+    let first = lines(&two[..1]).len();
+    for from in [first, first + 10, whole.len() - 1] {
+        let dir = scratch();
+        let store = open(dir.path());
+        let path = store.layout().thread(&a);
+        assert_eq!(write_until_refused(&store, &two.clone().map(|message| commit(&a, vec![message]))), 2);
+        drop(store);
+        // As a file system leaves a file whose length it knew and whose bytes it had not.
+        let zeroed = [&whole[..from], &vec![0; whole.len() - from]].concat();
+        overwrite(&path, &zeroed);
+        drop(open(dir.path()));
+        assert_eq!(std::fs::read(&path).unwrap(), whole, "zeroes from {from} on");
+    }
+}
+
+#[test]
+fn a_journal_begun_in_vain_is_not_believed() {
+    let dir = scratch();
+    let a = thread("a");
+    let store = open(dir.path());
+    let work = Commit { work: Work::Open, ..commit(&a, vec![said(&a, "u1")]) };
+    assert_eq!(write_until_refused(&store, &[work]), 1);
+    let layout = store.layout().clone();
+    drop(store);
+    let stale = crate::store::record::Record::Checkpoint { open: vec![thread("b")] };
+    overwrite(&layout.journal(2), &stale.encode().unwrap());
+    for _ in 0..2 {
+        assert_eq!(open(dir.path()).unfinished(), std::slice::from_ref(&a));
+    }
+}
+
+#[test]
 fn open_work_outlives_the_journal_it_was_told_in() {
     let dir = scratch();
     let (a, b) = (thread("a"), thread("b"));

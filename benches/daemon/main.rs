@@ -1,0 +1,68 @@
+//! What the daemon costs, measured from the outside: the real binary over the loopback, in scratch projects, against
+//! a scripted model. Prints one table.
+//!
+//! ```text
+//! cargo bench                                      every figure
+//! cargo bench --bench daemon -- start message      these figures
+//! cargo bench --bench daemon -- size --build       and the time of a clean release build
+//! ```
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a benchmark that cannot measure has nothing better to do than to say so and stop"
+)]
+
+mod conversation;
+mod crowd;
+mod long_thread;
+mod measure;
+mod message;
+mod process;
+mod size;
+mod start;
+#[expect(dead_code, reason = "the tests use all of it")]
+#[path = "../../tests/it/support/mod.rs"]
+mod support;
+mod table;
+mod thread_files;
+
+use table::Table;
+
+/// What can be measured, in the order of the table.
+const FIGURES: [&str; 8] = ["start", "idle", "message", "files", "long", "crowd", "throughput", "size"];
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    // `cargo test --all-targets` runs this too, unoptimised and among other tests: nothing worth measuring.
+    if !args.iter().any(|arg| arg == "--bench") {
+        println!("the figures are measured by `cargo bench`");
+        return;
+    }
+    let build = args.iter().any(|arg| arg == "--build");
+    let asked: Vec<&str> = args.iter().map(String::as_str).filter(|arg| !arg.starts_with("--")).collect();
+    if let Some(unknown) = asked.iter().find(|name| !FIGURES.contains(name)) {
+        panic!("there is no figure {unknown:?}: there are {}", FIGURES.join(", "));
+    }
+    measure::allow_many_sockets();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let mut table = Table::default();
+    for figure in FIGURES.iter().filter(|figure| asked.is_empty() || asked.contains(*figure)) {
+        eprintln!("measuring: {figure}");
+        match *figure {
+            "start" => start::to_ready(&mut table),
+            "idle" => start::idle(&mut table),
+            "message" => runtime.block_on(message::overhead(&mut table)),
+            "files" => start::with_many_files(&mut table),
+            "long" => runtime.block_on(long_thread::first_reply(&mut table)),
+            "crowd" => runtime.block_on(crowd::at_once(&mut table)),
+            "throughput" => runtime.block_on(crowd::throughput(&mut table)),
+            _ => size::size(&mut table, build),
+        }
+    }
+    println!("\n{table}");
+}

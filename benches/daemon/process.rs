@@ -1,0 +1,85 @@
+//! A daemon whose start is timed from the outside, to a fraction of a millisecond.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::support::daemon::{Project, TOKEN};
+
+const POLL: Duration = Duration::from_micros(300);
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A scratch project with an address of its own.
+#[derive(Debug)]
+pub(crate) struct Site {
+    pub(crate) project: Project,
+    address: SocketAddr,
+}
+
+impl Site {
+    /// The web adapter, a model that is never asked, nothing else.
+    pub(crate) fn new() -> Self {
+        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let web = json!({ "web": { "listen": address.to_string(), "token": TOKEN } });
+        Self { project: Project::with_model("http://127.0.0.1:9/v1", json!({ "adapters": web })), address }
+    }
+
+    /// Starts the daemon; how long it took from there until `/readyz` said 200.
+    pub(crate) fn start(&self) -> (Process, Duration) {
+        let mut command = self.project.command(&["run"]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let begun = Instant::now();
+        let child = command.spawn().unwrap();
+        let mut process = Process { child, address: self.address };
+        while !process.get("/readyz").is_some_and(|answer| answer.starts_with("HTTP/1.1 200")) {
+            assert!(begun.elapsed() < PATIENCE, "the daemon does not become ready");
+            assert!(process.child.try_wait().unwrap().is_none(), "the daemon ended at once");
+            std::thread::sleep(POLL);
+        }
+        (process, begun.elapsed())
+    }
+}
+
+/// A running daemon. It is killed when it goes away.
+#[derive(Debug)]
+pub(crate) struct Process {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Process {
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// One request over a connection of its own; nothing where nobody listens.
+    pub(crate) fn get(&self, path: &str) -> Option<String> {
+        let mut stream = TcpStream::connect(self.address).ok()?;
+        let request = format!(
+            "GET {path} HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {TOKEN}\r\nconnection: close\r\n\r\n",
+            self.address
+        );
+        stream.write_all(request.as_bytes()).ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        Some(answer)
+    }
+
+    /// SIGTERM, and the end.
+    pub(crate) fn stop(mut self) {
+        let pid = rustix::process::Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        assert!(self.child.wait().unwrap().success(), "the daemon did not end well");
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may have ended already.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}

@@ -1,0 +1,44 @@
+//! The table that is printed: aligned for the eye, and Markdown for the README.
+
+use std::fmt;
+
+/// Rows of figure, target, measured value, and whether the target is met.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    rows: Vec<[String; 4]>,
+}
+
+impl Table {
+    /// A figure with a target.
+    pub(crate) fn target(&mut self, figure: &str, target: &str, measured: &str, met: bool) {
+        self.push(figure, target, measured, if met { "yes" } else { "**no**" });
+    }
+
+    /// A figure that explains another, or that nobody promised anything about.
+    pub(crate) fn plain(&mut self, figure: &str, measured: &str) {
+        self.push(figure, "", measured, "");
+    }
+
+    fn push(&mut self, figure: &str, target: &str, measured: &str, met: &str) {
+        self.rows.push([figure, target, measured, met].map(str::to_owned));
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let head = ["Figure", "Target", "Measured", "Met"].map(str::to_owned);
+        let mut widths = [0; 4];
+        for row in self.rows.iter().chain([&head]) {
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = cell.chars().count().max(*width);
+            }
+        }
+        let line = |f: &mut fmt::Formatter<'_>, row: &[String; 4]| {
+            let cells = row.iter().zip(widths).map(|(cell, width)| format!(" {cell:width$} "));
+            writeln!(f, "|{}|", cells.collect::<Vec<_>>().join("|"))
+        };
+        line(f, &head)?;
+        line(f, &widths.map(|width| "-".repeat(width)))?;
+        self.rows.iter().try_for_each(|row| line(f, row))
+    }
+}

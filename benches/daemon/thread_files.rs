@@ -1,0 +1,63 @@
+//! Thread files as a daemon leaves them, made in bulk.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+const WORDS: &str = "the index is a cache that checks itself so a missing one costs a single pass over the file \
+     while every later question is answered from twenty four bytes a line and the newest lines alone";
+
+/// Many threads of a few exchanges each.
+pub(crate) fn many(project: &Path, count: usize) {
+    for number in 0..count {
+        let chat = format!("n{number:05}");
+        write(project, &chat, 1 + number % 8);
+    }
+}
+
+/// One thread of this many messages.
+pub(crate) fn long(project: &Path, chat: &str, messages: usize) {
+    write(project, chat, messages / 2);
+}
+
+/// The file of a chat.
+pub(crate) fn path(project: &Path, chat: &str) -> PathBuf {
+    project.join(format!(".ship/threads/api%3Achat%3A{chat}.jsonl"))
+}
+
+fn write(project: &Path, chat: &str, exchanges: usize) {
+    let path = path(project, chat);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let mut file = BufWriter::new(File::create(path).unwrap());
+    for number in 0..exchanges {
+        for message in exchange(chat, number) {
+            writeln!(file, "{message}").unwrap();
+        }
+    }
+    file.flush().unwrap();
+}
+
+fn exchange(chat: &str, number: usize) -> [serde_json::Value; 2] {
+    let (thread, run) = (format!("api:chat:{chat}"), format!("run_{chat}_{number}"));
+    let at = 1_780_000_000_000_usize + number * 60_000;
+    let id = format!("m-{chat}-{number}");
+    // Short questions and answers of all lengths, as people and models write them.
+    let question: String = WORDS.chars().take(20 + number * 7 % 90).collect();
+    let answer: String = WORDS.chars().cycle().take(120 + number * 37 % 700).collect();
+    [
+        json!({
+            "id": id, "role": "user",
+            "metadata": { "platform": "api", "threadId": thread, "authorId": "api:operator", "messageId": id,
+                "timestamp": at, "correlationId": run },
+            "parts": [{ "type": "text", "text": question }],
+        }),
+        json!({
+            "id": format!("{id}-a"), "role": "assistant",
+            "metadata": { "platform": "api", "threadId": thread, "timestamp": at + 900, "correlationId": run,
+                "status": "done" },
+            "parts": [{ "type": "step-start" }, { "type": "text", "text": answer, "state": "done" }],
+        }),
+    ]
+}
