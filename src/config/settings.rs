@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-use super::file::{Compound, FeishuMode, GroupRespond, GroupThreading, Mode, Sandbox, WhileWaiting};
+use super::file::{Compound, FeishuMode, GroupRespond, GroupThreading, Mode, Sandbox};
 use super::forms::Approver;
-use crate::domain::{AuthorId, Language, WhileRunning};
+use crate::domain::{AuthorId, Language, WhileRunning, WhileWaiting};
 
 /// Everything a daemon needs to know before it starts.
 #[derive(Clone, Debug)]

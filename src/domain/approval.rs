@@ -21,6 +21,11 @@ impl ApprovalId {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// An id of our own making.
+    pub(crate) fn made(unguessable: &str) -> Self {
+        Self(format!("apr_{unguessable}").into())
+    }
 }
 
 impl FromStr for ApprovalId {

@@ -11,11 +11,15 @@ pub enum Command {
     Stop,
     /// Forget the conversation so far.
     New,
+    /// Withdraw the questions that wait for a person.
+    Cancel,
+    /// List the questions that wait for a person.
+    Approvals,
 }
 
 impl Command {
     /// Every command there is, in the order `/help` lists them.
-    pub const ALL: [Self; 4] = [Self::Help, Self::Status, Self::Stop, Self::New];
+    pub const ALL: [Self; 6] = [Self::Help, Self::Status, Self::Stop, Self::New, Self::Cancel, Self::Approvals];
 
     /// Its name, without the slash.
     pub const fn name(self) -> &'static str {
@@ -24,6 +28,8 @@ impl Command {
             Self::Status => "status",
             Self::Stop => "stop",
             Self::New => "new",
+            Self::Cancel => "cancel",
+            Self::Approvals => "approvals",
         }
     }
 

@@ -1,6 +1,6 @@
 //! What comes in: one shape for every platform.
 
-use super::{AuthorId, Command, MessageId, ThreadId, Timestamp};
+use super::{Answer, ApprovalId, AuthorId, Command, MessageId, ThreadId, Timestamp};
 
 /// Whoever spoke.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +57,23 @@ pub enum IngressKind {
     Regenerate(Option<MessageId>),
     /// A word for the daemon.
     Command(Command),
+    /// Somebody answered a question by its own id: a button, the console, the API.
+    Decision(Decision),
+}
+
+/// An answer to a question, by its id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// Which question.
+    pub approval: ApprovalId,
+    /// What was answered.
+    pub answer: Answer,
+    /// In which words.
+    pub reason: Option<String>,
+    /// From where: `button`, `http`, `console`, `cli`.
+    pub via: String,
+    /// Whether whoever answered holds the operator's token, and so may answer anything.
+    pub operator: bool,
 }
 
 /// One thing that happened on a platform.

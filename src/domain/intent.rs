@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{CorrelationId, ErrorKind, ThreadId};
+use super::{ApprovalId, CorrelationId, ErrorKind, Risk, ThreadId};
 
 /// What is meant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +25,31 @@ pub enum Intent {
     },
     /// Somebody is writing. Never kept.
     Typing,
+    /// A question to a person before something risky is done.
+    ApprovalRequest {
+        /// Its own id, for buttons.
+        approval_id: ApprovalId,
+        /// What people call it: `A1`.
+        number: String,
+        /// What would be done, in one line.
+        summary: String,
+        /// How dangerous it looks.
+        risk: Risk,
+        /// More, as CommonMark.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        details: Option<String>,
+        /// What can be answered, in the person's language.
+        suggested_replies: Vec<String>,
+        /// Until when, RFC 3339.
+        expires_at: String,
+    },
+    /// A question was answered, or needs no answer any more.
+    ApprovalResolved {
+        /// Which.
+        approval_id: ApprovalId,
+        /// What became of it and who decided, in the person's language.
+        text: String,
+    },
     /// Something went wrong.
     Error {
         /// What sort of trouble.

@@ -1,6 +1,7 @@
 //! The words of the trade: ids, times, events and intents. No IO, no runtime, no platform.
 
 mod approval;
+mod approval_file;
 mod capabilities;
 mod command;
 mod error_kind;
@@ -12,18 +13,21 @@ mod thread_state;
 mod time;
 mod tool;
 mod while_running;
+mod while_waiting;
 
 pub use approval::{
     Answer, Approval, ApprovalId, ApprovalKind, ApprovalNumber, ApprovalState, Decided, Risk, Scope,
 };
+pub use approval_file::{ApprovalFile, BadApproval};
 pub use capabilities::{Capabilities, Delivery, LengthUnit};
 pub use command::Command;
 pub use error_kind::ErrorKind;
 pub use ids::{AuthorId, BadId, CorrelationId, MessageId, Platform, ThreadId, ToolCallId};
-pub use ingress::{Author, ChatKind, InboundFile, IngressEvent, IngressKind, Said};
+pub use ingress::{Author, ChatKind, Decision, InboundFile, IngressEvent, IngressKind, Said};
 pub use intent::{DeliveryId, Intent, OutboundIntent};
 pub use language::Language;
 pub use thread_state::ThreadState;
 pub use time::Timestamp;
 pub use tool::{Effects, ToolSpec};
 pub use while_running::WhileRunning;
+pub use while_waiting::WhileWaiting;

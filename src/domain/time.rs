@@ -27,4 +27,15 @@ impl Timestamp {
     pub fn rfc3339(self) -> String {
         jiff::Timestamp::from_millisecond(self.0).unwrap_or_default().to_string()
     }
+
+    /// Reads RFC 3339; nothing where it is none.
+    pub fn parse_rfc3339(text: &str) -> Option<Self> {
+        text.parse::<jiff::Timestamp>().ok().map(|at| Self(at.as_millisecond()))
+    }
+
+    /// So many milliseconds later.
+    #[must_use]
+    pub fn plus_millis(self, millis: u64) -> Self {
+        Self(self.0.saturating_add(i64::try_from(millis).unwrap_or(i64::MAX)))
+    }
 }

@@ -1,6 +1,6 @@
 //! Time and fresh ids, handed in so that tests can fix them.
 
-use crate::domain::{CorrelationId, MessageId, Timestamp, ToolCallId};
+use crate::domain::{ApprovalId, CorrelationId, MessageId, Timestamp, ToolCallId};
 
 /// Tells the time.
 pub trait Clock: Send + Sync + std::fmt::Debug {
@@ -38,6 +38,16 @@ pub trait Ids: Send + Sync + std::fmt::Debug {
         CorrelationId::made("run_", &self.unique())
     }
 
+    /// For an approval: nobody can guess it.
+    fn approval(&self) -> ApprovalId {
+        ApprovalId::made(&self.unguessable())
+    }
+
+    /// A text of at least 128 random bits.
+    fn unguessable(&self) -> String {
+        self.unique()
+    }
+
     /// For a tool call whose model gave none.
     fn tool_call(&self) -> ToolCallId {
         ToolCallId::made("call_", &self.unique())
@@ -51,6 +61,12 @@ pub struct RandomIds;
 impl Ids for RandomIds {
     fn unique(&self) -> String {
         uuid::Uuid::now_v7().simple().to_string()
+    }
+
+    fn unguessable(&self) -> String {
+        // A random UUID has 122 random bits; two of them have more than enough.
+        let (first, second) = (uuid::Uuid::new_v4().simple().to_string(), uuid::Uuid::new_v4().simple().to_string());
+        first.chars().chain(second.chars().take(8)).collect()
     }
 
     fn chance(&self) -> f64 {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
-use crate::domain::{CorrelationId, IngressEvent, Intent, MessageId, ThreadId, ThreadState};
+use crate::domain::{Approval, CorrelationId, IngressEvent, Intent, MessageId, ThreadId, ThreadState};
 use crate::uimessage::{ErrorRecord, RunStatus, UiMessage};
 
 /// What became of an event.
@@ -67,6 +67,8 @@ pub struct RunOutcome {
     pub error: Option<ErrorRecord>,
     /// The run.
     pub correlation: Option<CorrelationId>,
+    /// The questions it waits for; a run that waits has not ended.
+    pub approvals: Vec<Approval>,
 }
 
 /// What can be asked of the threads.

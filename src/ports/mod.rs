@@ -4,8 +4,11 @@
 //! speak stand beside them.
 
 mod adapter;
+mod approvals;
 mod clock;
 mod door;
+mod grants;
+mod judge;
 mod model;
 mod store;
 mod tool;
@@ -15,8 +18,11 @@ use std::future::Future;
 use std::pin::Pin;
 
 pub use adapter::{Adapter, AdapterError, AdapterIo, DeliveryError, HealthReporter, Receipt};
+pub use approvals::ApprovalBook;
 pub use clock::{Clock, Ids, RandomIds, SystemClock};
 pub use door::{Acceptance, Door, Request, RunOutcome, Subscription, ThreadView};
+pub use grants::Grants;
+pub use judge::{CallToJudge, Judge, Judgement, Ruling};
 pub use model::{Completion, Model, ModelDelta, ModelError, Prompt, ToolCall, Usage};
 pub use store::{
     Commit, Durability, OutboxEntry, OutboxLine, StoreError, StoreTotals, ThreadRecord, ThreadStore,

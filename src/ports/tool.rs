@@ -7,7 +7,8 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{BoxFuture, Clock};
-use crate::domain::{ThreadId, ToolSpec};
+use crate::domain::{ThreadId, ToolCallId, ToolSpec};
+use crate::policy::Class;
 
 /// Where and for whom a call runs.
 #[derive(Clone, Debug)]
@@ -20,6 +21,10 @@ pub struct ToolContext {
     pub clock: Arc<dyn Clock>,
     /// Ends the call; a tool that works long looks at it.
     pub cancel: CancellationToken,
+    /// Which call it is.
+    pub call: ToolCallId,
+    /// What it may do.
+    pub class: Class,
 }
 
 /// Why a call gave no output.

@@ -1,7 +1,7 @@
 //! The daemon's words in English.
 
 use super::phrases::{Phrase, Status};
-use crate::domain::{Command, ErrorKind, ThreadState};
+use crate::domain::{Answer, Approval, ApprovalNumber, ApprovalState, Command, ErrorKind, ThreadState};
 
 pub(super) fn say(phrase: &Phrase) -> String {
     match phrase {
@@ -24,6 +24,26 @@ pub(super) fn say(phrase: &Phrase) -> String {
             "(The answer reached the model's length limit and stops here. Say \"go on\" for the rest.)".into()
         }
         Phrase::EmptyAnswer => "(The model gave no answer. Please ask again, perhaps in other words.)".into(),
+        Phrase::Resolved { approval, by } => resolved(approval, by.as_deref()),
+        Phrase::Counted { number, answer } => match answer {
+            Answer::Approve(_) => format!("{number}: approved."),
+            Answer::Deny => format!("{number}: denied."),
+            Answer::Done => format!("{number}: noted as done."),
+        },
+        Phrase::NotOpen => "There is no such open request any more; it was decided or withdrawn before.".into(),
+        Phrase::NotTheirs(number) => format!("You may not decide {number}: ask whoever started this, or an owner."),
+        Phrase::TooLate(number) => format!("{number} has expired and was not run. Ask again if you still want it."),
+        Phrase::Reminder(numbers) => format!(
+            "I am waiting for a decision on {}: answer `approve` or `deny` (with the number if there are several), or /cancel. \
+             Your message comes next.",
+            list(numbers)
+        ),
+        Phrase::Withdrawn(0) => "There was nothing waiting for a decision.".into(),
+        Phrase::Withdrawn(count) => format!("Withdrawn: {count}."),
+        Phrase::Pending(approvals) if approvals.is_empty() => "Nothing is waiting for a decision.".into(),
+        Phrase::Pending(approvals) => {
+            approvals.iter().map(|one| format!("- {}: {}", one.number, one.summary)).collect::<Vec<_>>().join("\n")
+        }
     }
 }
 
@@ -101,6 +121,8 @@ fn help() -> String {
             Command::Status => "says what I am doing",
             Command::Stop => "stops what I am doing",
             Command::New => "starts a new conversation",
+            Command::Cancel => "withdraws requests that wait for a decision",
+            Command::Approvals => "lists requests that wait for a decision",
         };
         text.push_str(&format!("\n- /{} {does}", command.name()));
     }
@@ -139,4 +161,20 @@ fn duration(seconds: u64) -> String {
         (0, seconds) => format!("{seconds} s"),
         (minutes, seconds) => format!("{minutes} min {seconds} s"),
     }
+}
+
+fn resolved(approval: &Approval, by: Option<&str>) -> String {
+    let number = approval.number;
+    let by = by.map(|by| format!(" by {by}")).unwrap_or_default();
+    match &approval.state {
+        ApprovalState::Pending => format!("{number} waits for a decision."),
+        ApprovalState::Approved { .. } | ApprovalState::Spent { .. } => format!("{number} was approved{by}."),
+        ApprovalState::Denied { .. } => format!("{number} was denied{by}."),
+        ApprovalState::Expired { .. } => format!("{number} expired without a decision and was not run."),
+        ApprovalState::Cancelled { reason, .. } => format!("{number} was withdrawn: {reason}."),
+    }
+}
+
+fn list(numbers: &[ApprovalNumber]) -> String {
+    numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }

@@ -19,7 +19,11 @@ pub fn lower(intent: &Intent, capabilities: &Capabilities) -> Vec<Intent> {
             let text = fitted(text).into_iter().next().unwrap_or_default();
             vec![Intent::Error { kind: *kind, text, retryable: *retryable }]
         }
-        Intent::AssistantDelta { .. } | Intent::Progress { .. } | Intent::Typing => vec![intent.clone()],
+        Intent::AssistantDelta { .. }
+        | Intent::Progress { .. }
+        | Intent::Typing
+        | Intent::ApprovalRequest { .. }
+        | Intent::ApprovalResolved { .. } => vec![intent.clone()],
     }
 }
 

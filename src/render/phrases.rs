@@ -1,10 +1,10 @@
 //! What the daemon itself says to people, as facts. The words are in `en` and `zh`.
 
 use super::{en, zh};
-use crate::domain::{ErrorKind, Language, ThreadState};
+use crate::domain::{Answer, Approval, ApprovalKind, ApprovalNumber, ErrorKind, Language, ThreadState};
 
 /// Something the daemon says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Phrase {
     /// A turn could not be finished: what happened and what to do.
     Error(ErrorKind),
@@ -37,6 +37,32 @@ pub enum Phrase {
     Truncated,
     /// The model answered nothing.
     EmptyAnswer,
+    /// A question was answered, or needs no answer any more.
+    Resolved {
+        /// The question, as it is now.
+        approval: Approval,
+        /// Who answered.
+        by: Option<String>,
+    },
+    /// An answer was understood.
+    Counted {
+        /// To which question.
+        number: ApprovalNumber,
+        /// Which.
+        answer: Answer,
+    },
+    /// There is no such question, or it was settled before.
+    NotOpen,
+    /// Whoever answered may not.
+    NotTheirs(ApprovalNumber),
+    /// The answer came too late.
+    TooLate(ApprovalNumber),
+    /// Questions wait, and this message was none of their answers.
+    Reminder(Vec<ApprovalNumber>),
+    /// So many questions were withdrawn.
+    Withdrawn(usize),
+    /// The questions that wait.
+    Pending(Vec<Approval>),
 }
 
 /// What a thread is doing, for `/status`.
@@ -57,6 +83,17 @@ pub struct Status {
 }
 
 impl Phrase {
+    /// What can be answered to a question, in words that are understood.
+    pub fn suggested_replies(kind: ApprovalKind, number: ApprovalNumber, language: Language) -> Vec<String> {
+        let words = match (kind, language) {
+            (ApprovalKind::Tool, Language::En) => ["approve", "deny"].as_slice(),
+            (ApprovalKind::Tool, Language::Zh) => &["同意", "拒绝"],
+            (ApprovalKind::UnknownOutcome, Language::En) => &["rerun", "skip", "done"],
+            (ApprovalKind::UnknownOutcome, Language::Zh) => &["重跑", "跳过", "已完成"],
+        };
+        words.iter().map(|word| format!("{word} {number}")).collect()
+    }
+
     /// The words, as CommonMark.
     pub fn say(&self, language: Language) -> String {
         match language {

@@ -1,7 +1,7 @@
 //! The daemon's words in Chinese.
 
 use super::phrases::{Phrase, Status};
-use crate::domain::{Command, ErrorKind, ThreadState};
+use crate::domain::{Answer, Approval, ApprovalNumber, ApprovalState, Command, ErrorKind, ThreadState};
 
 pub(super) fn say(phrase: &Phrase) -> String {
     match phrase {
@@ -21,6 +21,26 @@ pub(super) fn say(phrase: &Phrase) -> String {
         }
         Phrase::Truncated => "（回答达到了模型的长度上限，到此为止。回复“继续”可以看后面的内容。）".into(),
         Phrase::EmptyAnswer => "（模型没有给出回答。请再问一次，或换个说法。）".into(),
+        Phrase::Resolved { approval, by } => resolved(approval, by.as_deref()),
+        Phrase::Counted { number, answer } => match answer {
+            Answer::Approve(_) => format!("{number}：已同意。"),
+            Answer::Deny => format!("{number}：已拒绝。"),
+            Answer::Done => format!("{number}：已记为完成。"),
+        },
+        Phrase::NotOpen => "没有这个待决定的请求了：它已经被决定或撤回。".into(),
+        Phrase::NotTheirs(number) => format!("你不能决定 {number}：请让发起人或所有者来决定。"),
+        Phrase::TooLate(number) => format!("{number} 已过期，没有执行。如仍需要，请重新提出。"),
+        Phrase::Reminder(numbers) => format!(
+            "我在等待对 {} 的决定：请回复“同意”或“拒绝”（有多个时带上编号），或发送 /cancel 撤回。你的消息随后处理。",
+            list(numbers)
+        ),
+        Phrase::Withdrawn(0) => "没有等待决定的请求。".into(),
+        Phrase::Withdrawn(count) => format!("已撤回 {count} 个请求。"),
+        Phrase::Pending(approvals) if approvals.is_empty() => "没有等待决定的请求。".into(),
+        Phrase::Pending(approvals) => {
+            let lines = approvals.iter().map(|one| format!("- {}：{}", one.number, one.summary));
+            format!("等待决定：\n{}", lines.collect::<Vec<_>>().join("\n"))
+        }
     }
 }
 
@@ -73,6 +93,8 @@ fn help() -> String {
             Command::Status => "查看我在做什么",
             Command::Stop => "停止当前任务",
             Command::New => "开始新的对话",
+            Command::Cancel => "撤回等待决定的请求",
+            Command::Approvals => "列出等待决定的请求",
         };
         text.push_str(&format!("\n- /{} {does}", command.name()));
     }
@@ -108,4 +130,20 @@ fn duration(seconds: u64) -> String {
         (0, seconds) => format!("{seconds} 秒"),
         (minutes, seconds) => format!("{minutes} 分 {seconds} 秒"),
     }
+}
+
+fn resolved(approval: &Approval, by: Option<&str>) -> String {
+    let number = approval.number;
+    let by = by.map(|by| format!("{by} ")).unwrap_or_default();
+    match &approval.state {
+        ApprovalState::Pending => format!("{number} 等待决定。"),
+        ApprovalState::Approved { .. } | ApprovalState::Spent { .. } => format!("{by}已同意 {number}。"),
+        ApprovalState::Denied { .. } => format!("{by}已拒绝 {number}。"),
+        ApprovalState::Expired { .. } => format!("{number} 过期未决定，没有执行。"),
+        ApprovalState::Cancelled { .. } => format!("{number} 已撤回。"),
+    }
+}
+
+fn list(numbers: &[ApprovalNumber]) -> String {
+    numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join("、")
 }

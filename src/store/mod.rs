@@ -28,6 +28,7 @@
 //!
 //! Knows the ports, the message format and the file system; nothing of turns, models or platforms.
 
+mod approvals;
 mod atomic;
 mod catalog;
 mod data_files;
@@ -52,6 +53,7 @@ mod stats;
 mod tests;
 mod writer;
 
+pub use approvals::FileApprovals;
 pub use atomic::replace_file;
 pub use disk::survive_file_size_limits;
 pub use file_store::FileStore;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, broadcast, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
+use super::asking::Spare;
 use super::deliver::Deliveries;
 use super::jobs::{Done, Jobs};
 use super::mailbox::{Mail, Note};
@@ -65,6 +66,8 @@ pub(super) struct Actor {
     pub(super) wounded: bool,
     pub(super) storage_waits: u32,
     pub(super) span: tracing::Span,
+    /// A number that was taken for a question that was not needed.
+    pub(super) spare_number: Spare,
     next_ticket: u64,
 }
 
@@ -75,6 +78,7 @@ enum Wake {
     DeltasEnded,
     Done(Done),
     Stop,
+    Expiry,
     Idle,
 }
 
@@ -101,6 +105,7 @@ impl Actor {
             wounded: false,
             storage_waits: 0,
             span: tracing::Span::none(),
+            spare_number: None,
             next_ticket: 0,
         };
         (actor, view)
@@ -128,12 +133,14 @@ impl Actor {
             let rests =
                 open && !stopping && self.conversation.is_idle() && self.deliveries.outstanding() == 0;
             let idle = self.shop.limits.idle;
+            let expiry = self.until_expiry();
             let wake = tokio::select! {
                 biased;
                 mail = mailbox.recv(), if open => Wake::Mail(mail),
                 delta = next_delta(&mut self.deltas), if self.deltas.is_some() => delta.map_or(Wake::DeltasEnded, Wake::Delta),
                 done = self.jobs.next() => Wake::Done(done),
                 () = stop.cancelled(), if !stopping => Wake::Stop,
+                () = tokio::time::sleep(expiry.unwrap_or_default()), if expiry.is_some() => Wake::Expiry,
                 () = tokio::time::sleep(idle), if rests => Wake::Idle,
             };
             match wake {
@@ -149,6 +156,7 @@ impl Actor {
                     stopping = true;
                     self.upcoming.push_back(Event::Stopping);
                 }
+                Wake::Expiry => self.upcoming.push_back(Event::Tick),
                 Wake::Idle if self.stage.is_watched() => {}
                 // The router answers by closing the mailbox. If it is busy, the next idle spell asks again.
                 Wake::Idle => drop(notes.try_send(Note::Idle { thread: self.id.clone(), read })),
@@ -159,11 +167,12 @@ impl Actor {
     /// Reads the thread from the disk and goes on with what was open.
     pub(super) async fn load(&mut self) -> Result<(), StoreError> {
         let record = self.shop.store.load(&self.id).await?;
+        let approvals = self.approvals_of(&record.tail).await?;
         self.deliveries = Deliveries::resumed(record.undelivered.clone(), record.dead);
         self.conversation =
             Conversation::new(self.id.clone(), self.shop.rules(&self.id), self.shop.effects_of(), record);
         self.wounded = false;
-        self.upcoming.push_back(Event::Resumed);
+        self.upcoming.push_back(Event::Resumed(approvals));
         Ok(())
     }
 
@@ -239,6 +248,10 @@ impl Actor {
 
     async fn wait_for(&mut self, message: MessageId, reply: oneshot::Sender<RunOutcome>) {
         let found = match self.conversation.run_of(&message) {
+            Some((correlation, _)) if self.conversation.is_parked(&correlation) => {
+                drop(reply.send(self.parked_outcome(&correlation)));
+                return;
+            }
             Some((correlation, _)) if self.conversation.is_pending(&correlation) => {
                 self.waiters.entry(correlation).or_default().push(reply);
                 return;
@@ -270,6 +283,11 @@ impl Actor {
                 self.deltas = None;
                 self.upcoming.push_back(Event::ModelEnded(result));
             }
+            Done::Judged(call, judgement) => {
+                if let Err(error) = self.judged(call, judgement).await {
+                    self.wound(&error);
+                }
+            }
             Done::Tool(call, outcome) => self.upcoming.push_back(Event::ToolEnded { call, outcome }),
             Done::Delivery(result) => self.delivered(result).await,
             Done::DeliveryDue => self.deliveries.waited(),
@@ -298,7 +316,7 @@ pub(super) fn outcome_of(messages: Vec<UiMessage>) -> RunOutcome {
     let (status, error) = Conversation::ending(&messages);
     let correlation = messages.first().map(|message| message.metadata.correlation_id.clone());
     let of_agent = messages.into_iter().filter(|message| message.role == crate::uimessage::Role::Assistant);
-    RunOutcome { status, messages: of_agent.map(Arc::new).collect(), error, correlation }
+    RunOutcome { status, messages: of_agent.map(Arc::new).collect(), error, correlation, approvals: Vec::new() }
 }
 
 /// How long to wait before a disk that refused a write is tried again.

@@ -8,8 +8,8 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::{AbortHandle, JoinSet};
 use tracing::Instrument;
 
-use crate::domain::{ErrorKind, ToolCallId};
-use crate::ports::{Completion, DeliveryError, ModelError, Receipt, ToolFailure, ToolOutcome};
+use crate::domain::{ErrorKind, Risk, ToolCallId};
+use crate::ports::{Completion, DeliveryError, Judgement, ModelError, Receipt, Ruling, ToolFailure, ToolOutcome};
 
 /// The end of a job.
 #[derive(Debug)]
@@ -18,6 +18,8 @@ pub(super) enum Done {
     Slot(Option<OwnedSemaphorePermit>),
     /// The model has answered, or will not.
     Model(Result<Completion, ModelError>),
+    /// A call was looked at.
+    Judged(ToolCallId, Box<Judgement>),
     /// A call is at its end.
     Tool(ToolCallId, ToolOutcome),
     /// A delivery was tried.
@@ -96,4 +98,16 @@ pub(super) fn model_panicked() -> Done {
 /// What a tool call that panicked amounts to.
 pub(super) fn tool_panicked(call: ToolCallId) -> Done {
     Done::Tool(call, Err(ToolFailure::Failed("the tool failed unexpectedly".to_owned())))
+}
+
+/// What a judgement that panicked amounts to: a call that nobody understands does not run.
+pub(super) fn judge_panicked(call: ToolCallId) -> Done {
+    let judgement = Judgement {
+        ruling: Ruling::Deny("the call could not be judged".to_owned()),
+        fingerprint: String::new(),
+        summary: String::new(),
+        details: None,
+        risk: Risk::High,
+    };
+    Done::Judged(call, Box::new(judgement))
 }

@@ -4,6 +4,7 @@
 //! itself: `turn` does, and the actor performs what it says. Knows no platform, file or HTTP.
 
 mod actor;
+mod asking;
 mod count;
 mod deliver;
 mod jobs;
@@ -15,4 +16,4 @@ mod workshop;
 mod wound;
 
 pub use router::Router;
-pub use workshop::{AgentFacts, Limits, Workshop};
+pub use workshop::{AgentFacts, Asking, Limits, Workshop};

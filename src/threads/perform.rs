@@ -8,6 +8,7 @@ use super::actor::{Actor, outcome_of};
 use super::count;
 use super::jobs::{Done, model_panicked, tool_panicked};
 use crate::domain::{CorrelationId, Delivery, DeliveryId, ErrorKind, Intent, OutboundIntent, ToolCallId};
+use crate::policy::Class;
 use crate::ports::{
     Commit, Durability, ModelError, OutboxEntry, OutboxLine, StoreError, ToolContext, ToolFailure, Work,
 };
@@ -64,7 +65,11 @@ impl Actor {
             Effect::AcquireSlot => self.acquire_slot(),
             Effect::ReleaseSlot => self.slot = None,
             Effect::CallModel => self.call_model(),
-            Effect::RunTool { call, name, arguments } => self.run_tool(call, &name, arguments),
+            Effect::Judge { call, name, input } => self.judge(call, name, input),
+            Effect::SaveApproval(approval) => self.shop.approvals.save(*approval).await?,
+            Effect::Grant(approval, scope) => self.shop.grants.add(*approval, scope, self.shop.clock.now()).await?,
+            Effect::Parked(correlation) => self.parked(&correlation),
+            Effect::RunTool { call, name, arguments, class } => self.run_tool(call, &name, arguments, class),
             Effect::CancelJobs => {
                 self.jobs.cancel_work();
                 self.deltas = None;
@@ -177,7 +182,7 @@ impl Actor {
         self.jobs.start_work(&self.span, call, model_panicked());
     }
 
-    fn run_tool(&mut self, call: ToolCallId, name: &str, arguments: Value) {
+    fn run_tool(&mut self, call: ToolCallId, name: &str, arguments: Value, class: Class) {
         let Some(tool) = self.shop.tools.get(name).map(|(_, tool)| tool.clone()) else {
             let failure = ToolFailure::Failed(format!("there is no tool named {name:?}"));
             self.upcoming.push_back(Event::ToolEnded { call, outcome: Err(failure) });
@@ -189,6 +194,8 @@ impl Actor {
             thread: self.id.clone(),
             clock: self.shop.clock.clone(),
             cancel: cancel.clone(),
+            call: call.clone(),
+            class,
         };
         self.shop.metrics.tool_calls.count();
         let deadline = self.shop.limits.tool_deadline;

@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
-use crate::domain::{Capabilities, Language, Platform, ThreadId, WhileRunning};
+use crate::domain::{Capabilities, Language, Platform, ThreadId, WhileRunning, WhileWaiting};
 use crate::metrics::Metrics;
-use crate::ports::{Adapter, Clock, Ids, Model, ThreadStore, ToolBox};
+use crate::policy::Rights;
+use crate::ports::{Adapter, ApprovalBook, Clock, Grants, Ids, Judge, Model, ThreadStore, ToolBox};
 use crate::turn::{EffectsOf, Rules};
 
 /// Who the agent is.
@@ -48,6 +49,17 @@ pub struct Limits {
     pub idle: Duration,
 }
 
+/// How people are asked.
+#[derive(Clone, Debug)]
+pub struct Asking {
+    /// Who may answer.
+    pub rights: Rights,
+    /// For how long a question waits.
+    pub expire: Duration,
+    /// What a message does meanwhile.
+    pub while_waiting: WhileWaiting,
+}
+
 /// What all actors share.
 #[derive(Debug)]
 pub struct Workshop {
@@ -59,6 +71,14 @@ pub struct Workshop {
     pub tools: ToolBox,
     /// The platforms that replies are sent to; any other is one whose clients read the thread themselves.
     pub adapters: BTreeMap<Platform, Arc<dyn Adapter>>,
+    /// Who says whether a call may run.
+    pub judge: Arc<dyn Judge>,
+    /// The record of questions and answers.
+    pub approvals: Arc<dyn ApprovalBook>,
+    /// What people have allowed beyond a single call.
+    pub grants: Arc<dyn Grants>,
+    /// How people are asked.
+    pub asking: Asking,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Fresh ids.
@@ -86,6 +106,9 @@ impl Workshop {
             language: self.language,
             model: self.model.name().to_owned(),
             capabilities: self.capabilities(thread.platform()),
+            rights: self.asking.rights.clone(),
+            expire_ms: u64::try_from(self.asking.expire.as_millis()).unwrap_or(u64::MAX),
+            while_waiting: self.asking.while_waiting,
         })
     }
 

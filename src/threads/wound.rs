@@ -30,6 +30,7 @@ impl Actor {
                 messages: Vec::new(),
                 error: Some(record.clone()),
                 correlation: Some(correlation),
+                approvals: Vec::new(),
             };
             for waiter in waiters {
                 drop(waiter.send(outcome.clone()));

@@ -30,17 +30,23 @@ impl Conversation {
             Command::Help => Phrase::Help.say(language),
             Command::Status => Phrase::Status(self.status_facts(now)).say(language),
             Command::Stop => {
-                let stopped = self.stop_run(&mut lines, &mut ended, out);
+                let stopped = self.stop_run(now, &mut lines, &mut ended, out);
                 if stopped { Phrase::Stopped.say(language) } else { Phrase::NothingToStop.say(language) }
             }
             Command::New => {
-                self.stop_run(&mut lines, &mut ended, out);
+                self.stop_run(now, &mut lines, &mut ended, out);
                 self.drop_waiting(now, &mut lines, &mut ended);
                 Phrase::NewConversation.say(language)
             }
+            Command::Cancel => {
+                let withdrawn = self.withdraw("the user withdrew the request", now, out);
+                self.go_on(now, out);
+                Phrase::Withdrawn(withdrawn).say(language)
+            }
+            Command::Approvals => Phrase::Pending(self.pending_approvals()).say(language),
         };
         lines.extend(self.place_held());
-        lines.push(record(command, event, &reply, &correlation, now));
+        lines.push(record(&format!("/{}", command.name()), event, &reply, &correlation, now));
         for line in &lines {
             self.remember(line);
         }
@@ -66,10 +72,12 @@ impl Conversation {
     /// Ends the run in flight. Says whether there was one.
     fn stop_run(
         &mut self,
+        now: Timestamp,
         lines: &mut Vec<UiMessage>,
         ended: &mut Vec<CorrelationId>,
         out: &mut Vec<Effect>,
     ) -> bool {
+        self.withdraw("the turn was stopped", now, out);
         let Some(mut run) = self.run.take() else { return false };
         run.end_texts();
         run.settle_all("Stopped by the user before it finished.");
@@ -108,8 +116,9 @@ impl Conversation {
     }
 }
 
-fn record(
-    command: Command,
+/// A word for the daemon and its reply, as one message.
+pub(super) fn record(
+    words: &str,
     event: &IngressEvent,
     reply: &str,
     correlation: &CorrelationId,
@@ -131,7 +140,7 @@ fn record(
             extra: Map::new(),
         },
         parts: vec![Part::Command(CommandRecord {
-            command: format!("/{}", command.name()),
+            command: words.to_owned(),
             author: event.author.id.clone(),
             reply: reply.to_owned(),
         })],

@@ -8,10 +8,8 @@ use std::sync::Arc;
 
 use super::run::{Phase, Run};
 use super::{Effect, Event};
-use crate::domain::{
-    Capabilities, CorrelationId, Effects, Language, MessageId, ThreadId, ThreadState, Timestamp, ToolCallId,
-    WhileRunning,
-};
+use crate::domain::{Capabilities, CorrelationId, Effects, Language, MessageId, ThreadId, ThreadState, Timestamp, ToolCallId, WhileRunning, WhileWaiting};
+use crate::policy::Rights;
 use crate::ports::{Durability, ThreadRecord, ThreadView};
 use crate::uimessage::{ErrorRecord, Part, Role, RunStatus, UiMessage};
 
@@ -34,6 +32,12 @@ pub struct Rules {
     pub max_steps: u32,
     /// The language of the daemon's words; nothing means the person's.
     pub language: Option<Language>,
+    /// Who may answer questions.
+    pub rights: Rights,
+    /// For how many milliseconds a question waits for an answer.
+    pub expire_ms: u64,
+    /// What a message does while a question waits.
+    pub while_waiting: WhileWaiting,
     /// The model's name, for `/status`.
     pub model: String,
     /// What the platform can do.
@@ -107,7 +111,9 @@ impl Conversation {
     ) -> Vec<Effect> {
         let mut out = Vec::new();
         match event {
-            Event::Resumed => self.resume(now, &mut out),
+            Event::Resumed(approvals) => self.resume(approvals, now, &mut out),
+            Event::Judged { call, judgement, seat } => self.judged(&call, *judgement, seat, now, &mut out),
+            Event::Tick => self.expire(now, &mut out),
             Event::Arrived { event, ticket, known } => {
                 self.take_in(*event, ticket, known, now, fresh, &mut out)
             }
@@ -122,8 +128,9 @@ impl Conversation {
     }
 
     /// What it is doing.
-    pub const fn state(&self) -> ThreadState {
-        match self.run {
+    pub fn state(&self) -> ThreadState {
+        match &self.run {
+            Some(run) if run.phase == Phase::AwaitingApproval => ThreadState::AwaitingApproval,
             Some(_) => ThreadState::Running,
             None => ThreadState::Idle,
         }
@@ -135,8 +142,9 @@ impl Conversation {
     }
 
     /// Whether it should end now: it was told to stop and nothing is in flight.
-    pub const fn is_drained(&self) -> bool {
-        self.stopping && self.run.is_none()
+    pub fn is_drained(&self) -> bool {
+        // A run that waits for a person waits just as well on the disk.
+        self.stopping && self.run.as_ref().is_none_or(|run| run.phase == Phase::AwaitingApproval)
     }
 
     /// The run in flight.
@@ -150,7 +158,7 @@ impl Conversation {
             state: self.state(),
             live: self.run.as_ref().map(|run| Arc::new(run.message.clone())),
             queued: self.waiting.iter().map(|waiting| waiting.messages.len()).sum(),
-            pending_approvals: 0,
+            pending_approvals: self.pending_approvals().len(),
         }
     }
 
@@ -183,6 +191,11 @@ impl Conversation {
     pub fn is_pending(&self, correlation: &CorrelationId) -> bool {
         self.current() == Some(correlation)
             || self.waiting.iter().any(|waiting| waiting.correlation == *correlation)
+    }
+
+    /// Whether this run waits for a person.
+    pub fn is_parked(&self, correlation: &CorrelationId) -> bool {
+        self.current() == Some(correlation) && self.state() == ThreadState::AwaitingApproval
     }
 
     /// Tells how many deliveries are outstanding and how many were given up.
@@ -304,7 +317,7 @@ impl Conversation {
 
     /// Whether a call of the run is in flight.
     pub fn is_running(&self, call: &ToolCallId) -> bool {
-        self.run.as_ref().is_some_and(|run| run.in_flight.contains(call))
+        self.run.as_ref().is_some_and(|run| run.ledger.is_running(call))
     }
 }
 

@@ -4,7 +4,8 @@
 use serde_json::Value;
 
 use super::Ticket;
-use crate::domain::{CorrelationId, Intent, ToolCallId};
+use crate::domain::{Approval, CorrelationId, Intent, Scope, ToolCallId};
+use crate::policy::Class;
 use crate::ports::{Acceptance, Durability};
 use crate::uimessage::UiMessage;
 
@@ -28,6 +29,19 @@ pub enum Effect {
     ReleaseSlot,
     /// Ask the model, with the prompt as it is now.
     CallModel,
+    /// Look at a call: may it run?
+    Judge {
+        /// Which call.
+        call: ToolCallId,
+        /// Of which tool.
+        name: String,
+        /// With what.
+        input: Value,
+    },
+    /// Write an approval down, for certain.
+    SaveApproval(Box<Approval>),
+    /// Let calls like this one run unasked from now on, as far as the scope reaches.
+    Grant(Box<Approval>, Scope),
     /// Run a tool.
     RunTool {
         /// Which call.
@@ -36,6 +50,8 @@ pub enum Effect {
         name: String,
         /// With what.
         arguments: Value,
+        /// What it may do.
+        class: Class,
     },
     /// End the model call and all tools in flight.
     CancelJobs,
@@ -43,6 +59,8 @@ pub enum Effect {
     Publish,
     /// Show something fleeting.
     Show(Intent),
+    /// A run waits for a person; whoever waits for its end is told so.
+    Parked(CorrelationId),
     /// A run is at its end.
     Finished(CorrelationId),
 }

@@ -1,17 +1,27 @@
 //! Everything that can happen to a conversation.
 
-use crate::domain::{IngressEvent, ToolCallId};
-use crate::ports::{Completion, ModelDelta, ModelError, ToolOutcome};
+use crate::domain::{Approval, ApprovalId, ApprovalNumber, IngressEvent, ToolCallId};
+use crate::ports::{Completion, Judgement, ModelDelta, ModelError, ToolOutcome};
 
 /// Stands for whoever waits to hear whether an event was accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ticket(pub u64);
 
+/// What a question will be called, should one have to be asked.
+#[derive(Clone, Debug)]
+pub struct Seat {
+    /// Its own id.
+    pub id: ApprovalId,
+    /// What people call it.
+    pub number: ApprovalNumber,
+}
+
 /// Something that happened.
 #[derive(Debug)]
 pub enum Event {
-    /// The daemon took the thread up again: whatever was open goes on.
-    Resumed,
+    /// The daemon took the thread up again: whatever was open goes on. With it come the approvals that its open
+    /// calls name.
+    Resumed(Vec<Approval>),
     /// Something came in.
     Arrived {
         /// What.
@@ -27,6 +37,17 @@ pub enum Event {
     Delta(ModelDelta),
     /// The model has answered, or will not.
     ModelEnded(Result<Completion, ModelError>),
+    /// A call was looked at.
+    Judged {
+        /// Which.
+        call: ToolCallId,
+        /// What was found.
+        judgement: Box<Judgement>,
+        /// For the question, should one have to be asked.
+        seat: Seat,
+    },
+    /// Time has passed: questions may have grown too old.
+    Tick,
     /// A call is at its end.
     ToolEnded {
         /// Which.

@@ -2,6 +2,7 @@
 
 use serde_json::Map;
 
+use super::answers::Reply;
 use super::conversation::Waiting;
 use super::run::{Phase, Run};
 use super::{Conversation, Effect, Ticket};
@@ -44,8 +45,12 @@ impl Conversation {
             IngressKind::Said(_) | IngressKind::Command(_) if known => {
                 out.push(Effect::Answer(ticket, duplicate))
             }
+            IngressKind::Said(said)
+                if !self.pending_approvals().is_empty()
+                    && matches!(self.hear(&event, said, ticket, now, fresh, out), Reply::Handled) => {}
             IngressKind::Said(said) if said.overheard => self.overhear(&event, said, ticket, fresh(), out),
             IngressKind::Said(said) => self.say(&event, said, ticket, now, fresh, out),
+            IngressKind::Decision(decision) => self.decide(decision, &event, ticket, now, fresh, out),
             IngressKind::Command(command) => self.obey(*command, &event, ticket, now, fresh(), out),
             IngressKind::Edited(said) => self.edit(&event, said, ticket, out),
             IngressKind::Revised(said) => self.revise(&event, said, ticket, now, out),
@@ -99,6 +104,10 @@ impl Conversation {
         // Before it has a slot a run has done nothing at all, so joining it costs nothing.
         if untouched && (quick || run.phase == Phase::WaitingForSlot) {
             return Place::Join;
+        }
+        // While a question waits, nothing else goes on: whatever is said then is for the next run.
+        if run.phase == Phase::AwaitingApproval {
+            return Place::Wait;
         }
         match self.rules.while_running {
             WhileRunning::Merge => Place::Wait,

@@ -3,6 +3,8 @@
 //! [`Conversation`] is a machine: events go in, effects come out. Nothing here awaits, reads a clock or touches
 //! a file, so a crash, a stop or a double message is a table in a test.
 
+mod answers;
+mod asking;
 mod budget;
 mod commands;
 mod conversation;
@@ -10,6 +12,7 @@ mod effect;
 mod event;
 mod guard;
 mod intake;
+mod ledger;
 mod prompt;
 mod recover;
 mod run;
@@ -18,7 +21,7 @@ mod steps;
 pub use budget::{estimate_tokens, fit};
 pub use conversation::{Conversation, EffectsOf, Rules};
 pub use effect::{Effect, Spoken};
-pub use event::{Event, Ticket};
+pub use event::{Event, Seat, Ticket};
 pub use prompt::{Facts, build_prompt, system_prompt};
 pub use recover::unfinished_runs;
 

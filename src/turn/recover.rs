@@ -1,16 +1,13 @@
 //! Taking a thread up after a restart: what was open goes on, nothing is guessed.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use super::conversation::Waiting;
-use super::run::Run;
+use super::ledger::Call;
+use super::run::{Phase, Run, TOOL_METADATA};
 use super::{Conversation, Effect};
-use crate::domain::{CorrelationId, Effects, Timestamp};
-use crate::uimessage::{Part, Role, RunStatus, ToolState, UiMessage};
-
-/// What the model is told of a call that changes things and was cut off.
-const UNKNOWN_OUTCOME: &str = "The daemon was restarted while this call was running. Whether it took effect is unknown: \
-     check before doing it again.";
+use crate::domain::{Approval, ApprovalState, CorrelationId, Effects, Timestamp};
+use crate::uimessage::{ApprovalAnswer, Part, Role, RunStatus, ToolPart, ToolState, UiMessage};
 
 /// The runs that are not at their end, oldest first. One final message ends a run, wherever it stands: what
 /// was handed to a run that a person then stopped is stopped with it.
@@ -32,7 +29,7 @@ pub fn unfinished_runs(history: &[UiMessage]) -> Vec<CorrelationId> {
 
 impl Conversation {
     /// Goes on with what was open. The first open run is taken up where it was cut off; the others wait.
-    pub(super) fn resume(&mut self, now: Timestamp, out: &mut Vec<Effect>) {
+    pub(super) fn resume(&mut self, approvals: Vec<Approval>, now: Timestamp, out: &mut Vec<Effect>) {
         let mut open = unfinished_runs(&self.history).into_iter();
         let Some(first) = open.next() else { return };
         self.waiting = open.map(|correlation| self.waiting_for(correlation)).collect();
@@ -57,32 +54,43 @@ impl Conversation {
             None => run,
         };
         self.run = Some(run);
-        self.close_unknown();
-        out.push(Effect::AcquireSlot);
+        self.take_up_calls(approvals);
+        let waits = !self.pending_approvals().is_empty() && self.only_asked();
+        if let Some(run) = self.run.as_mut().filter(|_| waits) {
+            run.phase = Phase::AwaitingApproval;
+        } else {
+            out.push(Effect::AcquireSlot);
+        }
         out.push(Effect::Publish);
     }
 
-    /// A call that changes things and was cut off is never run again.
-    fn close_unknown(&mut self) {
+    fn only_asked(&self) -> bool {
+        let asked = |run: &Run| run.open_calls().iter().all(|tool| matches!(run.ledger.get(&tool.call_id), Call::Asked(_)));
+        self.run.as_ref().is_some_and(asked)
+    }
+
+    /// Finds out where each open call stands. One that changes something and had begun is never simply run again.
+    fn take_up_calls(&mut self, approvals: Vec<Approval>) {
         let effects_of = self.effects_of.clone();
         let Some(run) = self.run.as_mut() else { return };
-        for part in &mut run.message.parts {
+        let mut approvals: BTreeMap<String, Approval> =
+            approvals.into_iter().map(|approval| (approval.id.to_string(), approval)).collect();
+        let start = run.step_start();
+        let mut calls = Vec::new();
+        for part in run.message.parts.iter_mut().skip(start) {
             let Part::Tool(tool) = part else { continue };
-            let acts = effects_of(tool.tool.name()) != Some(Effects::ReadOnly);
-            if tool.state.is_settled() || !acts {
+            if tool.state.is_settled() {
                 continue;
             }
-            let approval = match &tool.state {
-                ToolState::ApprovalResponded { approval, .. } if approval.approved => Some(approval.clone()),
-                _ => None,
-            };
-            let input = Some(tool.state.input().cloned().unwrap_or_default());
-            tool.state = ToolState::OutputError {
-                input,
-                raw_input: None,
-                error_text: UNKNOWN_OUTCOME.to_owned(),
-                approval,
-            };
+            let acts = effects_of(tool.tool.name()) != Some(Effects::ReadOnly);
+            let begun = acts && tool.extra.contains_key(TOOL_METADATA);
+            let known = approval_id(&tool.state).and_then(|id| approvals.remove(id));
+            if let Some(call) = take_up(tool, begun, known) {
+                calls.push((tool.call_id.clone(), call));
+            }
+        }
+        for (id, call) in calls {
+            run.ledger.set(&id, call);
         }
     }
 
@@ -101,4 +109,49 @@ impl Conversation {
             m.role == Role::User && !m.metadata.context && m.metadata.correlation_id == *correlation
         })
     }
+}
+
+fn approval_id(state: &ToolState) -> Option<&str> {
+    match state {
+        ToolState::ApprovalRequested { approval, .. } => Some(&approval.id),
+        ToolState::ApprovalResponded { approval, .. } => Some(&approval.id),
+        _ => None,
+    }
+}
+
+/// Where one open call stands, by its part and by the record of its approval. The record is written first, so
+/// where the two differ it is the newer one. Nothing means that the call is at its end.
+fn take_up(tool: &mut ToolPart, begun: bool, known: Option<Approval>) -> Option<Call> {
+    let input = tool.state.input().cloned().unwrap_or_default();
+    let asked = matches!(tool.state, ToolState::ApprovalRequested { .. });
+    match known {
+        Some(approval) if asked && approval.state == ApprovalState::Pending => return Some(Call::Asked(approval)),
+        Some(approval) => match &approval.state {
+            ApprovalState::Approved { decided, scope } | ApprovalState::Spent { decided, scope } if !begun || asked => {
+                let answer = ApprovalAnswer {
+                    id: approval.id.to_string(),
+                    approved: true,
+                    reason: decided.reason.clone(),
+                    descriptor: None,
+                };
+                let state = ApprovalState::Approved { decided: decided.clone(), scope: *scope };
+                tool.extra.shift_remove(TOOL_METADATA);
+                tool.state = ToolState::ApprovalResponded { input, approval: answer };
+                return Some(Call::Approved(Approval { state, ..approval }));
+            }
+            ApprovalState::Denied { .. } | ApprovalState::Expired { .. } | ApprovalState::Cancelled { .. } => {
+                let reason = Some("This call was not approved.".to_owned());
+                let answer = ApprovalAnswer { id: approval.id.to_string(), approved: false, reason, descriptor: None };
+                tool.state = ToolState::OutputDenied { input, approval: answer };
+                return None;
+            }
+            _ => {}
+        },
+        None => {}
+    }
+    if begun {
+        return Some(Call::Lost);
+    }
+    tool.state = ToolState::InputAvailable { input };
+    Some(Call::Unjudged)
 }

@@ -1,17 +1,19 @@
 //! One run: the assistant message it writes, the step it is in, and the calls it has open.
 
-use std::collections::BTreeSet;
-
 use serde_json::Map;
 
 use super::guard::LoopGuard;
+use super::ledger::Ledger;
 use crate::domain::{CorrelationId, MessageId, ThreadId, Timestamp, ToolCallId};
 use crate::uimessage::{
-    Metadata, Part, Role, RunStatus, TextPart, TextState, ToolPart, ToolState, UiMessage,
+    ApprovalAnswer, Metadata, Part, Role, RunStatus, TextPart, TextState, ToolPart, ToolState, UiMessage,
 };
 
 /// A message this long is closed and the run goes on in a further one, so that snapshots stay cheap.
 const MESSAGE_BYTES: usize = 64 * 1024;
+
+/// Where the format lets a tool part carry what only we need.
+pub(super) const TOOL_METADATA: &str = "toolMetadata";
 
 /// What a run is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +24,8 @@ pub(super) enum Phase {
     Thinking,
     /// Tools run.
     Acting,
+    /// Every call that is left waits for a person.
+    AwaitingApproval,
 }
 
 /// One run.
@@ -42,8 +46,10 @@ pub(super) struct Run {
     pub(super) shown: bool,
     /// Whether they have been told of trouble with the model.
     pub(super) told_of_trouble: bool,
-    /// Calls that run right now.
-    pub(super) in_flight: BTreeSet<ToolCallId>,
+    /// The open calls of the step.
+    pub(super) ledger: Ledger,
+    /// Whether people were reminded that a question waits.
+    pub(super) reminded: bool,
     /// Whether a message was handed in that the model has not read yet.
     pub(super) steered: bool,
     /// How many messages have come to it since it began.
@@ -78,7 +84,8 @@ impl Run {
             began: now,
             shown: false,
             told_of_trouble: false,
-            in_flight: BTreeSet::new(),
+            ledger: Ledger::default(),
+            reminded: false,
             steered: false,
             joined: 0,
             guard: LoopGuard::default(),
@@ -109,7 +116,7 @@ impl Run {
     /// The message as the file should have it now: while the model still speaks, without what it says.
     pub(super) fn snapshot(&self) -> UiMessage {
         let mut message = self.message.clone();
-        if self.phase != Phase::Acting {
+        if matches!(self.phase, Phase::WaitingForSlot | Phase::Thinking) && self.open_calls().is_empty() {
             message.parts.truncate(self.step_start());
         }
         message
@@ -191,21 +198,40 @@ impl Run {
     /// Puts an end to every call that has none.
     pub(super) fn settle_all(&mut self, why: &str) {
         for part in &mut self.message.parts {
-            if let Part::Tool(tool) = part
-                && !tool.state.is_settled()
-            {
-                let approval = match &tool.state {
-                    ToolState::ApprovalResponded { approval, .. } if approval.approved => {
-                        Some(approval.clone())
-                    }
-                    _ => None,
-                };
-                let input = Some(tool.state.input().cloned().unwrap_or_default());
-                tool.state =
-                    ToolState::OutputError { input, raw_input: None, error_text: why.to_owned(), approval };
+            let Part::Tool(tool) = part else { continue };
+            if tool.state.is_settled() {
+                continue;
             }
+            let input = tool.state.input().cloned().unwrap_or_default();
+            let error = |approval| ToolState::OutputError {
+                input: Some(input.clone()),
+                raw_input: None,
+                error_text: why.to_owned(),
+                approval,
+            };
+            tool.state = match &tool.state {
+                // Once a person was asked, the question stays, and it was not answered with yes.
+                ToolState::ApprovalRequested { approval, .. } => ToolState::OutputDenied {
+                    input,
+                    approval: ApprovalAnswer {
+                        id: approval.id.clone(),
+                        approved: false,
+                        reason: Some(why.to_owned()),
+                        descriptor: None,
+                    },
+                },
+                ToolState::ApprovalResponded { approval, .. } if approval.approved => error(Some(approval.clone())),
+                _ => error(None),
+            };
         }
-        self.in_flight.clear();
+        self.ledger.clear();
+    }
+
+    /// Marks a call as begun, so that a crash in its middle is known as such.
+    pub(super) fn mark_started(&mut self, call: &ToolCallId) {
+        if let Some(part) = self.tool_mut(call) {
+            part.extra.insert(TOOL_METADATA.to_owned(), serde_json::json!({ "started": true }));
+        }
     }
 
     /// Whether the message is so long that the run should go on in a further one.

@@ -4,9 +4,11 @@ use serde_json::Value;
 
 use super::effect::Spoken;
 use super::guard::Verdict;
-use super::run::{Phase, Run};
+use super::ledger::Call;
+use super::run::{Phase, Run, TOOL_METADATA};
 use super::{Conversation, Effect};
 use crate::domain::{Delivery, Effects, ErrorKind, Intent, Timestamp, ToolCallId};
+use crate::policy::Class;
 use crate::ports::{Completion, Durability, ModelDelta, ModelError, ToolCall, ToolOutcome};
 use crate::render::Phrase;
 use crate::uimessage::{ErrorRecord, Part, RunStatus, TextPart, ToolPart, ToolState};
@@ -123,20 +125,23 @@ impl Conversation {
         out: &mut Vec<Effect>,
     ) {
         let Some(run) = self.run.as_mut() else { return };
-        if !run.in_flight.remove(call) {
+        if !run.ledger.close(call) {
             return;
         }
         let Some(part) = run.tool_mut(call) else { return };
         let input = part.state.input().cloned().unwrap_or_default();
         let name = part.tool.name().to_owned();
+        let approval = match &part.state {
+            ToolState::ApprovalResponded { approval, .. } => Some(approval.clone()),
+            _ => None,
+        };
+        part.extra.shift_remove(TOOL_METADATA);
         part.state = match outcome {
-            Ok(output) => ToolState::OutputAvailable { input, output, approval: None, preliminary: None },
-            Err(failure) => ToolState::OutputError {
-                input: Some(input),
-                raw_input: None,
-                error_text: failure.to_string(),
-                approval: None,
-            },
+            Ok(output) => ToolState::OutputAvailable { input, output, approval, preliminary: None },
+            Err(failure) => {
+                let error_text = failure.to_string();
+                ToolState::OutputError { input: Some(input), raw_input: None, error_text, approval }
+            }
         };
         // What changed the world must not be forgotten; what only looked can look again.
         if self.effects_of_call(&name) == Some(Effects::SideEffects) {
@@ -146,42 +151,90 @@ impl Conversation {
         out.push(Effect::Publish);
     }
 
-    /// Starts every call that may start now; once all are at their end, the model is asked again. Calls that
-    /// only look run side by side; one that changes something runs alone, in its turn.
+    /// Moves every call on that can be moved; once all are at their end, the model is asked again. Each is judged
+    /// first. Calls that only look run side by side; one that changes something runs alone, in its turn, and
+    /// what comes after it waits. When all that is left waits for a person, so does the run.
     pub(super) fn run_tools(&mut self, now: Timestamp, out: &mut Vec<Effect>) {
         let Some(run) = self.run.as_ref() else { return };
-        let mut start: Vec<(ToolCallId, String, Value, Effects)> = Vec::new();
-        let mut busy = !run.in_flight.is_empty();
         let open = run.open_calls();
         if open.is_empty() {
             self.commit_snapshot(Durability::Written, out);
             return self.next_step(now, out);
         }
+        let (mut blocked, mut running) = (false, false);
+        let (mut judge, mut check, mut start) = (Vec::new(), None, Vec::new());
         for tool in open {
-            let effects = self.effects_of_call(tool.tool.name()).unwrap_or(Effects::SideEffects);
-            if effects == Effects::SideEffects && busy {
-                break;
-            }
-            busy = true;
-            if !run.in_flight.contains(&tool.call_id) {
-                let input = tool.state.input().cloned().unwrap_or_default();
-                start.push((tool.call_id.clone(), tool.tool.name().to_owned(), input, effects));
-            }
-            if effects == Effects::SideEffects {
-                break;
+            let call = &tool.call_id;
+            let acts = self.effects_of_call(tool.tool.name()) != Some(Effects::ReadOnly);
+            match run.ledger.get(call) {
+                state @ (Call::Unjudged | Call::Lost) => {
+                    let input = tool.state.input().cloned().unwrap_or_default();
+                    let next = if *state == Call::Lost { Call::JudgingLost } else { Call::Judging };
+                    judge.push((call.clone(), tool.tool.name().to_owned(), input, next));
+                    blocked |= acts;
+                }
+                Call::Judging | Call::JudgingLost | Call::Checking(_) | Call::Asked(_) => blocked |= acts,
+                Call::Running => {
+                    running = true;
+                    blocked |= acts;
+                }
+                Call::Cleared(_) | Call::Approved(_) if blocked || (acts && running) => blocked |= acts,
+                Call::Cleared(class) => {
+                    start.push((call.clone(), *class));
+                    running = true;
+                    blocked |= acts;
+                }
+                Call::Approved(approval) => {
+                    check = Some((call.clone(), tool.tool.name().to_owned(), approval.clone()));
+                    blocked = true;
+                }
             }
         }
-        if start.is_empty() {
+        for (call, name, input, next) in judge {
+            self.set_call(&call, next);
+            out.push(Effect::Judge { call, name, input });
+        }
+        if let Some((call, name, approval)) = check {
+            let input = approval.input.clone();
+            self.set_call(&call, Call::Checking(approval));
+            out.push(Effect::Judge { call, name, input });
+        }
+        if !start.is_empty() {
+            self.start_calls(start, out);
+        }
+        self.park(out);
+    }
+
+    /// Runs these calls. That they will run is written first.
+    pub(super) fn start_calls(&mut self, calls: Vec<(ToolCallId, Class)>, out: &mut Vec<Effect>) {
+        let mut runs = Vec::new();
+        let mut durability = Durability::Written;
+        for (call, class) in calls {
+            let effects_of = self.effects_of.clone();
+            let Some(run) = self.run.as_mut() else { return };
+            run.ledger.set(&call, Call::Running);
+            let Some(part) = run.tool_mut(&call) else { continue };
+            let (name, arguments) = (part.tool.name().to_owned(), part.state.input().cloned().unwrap_or_default());
+            if effects_of(&name) != Some(Effects::ReadOnly) {
+                durability = Durability::Synced;
+                run.mark_started(&call);
+            }
+            runs.push(Effect::RunTool { call, name, arguments, class });
+        }
+        self.commit_snapshot(durability, out);
+        out.extend(runs);
+    }
+
+    /// Gives the slot back when all that is left waits for a person.
+    fn park(&mut self, out: &mut Vec<Effect>) {
+        let Some(run) = self.run.as_mut().filter(|run| run.phase == Phase::Acting) else { return };
+        if run.ledger.is_busy() || run.ledger.asked().is_empty() {
             return;
         }
-        let acts = start.iter().any(|(.., effects)| *effects == Effects::SideEffects);
-        self.commit_snapshot(if acts { Durability::Synced } else { Durability::Written }, out);
-        for (call, name, arguments, _) in start {
-            if let Some(run) = &mut self.run {
-                run.in_flight.insert(call.clone());
-            }
-            out.push(Effect::RunTool { call, name, arguments });
-        }
+        run.phase = Phase::AwaitingApproval;
+        out.push(Effect::ReleaseSlot);
+        out.push(Effect::Parked(run.correlation.clone()));
+        out.push(Effect::Publish);
     }
 
     /// Asks the model again, with all that has happened since.
@@ -253,7 +306,7 @@ impl Conversation {
         let text = phrase.say(self.language());
         let Some(run) = self.run.as_mut() else { return };
         run.end_texts();
-        if !run.in_flight.is_empty() {
+        if run.ledger.is_busy() {
             out.push(Effect::CancelJobs);
         }
         run.message.parts.push(Part::Error(ErrorRecord { kind, text, retryable: kind.retryable() }));

@@ -138,6 +138,10 @@ fn notice_of(intent: &Intent) -> Option<Value> {
     match intent {
         Intent::Progress { text } => Some(json!({ "kind": "progress", "text": text })),
         Intent::Error { text, .. } => Some(json!({ "kind": "error", "text": text })),
-        Intent::AssistantText { .. } | Intent::AssistantDelta { .. } | Intent::Typing => None,
+        Intent::AssistantText { .. }
+        | Intent::AssistantDelta { .. }
+        | Intent::Typing
+        | Intent::ApprovalRequest { .. }
+        | Intent::ApprovalResolved { .. } => None,
     }
 }

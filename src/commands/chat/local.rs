@@ -161,6 +161,10 @@ fn passing(intent: Intent) -> Option<Heard> {
     match intent {
         Intent::Progress { text } => Some(Heard::Progress(text)),
         Intent::Error { text, .. } => Some(Heard::Trouble(text)),
-        Intent::AssistantText { .. } | Intent::AssistantDelta { .. } | Intent::Typing => None,
+        Intent::AssistantText { .. }
+        | Intent::AssistantDelta { .. }
+        | Intent::Typing
+        | Intent::ApprovalRequest { .. }
+        | Intent::ApprovalResolved { .. } => None,
     }
 }

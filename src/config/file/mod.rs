@@ -14,4 +14,4 @@ pub use adapters::{
 };
 pub use llm::{DEFAULT_BASE_URL, FallbackFile, LlmFile, ProviderChoice};
 pub use permissions::{Compound, ExecShellFile, Mode, PermissionsFile, Sandbox, ToolFile};
-pub use root::{ApprovalsFile, LanguageChoice, LimitsFile, QueueFile, ShipFile, WhileWaiting};
+pub use root::{ApprovalsFile, LanguageChoice, LimitsFile, QueueFile, ShipFile};

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{AdaptersFile, LlmFile, PermissionsFile};
-use crate::domain::WhileRunning;
+use crate::domain::{WhileRunning, WhileWaiting};
 
 /// Configuration of a shipagent project. Comments and trailing commas are allowed; `${VAR}` and
 /// `${VAR:-default}` in any text stand for variables of the environment or of the project's `.env`.
@@ -71,17 +71,6 @@ impl Default for ApprovalsFile {
             while_waiting: WhileWaiting::default(),
         }
     }
-}
-
-/// What a new message does to a thread that awaits a decision.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum WhileWaiting {
-    /// It waits for its turn.
-    #[default]
-    Queue,
-    /// It withdraws the request.
-    Supersede,
 }
 
 /// The `queue` section.

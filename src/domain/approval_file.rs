@@ -1,0 +1,143 @@
+//! An approval as it stands in its file and in HTTP answers: flat, with times people can read.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{
+    Approval, ApprovalId, ApprovalKind, ApprovalNumber, ApprovalState, AuthorId, CorrelationId, Decided, Risk, Scope,
+    ThreadId, Timestamp, ToolCallId,
+};
+
+/// The flat form.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalFile {
+    id: ApprovalId,
+    number: String,
+    kind: ApprovalKind,
+    state: State,
+    thread_id: ThreadId,
+    correlation_id: CorrelationId,
+    tool_call_id: ToolCallId,
+    tool: String,
+    input: Value,
+    summary: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    details: Option<String>,
+    risk: Risk,
+    fingerprint: String,
+    requested_by: AuthorId,
+    created_at: String,
+    expires_at: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    decided_by: Option<AuthorId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    decided_at: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    via: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    scope: Option<Scope>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum State {
+    Pending,
+    Approved,
+    Denied,
+    Expired,
+    Cancelled,
+    Spent,
+}
+
+/// A file that tells of no approval there could be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not an approval: {0} is missing or malformed")]
+pub struct BadApproval(&'static str);
+
+impl From<&Approval> for ApprovalFile {
+    fn from(approval: &Approval) -> Self {
+        let (state, decided, scope, end) = match &approval.state {
+            ApprovalState::Pending => (State::Pending, None, None, None),
+            ApprovalState::Approved { decided, scope } => (State::Approved, Some(decided), Some(*scope), None),
+            ApprovalState::Spent { decided, scope } => (State::Spent, Some(decided), Some(*scope), None),
+            ApprovalState::Denied { decided } => (State::Denied, Some(decided), None, None),
+            ApprovalState::Expired { at } => (State::Expired, None, None, Some((*at, None))),
+            ApprovalState::Cancelled { at, reason } => (State::Cancelled, None, None, Some((*at, Some(reason.clone())))),
+        };
+        let (ended_at, ended_why) = end.map_or((None, None), |(at, why)| (Some(at), why));
+        Self {
+            id: approval.id.clone(),
+            number: approval.number.to_string(),
+            kind: approval.kind,
+            state,
+            thread_id: approval.thread.clone(),
+            correlation_id: approval.correlation.clone(),
+            tool_call_id: approval.tool_call.clone(),
+            tool: approval.tool.clone(),
+            input: approval.input.clone(),
+            summary: approval.summary.clone(),
+            details: approval.details.clone(),
+            risk: approval.risk,
+            fingerprint: approval.fingerprint.clone(),
+            requested_by: approval.requested_by.clone(),
+            created_at: approval.created_at.rfc3339(),
+            expires_at: approval.expires_at.rfc3339(),
+            decided_by: decided.map(|decided| decided.by.clone()),
+            decided_at: decided.map(|decided| decided.at).or(ended_at).map(Timestamp::rfc3339),
+            via: decided.map(|decided| decided.via.clone()),
+            reason: decided.and_then(|decided| decided.reason.clone()).or(ended_why),
+            scope,
+        }
+    }
+}
+
+impl TryFrom<ApprovalFile> for Approval {
+    type Error = BadApproval;
+
+    fn try_from(file: ApprovalFile) -> Result<Self, BadApproval> {
+        let time = |text: &str, name| Timestamp::parse_rfc3339(text).ok_or(BadApproval(name));
+        let decided_at = file.decided_at.as_deref().map(|text| time(text, "decidedAt")).transpose()?;
+        let decided = || {
+            Ok(Decided {
+                by: file.decided_by.clone().ok_or(BadApproval("decidedBy"))?,
+                at: decided_at.ok_or(BadApproval("decidedAt"))?,
+                via: file.via.clone().unwrap_or_default(),
+                reason: file.reason.clone(),
+            })
+        };
+        let scope = file.scope.unwrap_or_default();
+        let state = match file.state {
+            State::Pending => ApprovalState::Pending,
+            State::Approved => ApprovalState::Approved { decided: decided()?, scope },
+            State::Spent => ApprovalState::Spent { decided: decided()?, scope },
+            State::Denied => ApprovalState::Denied { decided: decided()? },
+            State::Expired => ApprovalState::Expired { at: decided_at.ok_or(BadApproval("decidedAt"))? },
+            State::Cancelled => ApprovalState::Cancelled {
+                at: decided_at.ok_or(BadApproval("decidedAt"))?,
+                reason: file.reason.clone().unwrap_or_default(),
+            },
+        };
+        let number = file.number.strip_prefix('A').and_then(|digits| digits.parse().ok());
+        Ok(Self {
+            number: ApprovalNumber(number.ok_or(BadApproval("number"))?),
+            created_at: time(&file.created_at, "createdAt")?,
+            expires_at: time(&file.expires_at, "expiresAt")?,
+            state,
+            id: file.id,
+            kind: file.kind,
+            thread: file.thread_id,
+            correlation: file.correlation_id,
+            tool_call: file.tool_call_id,
+            tool: file.tool,
+            input: file.input,
+            summary: file.summary,
+            details: file.details,
+            risk: file.risk,
+            fingerprint: file.fingerprint,
+            requested_by: file.requested_by,
+        })
+    }
+}

@@ -1,0 +1,22 @@
+//! The record of questions to people and their answers.
+
+use super::{BoxFuture, StoreError};
+use crate::domain::{Approval, ApprovalId, ApprovalNumber, ThreadId};
+
+/// The record. What it was told is on the disk before it says so.
+pub trait ApprovalBook: Send + Sync + std::fmt::Debug {
+    /// A number nobody has used in this project.
+    fn next_number(&self) -> BoxFuture<'_, Result<ApprovalNumber, StoreError>>;
+
+    /// Writes a question down, or what became of it.
+    fn save(&self, approval: Approval) -> BoxFuture<'_, Result<(), StoreError>>;
+
+    /// The question of this id.
+    fn get(&self, id: &ApprovalId) -> BoxFuture<'_, Result<Option<Approval>, StoreError>>;
+
+    /// Every question there is, newest first.
+    fn list(&self) -> BoxFuture<'_, Result<Vec<Approval>, StoreError>>;
+
+    /// The questions of these ids that belong to this thread.
+    fn of_thread(&self, thread: &ThreadId, ids: Vec<ApprovalId>) -> BoxFuture<'_, Result<Vec<Approval>, StoreError>>;
+}

@@ -1,0 +1,50 @@
+//! Who says whether a call may run.
+
+use serde_json::Value;
+
+use super::BoxFuture;
+use crate::domain::{Risk, ThreadId};
+use crate::policy::Class;
+
+/// A call that wants to run.
+#[derive(Clone, Debug)]
+pub struct CallToJudge {
+    /// Where.
+    pub thread: ThreadId,
+    /// Which tool.
+    pub tool: String,
+    /// With what.
+    pub input: Value,
+}
+
+/// May it run?
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ruling {
+    /// Yes, in this class of sandbox.
+    Allow(Class),
+    /// A person must be asked.
+    Ask,
+    /// No.
+    Deny(String),
+}
+
+/// Everything that is known about a call before it runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judgement {
+    /// May it run?
+    pub ruling: Ruling,
+    /// Binds an answer to exactly this call: tool, arguments, directory, and the scripts it names as they are now.
+    pub fingerprint: String,
+    /// What would be done, in one line.
+    pub summary: String,
+    /// More, as CommonMark: the reasons, a diff.
+    pub details: Option<String>,
+    /// How dangerous it looks.
+    pub risk: Risk,
+}
+
+/// Says whether a call may run. May read files, never writes any.
+pub trait Judge: Send + Sync + std::fmt::Debug {
+    /// Looks at a call as it is now.
+    fn judge(&self, call: CallToJudge) -> BoxFuture<'_, Judgement>;
+}

@@ -1,0 +1,73 @@
+//! The actor's part in asking people: having calls judged, keeping the record, minding the time.
+
+use serde_json::Value;
+
+use super::actor::{Actor, outcome_of};
+use super::jobs::{Done, judge_panicked};
+use crate::domain::{Approval, ApprovalId, ApprovalNumber, CorrelationId, ToolCallId};
+use crate::ports::{CallToJudge, RunOutcome, StoreError};
+use crate::turn::{Event, Seat};
+use crate::uimessage::{Part, ToolState, UiMessage};
+
+impl Actor {
+    /// Has a call judged, beside the actor: it may read files.
+    pub(super) fn judge(&mut self, call: ToolCallId, tool: String, input: Value) {
+        let judge = self.shop.judge.clone();
+        let to_judge = CallToJudge { thread: self.id.clone(), tool, input };
+        let id = call.clone();
+        let job = async move { Done::Judged(id, Box::new(judge.judge(to_judge).await)) };
+        self.jobs.start_work(&self.span, job, judge_panicked(call));
+    }
+
+    /// A call was judged: should a question have to be asked, it gets a number. One that turns out not to be needed
+    /// is kept for the next.
+    pub(super) async fn judged(&mut self, call: ToolCallId, judgement: Box<crate::ports::Judgement>) -> Result<(), StoreError> {
+        let number = match self.spare_number.take() {
+            Some(number) => number,
+            None => self.shop.approvals.next_number().await?,
+        };
+        let seat = Seat { id: self.shop.ids.approval(), number };
+        self.feed(Event::Judged { call, judgement, seat }).await;
+        let used = self.conversation.pending_approvals().iter().any(|approval| approval.number == number);
+        self.spare_number = (!used).then_some(number);
+        Ok(())
+    }
+
+    /// The approvals that the open calls of a thread name.
+    pub(super) async fn approvals_of(&self, tail: &[UiMessage]) -> Result<Vec<Approval>, StoreError> {
+        let ids = tail.iter().flat_map(|message| &message.parts).filter_map(open_approval).collect::<Vec<_>>();
+        if ids.is_empty() { Ok(Vec::new()) } else { self.shop.approvals.of_thread(&self.id, ids).await }
+    }
+
+    /// How long until a question needs no answer any more; nothing while none waits.
+    pub(super) fn until_expiry(&self) -> Option<std::time::Duration> {
+        let now = self.shop.clock.now();
+        self.conversation.next_expiry().map(|at| std::time::Duration::from_millis(at.millis_since(now)))
+    }
+
+    /// Whoever waits for the end of the run hears that it waits for a person.
+    pub(super) fn parked(&mut self, correlation: &CorrelationId) {
+        let outcome = self.parked_outcome(correlation);
+        for waiter in self.waiters.remove(correlation).unwrap_or_default() {
+            drop(waiter.send(outcome.clone()));
+        }
+    }
+
+    /// Where a run stands that waits for a person.
+    pub(super) fn parked_outcome(&self, correlation: &CorrelationId) -> RunOutcome {
+        let approvals = self.conversation.pending_approvals();
+        RunOutcome { approvals, ..outcome_of(self.conversation.messages_of(correlation)) }
+    }
+}
+
+fn open_approval(part: &Part) -> Option<ApprovalId> {
+    let Part::Tool(tool) = part else { return None };
+    match &tool.state {
+        ToolState::ApprovalRequested { approval, .. } => approval.id.parse().ok(),
+        ToolState::ApprovalResponded { approval, .. } => approval.id.parse().ok(),
+        _ => None,
+    }
+}
+
+/// A number that was taken but not needed.
+pub(super) type Spare = Option<ApprovalNumber>;

@@ -1,0 +1,166 @@
+//! Reading answers: a message that decides, a decision by its id, and everything else that comes while a question
+//! waits.
+
+use super::asking::Heard;
+use super::commands::record;
+use super::effect::Spoken;
+use super::{Conversation, Effect, Ticket};
+use crate::domain::{
+    Answer, Approval, ApprovalNumber, CorrelationId, Decided, Decision, IngressEvent, Intent, Said, Timestamp, WhileWaiting,
+};
+use crate::policy::reply::{Pending, Reading, Ruling, read};
+use crate::ports::{Acceptance, Durability};
+use crate::render::Phrase;
+
+/// What a message amounts to while questions wait.
+pub(super) enum Reply {
+    /// It was an answer, or a question back was needed: it is dealt with.
+    Handled,
+    /// It is an ordinary message.
+    Message,
+}
+
+impl Conversation {
+    /// Reads a message while questions wait. One that decides, decides; any other is an ordinary message.
+    pub(super) fn hear(
+        &mut self,
+        event: &IngressEvent,
+        said: &Said,
+        ticket: Ticket,
+        now: Timestamp,
+        fresh: &mut dyn FnMut() -> CorrelationId,
+        out: &mut Vec<Effect>,
+    ) -> Reply {
+        let pending = self.pending_approvals();
+        let reading = read(&said.text, &pending.iter().map(as_pending).collect::<Vec<_>>());
+        let (language, correlation) = (self.language(), fresh());
+        let reply = match reading {
+            Reading::NotADecision => return self.not_a_decision(said, now, out),
+            // What was not meant for us is no question to us either.
+            Reading::AskBack(_) if said.overheard => return Reply::Message,
+            Reading::AskBack(question) => question.words(language),
+            Reading::Decide(rulings) => {
+                let told: Vec<String> =
+                    rulings.into_iter().filter_map(|ruling| self.rule(&pending, ruling, event, now, out)).collect();
+                told.join("\n")
+            }
+        };
+        self.record_answer(&said.text, &reply, event, ticket, correlation, now, out);
+        Reply::Handled
+    }
+
+    fn rule(
+        &mut self,
+        pending: &[Approval],
+        ruling: Ruling,
+        event: &IngressEvent,
+        now: Timestamp,
+        out: &mut Vec<Effect>,
+    ) -> Option<String> {
+        let approval = pending.get(ruling.index)?;
+        let decided = Decided { by: event.author.id.clone(), at: now, via: "text".to_owned(), reason: ruling.reason };
+        let heard = self.answer(&approval.id, &ruling.answer, decided, false, now, out);
+        Some(self.words_for(&heard, approval.number, &ruling.answer))
+    }
+
+    /// A decision by the question's own id.
+    pub(super) fn decide(
+        &mut self,
+        decision: &Decision,
+        event: &IngressEvent,
+        ticket: Ticket,
+        now: Timestamp,
+        fresh: &mut dyn FnMut() -> CorrelationId,
+        out: &mut Vec<Effect>,
+    ) {
+        let number = self.pending_approvals().iter().find(|known| known.id == decision.approval).map(|known| known.number);
+        let decided = Decided {
+            by: event.author.id.clone(),
+            at: now,
+            via: decision.via.clone(),
+            reason: decision.reason.clone(),
+        };
+        let heard = self.answer(&decision.approval, &decision.answer, decided, decision.operator, now, out);
+        let words = self.words_for(&heard, number.unwrap_or(ApprovalNumber(0)), &decision.answer);
+        if heard == Heard::Counted {
+            let accepted = Acceptance::Accepted { message: event.message.clone(), correlation: fresh() };
+            out.push(Effect::Answer(ticket, accepted));
+        } else {
+            out.push(Effect::Answer(ticket, Acceptance::Refused(words)));
+        }
+        out.push(Effect::Publish);
+    }
+
+    fn not_a_decision(&mut self, said: &Said, now: Timestamp, out: &mut Vec<Effect>) -> Reply {
+        if said.overheard {
+            return Reply::Message;
+        }
+        if self.rules.while_waiting == WhileWaiting::Supersede {
+            self.withdraw("a new message took its place", now, out);
+            self.go_on(now, out);
+            return Reply::Message;
+        }
+        let text = Phrase::Reminder(self.pending_numbers()).say(self.language());
+        if let Some(run) = self.run.as_mut().filter(|run| !run.reminded) {
+            run.reminded = true;
+            out.push(Effect::Show(Intent::Progress { text }));
+        }
+        Reply::Message
+    }
+
+    pub(super) fn pending_numbers(&self) -> Vec<ApprovalNumber> {
+        self.pending_approvals().iter().map(|approval| approval.number).collect()
+    }
+
+    fn words_for(&self, heard: &Heard, number: ApprovalNumber, answer: &Answer) -> String {
+        let phrase = match heard {
+            Heard::Counted => Phrase::Counted { number, answer: answer.clone() },
+            Heard::NotOpen => Phrase::NotOpen,
+            Heard::NotTheirs => Phrase::NotTheirs(number),
+            Heard::TooLate => Phrase::TooLate(number),
+            Heard::NotAnAnswer => Phrase::NotOpen,
+        };
+        phrase.say(self.language())
+    }
+
+    /// Keeps the answer and what was said to it, like a command: recognised when it comes again, seen by people,
+    /// never by a model.
+    fn record_answer(
+        &mut self,
+        words: &str,
+        reply: &str,
+        event: &IngressEvent,
+        ticket: Ticket,
+        correlation: CorrelationId,
+        now: Timestamp,
+        out: &mut Vec<Effect>,
+    ) {
+        let mut lines: Vec<_> = self.place_held().into_iter().collect();
+        lines.push(record(words, event, reply, &correlation, now));
+        for line in &lines {
+            self.remember(line);
+        }
+        let say = vec![Spoken {
+            source: event.message.to_string(),
+            correlation: correlation.clone(),
+            reply_to: Some(event.platform_message.clone()),
+            intent: Intent::AssistantText { text: reply.to_owned() },
+        }];
+        out.push(Effect::Commit { messages: lines, say, durability: Durability::Synced });
+        let accepted = Acceptance::Accepted { message: event.message.clone(), correlation: correlation.clone() };
+        out.push(Effect::Answer(ticket, accepted));
+        out.push(Effect::Finished(correlation));
+        out.push(Effect::Publish);
+    }
+}
+
+fn as_pending(approval: &Approval) -> Pending<'_> {
+    Pending {
+        number: approval.number,
+        id: &approval.id,
+        kind: approval.kind,
+        tool: &approval.tool,
+        command: approval.input.get("command").and_then(serde_json::Value::as_str),
+        argv: None,
+    }
+}

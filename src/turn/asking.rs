@@ -1,0 +1,324 @@
+//! Asking a person before a call runs, and doing as they say.
+//!
+//! The record of an approval is written before anybody is asked, and before anything follows from an answer. A
+//! call that was allowed is looked at once more in the moment it runs: it must still be the call that was shown.
+
+use serde_json::json;
+
+use super::effect::Spoken;
+use super::event::Seat;
+use super::ledger::Call;
+use super::run::{Phase, TOOL_METADATA};
+use super::{Conversation, Effect};
+use crate::domain::{
+    Answer, Approval, ApprovalId, ApprovalKind, ApprovalState, AuthorId, Decided, Intent, Scope, Timestamp, ToolCallId,
+};
+use crate::policy::Class;
+use crate::ports::{Durability, Judgement, Ruling};
+use crate::render::Phrase;
+use crate::uimessage::{ApprovalAnswer, ApprovalAsk, Role, ToolState};
+
+/// What became of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Heard {
+    /// It counts.
+    Counted,
+    /// There is no such question here, or it was settled before.
+    NotOpen,
+    /// Whoever answered may not.
+    NotTheirs,
+    /// It came too late.
+    TooLate,
+    /// It makes no sense as an answer to this question.
+    NotAnAnswer,
+}
+
+impl Conversation {
+    /// A call was looked at.
+    pub(super) fn judged(&mut self, call: &ToolCallId, judgement: Judgement, seat: Seat, now: Timestamp, out: &mut Vec<Effect>) {
+        let Some(state) = self.run.as_ref().map(|run| run.ledger.get(call).clone()) else { return };
+        match (state, judgement.ruling.clone()) {
+            (Call::Judging, Ruling::Allow(class)) => self.set_call(call, Call::Cleared(class)),
+            (Call::Judging, Ruling::Ask) => self.ask(call, judgement, ApprovalKind::Tool, seat, now, out),
+            (Call::Judging, Ruling::Deny(why)) => self.refuse_call(call, &why),
+            (Call::JudgingLost, _) => self.ask(call, judgement, ApprovalKind::UnknownOutcome, seat, now, out),
+            (Call::Checking(mut approval), ruling) => {
+                let same = approval.fingerprint == judgement.fingerprint;
+                match ruling {
+                    Ruling::Deny(why) => {
+                        self.cancel_approval(approval, &why, now, out);
+                        self.refuse_call(call, &why);
+                    }
+                    Ruling::Allow(_) | Ruling::Ask if same => {
+                        if let ApprovalState::Approved { decided, scope } = approval.state.clone() {
+                            approval.state = ApprovalState::Spent { decided, scope };
+                        }
+                        out.push(Effect::SaveApproval(Box::new(approval)));
+                        return self.start_calls(vec![(call.clone(), Class::ProjectWritable)], out);
+                    }
+                    Ruling::Allow(_) | Ruling::Ask => {
+                        let why = "what it would do has changed since it was approved";
+                        self.cancel_approval(approval, why, now, out);
+                        self.ask(call, judgement, ApprovalKind::Tool, seat, now, out);
+                    }
+                }
+            }
+            _ => return,
+        }
+        self.run_tools(now, out);
+        out.push(Effect::Publish);
+    }
+
+    /// Puts a question: written down first, then told.
+    pub(super) fn ask(
+        &mut self,
+        call: &ToolCallId,
+        judgement: Judgement,
+        kind: ApprovalKind,
+        seat: Seat,
+        now: Timestamp,
+        out: &mut Vec<Effect>,
+    ) {
+        let (thread, expire_ms, language) = (self.thread.clone(), self.rules.expire_ms, self.language());
+        let Some(requested_by) = self.requester() else { return self.refuse_call(call, "nobody is there to be asked") };
+        let Some(run) = self.run.as_mut() else { return };
+        let correlation = run.correlation.clone();
+        let Some(part) = run.tool_mut(call) else { return };
+        let input = part.state.input().cloned().unwrap_or_default();
+        let approval = Approval {
+            id: seat.id,
+            number: seat.number,
+            kind,
+            thread,
+            correlation,
+            tool_call: call.clone(),
+            tool: part.tool.name().to_owned(),
+            input: input.clone(),
+            summary: judgement.summary,
+            details: judgement.details,
+            risk: judgement.risk,
+            fingerprint: judgement.fingerprint,
+            requested_by,
+            created_at: now,
+            expires_at: now.plus_millis(expire_ms),
+            state: ApprovalState::Pending,
+        };
+        let descriptor = json!({
+            "number": approval.number.to_string(), "kind": approval.kind, "summary": approval.summary,
+            "details": approval.details, "risk": approval.risk, "expiresAt": approval.expires_at.rfc3339(),
+        });
+        let ask = ApprovalAsk { id: approval.id.to_string(), descriptor: Some(descriptor) };
+        part.state = ToolState::ApprovalRequested { input, approval: ask };
+        run.ledger.set(call, Call::Asked(approval.clone()));
+        run.shown = true;
+        let say = Intent::ApprovalRequest {
+            approval_id: approval.id.clone(),
+            number: approval.number.to_string(),
+            summary: approval.summary.clone(),
+            risk: approval.risk,
+            details: approval.details.clone(),
+            suggested_replies: Phrase::suggested_replies(kind, approval.number, language),
+            expires_at: approval.expires_at.rfc3339(),
+        };
+        let source = approval.id.to_string();
+        out.push(Effect::SaveApproval(Box::new(approval)));
+        self.commit_saying(&source, say, out);
+    }
+
+    /// Takes an answer to the question of this id.
+    pub(super) fn answer(
+        &mut self,
+        id: &ApprovalId,
+        answer: &Answer,
+        decided: Decided,
+        operator: bool,
+        now: Timestamp,
+        out: &mut Vec<Effect>,
+    ) -> Heard {
+        let Some(approval) = self.run.as_ref().and_then(|run| run.ledger.find_asked(id)).cloned() else {
+            return Heard::NotOpen;
+        };
+        if !operator && !self.rules.rights.may_answer(&approval.requested_by, &decided.by) {
+            return Heard::NotTheirs;
+        }
+        if now >= approval.expires_at {
+            self.expire(now, out);
+            return Heard::TooLate;
+        }
+        match (answer, approval.kind) {
+            (Answer::Approve(scope), _) => self.allow(approval, *scope, decided, out),
+            (Answer::Deny, _) => {
+                let by = decided.by.clone();
+                let why = match (&decided.reason, approval.kind) {
+                    (Some(reason), _) => format!("The user denied this call: {reason}"),
+                    (None, ApprovalKind::Tool) => "The user denied this call.".to_owned(),
+                    (None, ApprovalKind::UnknownOutcome) => {
+                        "The user chose not to run this call again. Whether it took effect before the restart is unknown.".to_owned()
+                    }
+                };
+                self.turn_down(approval, ApprovalState::Denied { decided }, &why, Some(&by), out);
+            }
+            (Answer::Done, ApprovalKind::UnknownOutcome) => self.was_done(approval, decided, out),
+            (Answer::Done, ApprovalKind::Tool) => return Heard::NotAnAnswer,
+        }
+        self.go_on(now, out);
+        Heard::Counted
+    }
+
+    fn allow(&mut self, mut approval: Approval, scope: Scope, decided: Decided, out: &mut Vec<Effect>) {
+        let by = decided.by.clone();
+        let reason = decided.reason.clone();
+        approval.state = ApprovalState::Approved { decided, scope };
+        self.respond(&approval, reason);
+        out.push(Effect::SaveApproval(Box::new(approval.clone())));
+        if scope != Scope::Once {
+            out.push(Effect::Grant(Box::new(approval.clone()), scope));
+        }
+        self.set_call(&approval.tool_call, Call::Approved(approval.clone()));
+        self.tell_resolved(&approval, Some(&by), out);
+    }
+
+    fn was_done(&mut self, mut approval: Approval, decided: Decided, out: &mut Vec<Effect>) {
+        let by = decided.by.clone();
+        approval.state = ApprovalState::Spent { decided, scope: Scope::Once };
+        let output = json!({ "outcome": "done", "note": "The user says that this call took effect before the restart." });
+        let answer = ApprovalAnswer { id: approval.id.to_string(), approved: true, reason: None, descriptor: None };
+        if let Some(run) = self.run.as_mut() {
+            if let Some(part) = run.tool_mut(&approval.tool_call) {
+                let input = part.state.input().cloned().unwrap_or_default();
+                part.state = ToolState::OutputAvailable { input, output, approval: Some(answer), preliminary: None };
+            }
+            run.ledger.close(&approval.tool_call);
+        }
+        out.push(Effect::SaveApproval(Box::new(approval.clone())));
+        self.tell_resolved(&approval, Some(&by), out);
+    }
+
+    /// The call will not run: the model is told why.
+    fn turn_down(&mut self, mut approval: Approval, state: ApprovalState, why: &str, by: Option<&AuthorId>, out: &mut Vec<Effect>) {
+        approval.state = state;
+        if let Some(run) = self.run.as_mut() {
+            if let Some(part) = run.tool_mut(&approval.tool_call) {
+                let input = part.state.input().cloned().unwrap_or_default();
+                let reason = Some(why.to_owned());
+                let answer = ApprovalAnswer { id: approval.id.to_string(), approved: false, reason, descriptor: None };
+                part.state = ToolState::OutputDenied { input, approval: answer };
+            }
+            run.ledger.close(&approval.tool_call);
+        }
+        out.push(Effect::SaveApproval(Box::new(approval.clone())));
+        self.tell_resolved(&approval, by, out);
+    }
+
+    /// Questions that nobody answered in time are answered with no.
+    pub(super) fn expire(&mut self, now: Timestamp, out: &mut Vec<Effect>) {
+        let late: Vec<Approval> =
+            self.pending_approvals().into_iter().filter(|approval| now >= approval.expires_at).collect();
+        if late.is_empty() {
+            return;
+        }
+        for approval in late {
+            let why = "Nobody answered the request for approval in time, so this call was not run.";
+            self.turn_down(approval, ApprovalState::Expired { at: now }, why, None, out);
+        }
+        self.go_on(now, out);
+        out.push(Effect::Publish);
+    }
+
+    /// Withdraws every question. Says how many there were.
+    pub(super) fn withdraw(&mut self, why: &str, now: Timestamp, out: &mut Vec<Effect>) -> usize {
+        let pending = self.pending_approvals();
+        for approval in &pending {
+            let state = ApprovalState::Cancelled { at: now, reason: why.to_owned() };
+            self.turn_down(approval.clone(), state, &format!("This call was not run: {why}."), None, out);
+        }
+        pending.len()
+    }
+
+    /// Goes on after an answer, if there is something to go on with.
+    pub(super) fn go_on(&mut self, now: Timestamp, out: &mut Vec<Effect>) {
+        let Some(run) = self.run.as_mut() else { return };
+        match run.phase {
+            Phase::AwaitingApproval => {
+                let open = run.open_calls();
+                let stuck = !open.is_empty() && open.iter().all(|tool| matches!(run.ledger.get(&tool.call_id), Call::Asked(_)));
+                if !stuck {
+                    run.phase = Phase::WaitingForSlot;
+                    out.push(Effect::AcquireSlot);
+                }
+            }
+            Phase::Acting => self.run_tools(now, out),
+            Phase::WaitingForSlot | Phase::Thinking => {}
+        }
+    }
+
+    /// The questions that wait for a person, in the order they were asked.
+    pub fn pending_approvals(&self) -> Vec<Approval> {
+        self.run.as_ref().map(|run| run.ledger.asked().into_iter().cloned().collect()).unwrap_or_default()
+    }
+
+    /// When the first question needs no answer any more.
+    pub fn next_expiry(&self) -> Option<Timestamp> {
+        self.pending_approvals().iter().map(|approval| approval.expires_at).min()
+    }
+
+    fn respond(&mut self, approval: &Approval, reason: Option<String>) {
+        let Some(part) = self.run.as_mut().and_then(|run| run.tool_mut(&approval.tool_call)) else { return };
+        let input = part.state.input().cloned().unwrap_or_default();
+        let answer = ApprovalAnswer { id: approval.id.to_string(), approved: true, reason, descriptor: None };
+        part.extra.shift_remove(TOOL_METADATA);
+        part.state = ToolState::ApprovalResponded { input, approval: answer };
+    }
+
+    fn cancel_approval(&mut self, mut approval: Approval, why: &str, now: Timestamp, out: &mut Vec<Effect>) {
+        approval.state = ApprovalState::Cancelled { at: now, reason: why.to_owned() };
+        out.push(Effect::SaveApproval(Box::new(approval)));
+    }
+
+    fn refuse_call(&mut self, call: &ToolCallId, why: &str) {
+        let Some(run) = self.run.as_mut() else { return };
+        run.ledger.close(call);
+        if let Some(part) = run.tool_mut(call) {
+            let input = part.state.input().cloned();
+            let error_text = format!("refused: {why}");
+            part.state = ToolState::OutputError { input, raw_input: None, error_text, approval: None };
+        }
+    }
+
+    fn tell_resolved(&mut self, approval: &Approval, by: Option<&AuthorId>, out: &mut Vec<Effect>) {
+        let name = by.map(|by| self.name_of(by));
+        let text = Phrase::Resolved { approval: approval.clone(), by: name }.say(self.language());
+        let source = format!("{}.resolved", approval.id);
+        self.commit_saying(&source, Intent::ApprovalResolved { approval_id: approval.id.clone(), text }, out);
+    }
+
+    /// What people call somebody, as far as this thread knows.
+    pub(super) fn name_of(&self, author: &AuthorId) -> String {
+        let known = self.history.iter().rev().find(|message| message.metadata.author_id.as_ref() == Some(author));
+        known.and_then(|message| message.metadata.author_name.clone()).unwrap_or_else(|| author.to_string())
+    }
+
+    fn commit_saying(&mut self, source: &str, intent: Intent, out: &mut Vec<Effect>) {
+        let Some(run) = self.run.as_mut() else { return };
+        run.placed = true;
+        let (snapshot, correlation, reply_to) = (run.snapshot(), run.correlation.clone(), run.reply_to.clone());
+        self.remember(&snapshot);
+        let say = vec![Spoken { source: source.to_owned(), correlation, reply_to, intent }];
+        out.push(Effect::Commit { messages: vec![snapshot], say, durability: Durability::Synced });
+    }
+
+    pub(super) fn set_call(&mut self, call: &ToolCallId, state: Call) {
+        if let Some(run) = self.run.as_mut() {
+            run.ledger.set(call, state);
+        }
+    }
+
+    /// Whose message led to what the run wants to do.
+    fn requester(&self) -> Option<AuthorId> {
+        let run = self.run.as_ref()?;
+        let asked = |message: &&crate::uimessage::UiMessage| {
+            message.role == Role::User && message.metadata.correlation_id == run.correlation
+        };
+        self.history.iter().rev().find(asked).and_then(|message| message.metadata.author_id.clone())
+    }
+}
