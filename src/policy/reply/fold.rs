@@ -154,6 +154,7 @@ const TRADITIONAL: &[(char, char)] = &[
     ('錯', '错'),
     ('試', '试'),
     ('終', '终'),
+    ('當', '当'),
 ];
 
 fn simplified(c: char) -> char {

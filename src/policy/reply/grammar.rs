@@ -217,8 +217,17 @@ fn mark(word: Word) -> Option<Mark> {
 /// `approve A1 A3, deny A2`: targets follow their act.
 fn acts_first_groups(row: &[(Part, usize)]) -> Option<Vec<Group>> {
     let mut groups: Vec<Group> = Vec::new();
-    for (part, clause) in row {
+    let mut rest_ahead = false;
+    for (at, (part, clause)) in row.iter().enumerate() {
+        // `其他拒绝`: the rest stands before its act, whatever the others do.
+        let acts_next = matches!(row.get(at + 1), Some((Part::Act { .. }, next)) if next == clause);
         match (part, groups.last_mut()) {
+            (Part::Target(Target::Rest), _) if acts_next => rest_ahead = true,
+            (Part::Act { act, negated }, _) if std::mem::take(&mut rest_ahead) => {
+                let mut group = Group::new(*act, *negated, *clause);
+                group.targets.push(Target::Rest);
+                groups.push(group);
+            }
             (Part::Target(target), Some(last)) => last.targets.push(*target),
             (Part::Target(_), None) => return None,
             (Part::Act { act, negated }, Some(last)) if last.targets.is_empty() => {
@@ -247,8 +256,9 @@ fn targets_first_groups(row: &[(Part, usize)]) -> Option<Vec<Group>> {
             Part::Act { act, negated } if waiting.is_empty() => {
                 groups.last_mut()?.join(*act, *negated, *clause)?;
             }
-            Part::Act { act, negated } => {
-                let mut group = Group::new(*act, *negated, *clause);
+            // A negation after the targets leaves them alone: `全部不同意` is a no to all.
+            Part::Act { act, .. } => {
+                let mut group = Group::new(*act, false, *clause);
                 group.targets = std::mem::take(&mut waiting);
                 groups.push(group);
             }

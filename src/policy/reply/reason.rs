@@ -98,5 +98,5 @@ fn names(word: Word) -> bool {
 }
 
 fn joins(word: Word) -> bool {
-    matches!(word, Word::And | Word::Delimiter | Word::Filler)
+    matches!(word, Word::And | Word::Delimiter)
 }

@@ -20,7 +20,8 @@ struct Tally {
     outcome: bool,
     doubt: bool,
     elsewhere: bool,
-    narrowed: bool,
+    only: bool,
+    bounded: bool,
     unknown: usize,
     named: Vec<usize>,
 }
@@ -84,7 +85,10 @@ impl Tally {
                 }
                 Word::Doubt | Word::Because => tally.doubt = true,
                 Word::Elsewhere => tally.elsewhere = true,
-                Word::Only | Word::All | Word::Both | Word::Rest => tally.narrowed = true,
+                Word::Only => tally.only = true,
+                Word::All | Word::Both | Word::Rest => tally.bounded = true,
+                Word::Window(_) | Word::Ever | Word::Forever | Word::Once => tally.bounded = true,
+                Word::Thread | Word::Project | Word::Kind => tally.bounded = true,
                 Word::Unknown(weight) => tally.unknown += weight,
                 Word::Number(number) | Word::Ordinal(number) => {
                     tally.named.extend(by_number(number, pending).ok());
@@ -101,8 +105,8 @@ impl Tally {
     }
 
     fn looks_like_a_decision(&self) -> bool {
-        let sided = self.heaviest().is_some() || self.negated || self.outcome;
-        let told = sided || ((self.doubt || self.narrowed || !self.named.is_empty()) && self.unknown == 0);
+        let sided = self.heaviest().is_some() || self.negated || self.outcome || self.only;
+        let told = sided || ((self.doubt || self.bounded || !self.named.is_empty()) && self.unknown == 0);
         let room = match self.heaviest() {
             Some(Weight::Plain | Weight::Formal) => BESIDE_A_PLAIN_WORD,
             Some(Weight::Nod) | None => BESIDE_A_NOD,
