@@ -1,8 +1,18 @@
 //! May this run? What did this reply mean? Who may answer? Pure: domain only.
 
+pub mod fingerprint;
+pub mod grants;
+mod mode;
+pub mod paths;
+mod reason;
 pub mod reply;
 mod rights;
+pub mod shape;
+pub mod shell;
+pub mod tools;
 mod verdict;
 
+pub use mode::{Compound, Mode};
+pub use reason::Reason;
 pub use rights::Rights;
-pub use verdict::Class;
+pub use verdict::{Class, Verdict};

@@ -1,0 +1,26 @@
+//! What a person's reply says about the approvals that wait. Rules only, Chinese and English: an approval needs the
+//! whole reply understood, and whatever is doubted, asked, negated or unknown in it approves nothing. It knows
+//! no store, no person and no command beyond its text.
+//!
+//! A reply goes through `fold` (one form per character), `tokens` (one meaning per word, from `words_zh`, `words_en`,
+//! `numbers` and `naming`), `grammar` (who does what to which), and `reader` (which approvals that is).
+
+mod fold;
+mod grammar;
+mod model_hint;
+mod naming;
+mod numbers;
+mod question;
+mod reader;
+mod reason;
+mod scope;
+#[cfg(test)]
+mod tests;
+mod tokens;
+mod unclear;
+mod words_en;
+mod words_zh;
+
+pub use model_hint::{HintedReading, Leaning, ModelHint, ask_back_from_model};
+pub use question::{Question, Side};
+pub use reader::{Pending, Reading, Ruling, read};

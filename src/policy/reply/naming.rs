@@ -1,0 +1,137 @@
+//! Approvals named by their content: `only git status`. Words are compared with words, from the start of a command or
+//! as a run inside it, never with parts of words. A command that is not one plain call must be named whole, for its
+//! beginning says nothing about its end.
+
+use super::fold::{is_han, words_of};
+use super::numbers::glued;
+use super::reader::Pending;
+use super::tokens::Word;
+
+/// How well a name fits. The better one is the greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Fit {
+    /// One word of it, or a run of words inside it.
+    Inside,
+    /// Its first words.
+    Beginning,
+    /// All of it.
+    Whole,
+}
+
+/// The names that the waiting approvals go by.
+#[derive(Debug)]
+pub(super) struct Names {
+    commands: Vec<Name>,
+}
+
+#[derive(Debug)]
+struct Name {
+    index: usize,
+    words: Vec<Vec<char>>,
+    plain: bool,
+}
+
+/// A name that was found.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    /// Which one is named.
+    pub(super) word: Word,
+    /// How many characters say so.
+    pub(super) taken: usize,
+}
+
+impl Names {
+    /// Collects the names.
+    pub(super) fn of(pending: &[Pending<'_>]) -> Self {
+        let mut commands = Vec::new();
+        for (index, one) in pending.iter().enumerate() {
+            commands.push(Name { index, words: words_of(one.tool), plain: false });
+            if let Some(command) = one.command {
+                let plain = one.argv.is_some() && !command.contains(COMPOUND);
+                commands.push(Name { index, words: words_of(command), plain });
+            }
+        }
+        commands.retain(|name| !name.words.is_empty());
+        Self { commands }
+    }
+
+    /// The longest name that the text goes on with. The best fit wins; two equally good ones name nobody.
+    pub(super) fn find(&self, rest: &[char]) -> Option<Found> {
+        let hits: Vec<_> = self.commands.iter().filter_map(|name| name.fits(rest)).collect();
+        let taken = hits.iter().map(|(taken, _, _)| *taken).max()?;
+        let best = hits.iter().filter(|hit| hit.0 == taken).map(|(_, fit, _)| *fit).max()?;
+        let mut named = hits.iter().filter(|hit| hit.0 == taken && hit.1 == best).map(|hit| hit.2);
+        let first = named.next()?;
+        let word = match (named.any(|other| other != first), best) {
+            (true, _) => Word::NamedSeveral,
+            (false, Fit::Inside) => Word::NamedLoosely(first),
+            (false, Fit::Beginning | Fit::Whole) => Word::Named(first),
+        };
+        Some(Found { word, taken })
+    }
+}
+
+/// What makes a command more than one plain call.
+const COMPOUND: &[char] = &[';', '&', '|', '<', '>', '$', '`', '(', ')', '{', '}', '\n', '\\'];
+
+impl Name {
+    /// The longest fit at this place: how many characters, how good, and whose.
+    fn fits(&self, rest: &[char]) -> Option<(usize, Fit, usize)> {
+        let mut best: Option<(usize, Fit, usize)> = None;
+        for start in 0..self.words.len() {
+            let Some((taken, words)) = self.run(rest, start) else { continue };
+            let whole = words == self.words.len();
+            let fit = match (start, words) {
+                _ if whole => Fit::Whole,
+                _ if !self.plain => continue,
+                (0, 2..) => Fit::Beginning,
+                _ if telling(rest.get(..taken)?) => Fit::Inside,
+                _ => continue,
+            };
+            if best.is_none_or(|(other, fit_of_other, _)| (taken, fit) > (other, fit_of_other)) {
+                best = Some((taken, fit, self.index));
+            }
+        }
+        best
+    }
+
+    /// How many characters and words agree, from one word of the command on.
+    fn run(&self, rest: &[char], start: usize) -> Option<(usize, usize)> {
+        let mut found = None;
+        let mut at = 0;
+        for (count, word) in self.words.get(start..)?.iter().enumerate() {
+            if count > 0 {
+                match rest.get(at) {
+                    Some(c) if c.is_whitespace() => at += 1,
+                    _ => break,
+                }
+            }
+            if rest.get(at..at + word.len()) != Some(word.as_slice()) {
+                break;
+            }
+            at += word.len();
+            if ends(rest.get(at..).unwrap_or_default()) {
+                found = Some((at, count + 1));
+            }
+        }
+        found
+    }
+}
+
+/// A short or letterless word fits too much by accident.
+fn telling(name: &[char]) -> bool {
+    name.len() >= 2 && name.iter().any(|c| c.is_alphabetic())
+}
+
+/// Whether a word of a command ends here.
+fn ends(rest: &[char]) -> bool {
+    match rest {
+        [] => true,
+        ['.' | ':', next, ..] => !next.is_ascii_alphanumeric() && !glued(Some(*next)),
+        [c, ..] => {
+            c.is_whitespace()
+                || is_han(*c)
+                || matches!(c, ',' | '.' | ':' | '!' | '?' | '"' | '`' | '\'' | ')' | '。' | '、' | '…')
+        }
+    }
+}

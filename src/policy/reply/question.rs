@@ -1,0 +1,169 @@
+//! What is asked back when a reply looks like a decision and is none. The words name the choices.
+
+use crate::domain::{ApprovalNumber, Language};
+
+/// The side a reply seems to take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Yes.
+    Approve,
+    /// No.
+    Deny,
+}
+
+/// A question that a clearer reply would answer. It always names the approvals it is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// Several wait, and none was named.
+    Which {
+        /// Those that wait.
+        among: Vec<ApprovalNumber>,
+    },
+    /// The reply seems to take a side, but does not say it plainly.
+    DoYouMean {
+        /// Which side.
+        side: Side,
+        /// For which.
+        about: Vec<ApprovalNumber>,
+    },
+    /// Both sides, or neither.
+    ApproveOrDeny {
+        /// For which.
+        about: Vec<ApprovalNumber>,
+    },
+    /// A number or id that nobody waits under.
+    NoSuch {
+        /// As it was said.
+        said: String,
+        /// Those that wait.
+        among: Vec<ApprovalNumber>,
+    },
+    /// A time that cannot be had.
+    HowLong {
+        /// For which.
+        about: Vec<ApprovalNumber>,
+    },
+    /// A reach that was not said, or said in two ways.
+    HowFar {
+        /// For which.
+        about: Vec<ApprovalNumber>,
+    },
+    /// A yes or a no to a call that was cut off: to what?
+    Outcome {
+        /// Which calls.
+        about: Vec<ApprovalNumber>,
+    },
+}
+
+impl Question {
+    /// The approvals it is about. The next reply may be read against these alone.
+    pub fn about(&self) -> &[ApprovalNumber] {
+        match self {
+            Self::Which { among } | Self::NoSuch { among, .. } => among,
+            Self::DoYouMean { about, .. }
+            | Self::ApproveOrDeny { about }
+            | Self::HowLong { about }
+            | Self::HowFar { about }
+            | Self::Outcome { about } => about,
+        }
+    }
+
+    /// The question in a language.
+    pub fn words(&self, language: Language) -> String {
+        match language {
+            Language::En => self.english(),
+            Language::Zh => self.chinese(),
+        }
+    }
+
+    fn english(&self) -> String {
+        let any = listed(self.about(), ", ", " or ");
+        let all = listed(self.about(), ", ", " and ");
+        match self {
+            Self::Which { .. } => format!("Which one: {any}?"),
+            Self::DoYouMean { side: Side::Approve, .. } => format!("Do you mean: approve {all}?"),
+            Self::DoYouMean { side: Side::Deny, .. } => format!("Do you mean: deny {all}?"),
+            Self::ApproveOrDeny { .. } => format!("Approve or deny {all}?"),
+            Self::NoSuch { said, among } if among.is_empty() => format!("Nothing waits under {said}."),
+            Self::NoSuch { said, .. } => format!("Nothing waits under {said}. Which one: {any}?"),
+            Self::HowLong { .. } => {
+                format!(
+                    "For how long may {all} be allowed? One minute to 24 hours, e.g. “approve for 10 minutes”."
+                )
+            }
+            Self::HowFar { .. } => format!(
+                "How far should it reach for {all}: once, this thread, some minutes, commands like this, or this project?"
+            ),
+            Self::Outcome { .. } => {
+                format!("{all} was cut off and may have run: run it again, skip it, or was it done?")
+            }
+        }
+    }
+
+    fn chinese(&self) -> String {
+        let any = listed(self.about(), "、", " 还是 ");
+        let all = listed(self.about(), "、", " 和 ");
+        match self {
+            Self::Which { .. } => format!("是哪一个：{any}？"),
+            Self::DoYouMean { side: Side::Approve, .. } => format!("你的意思是：同意 {all} 吗？"),
+            Self::DoYouMean { side: Side::Deny, .. } => format!("你的意思是：拒绝 {all} 吗？"),
+            Self::ApproveOrDeny { .. } => format!("同意还是拒绝 {all}？"),
+            Self::NoSuch { said, among } if among.is_empty() => format!("没有等待中的 {said}。"),
+            Self::NoSuch { said, .. } => format!("没有等待中的 {said}。是哪一个：{any}？"),
+            Self::HowLong { .. } => {
+                format!("{all} 允许多久？1 分钟到 24 小时，例如“10 分钟内都同意”。")
+            }
+            Self::HowFar { .. } => {
+                format!("{all} 的允许范围是：仅这一次、本会话、若干分钟内、同类命令，还是本项目？")
+            }
+            Self::Outcome { .. } => {
+                format!("{all} 执行中断，可能已经执行过：重跑、跳过，还是已经做完了？")
+            }
+        }
+    }
+}
+
+fn listed(numbers: &[ApprovalNumber], comma: &str, last: &str) -> String {
+    let names: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+    match names.split_last() {
+        None => String::new(),
+        Some((only, [])) => only.clone(),
+        Some((end, rest)) => format!("{}{last}{end}", rest.join(comma)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn questions_name_their_choices() {
+        let one = vec![ApprovalNumber(1)];
+        let three = vec![ApprovalNumber(1), ApprovalNumber(2), ApprovalNumber(7)];
+        for (question, english, chinese) in [
+            (
+                Question::Which { among: three.clone() },
+                "Which one: A1, A2 or A7?",
+                "是哪一个：A1、A2 还是 A7？",
+            ),
+            (
+                Question::DoYouMean { side: Side::Approve, about: one.clone() },
+                "Do you mean: approve A1?",
+                "你的意思是：同意 A1 吗？",
+            ),
+            (
+                Question::NoSuch { said: "A9".to_owned(), among: one },
+                "Nothing waits under A9. Which one: A1?",
+                "没有等待中的 A9。是哪一个：A1？",
+            ),
+            (
+                Question::ApproveOrDeny { about: three },
+                "Approve or deny A1, A2 and A7?",
+                "同意还是拒绝 A1、A2 和 A7？",
+            ),
+        ] {
+            assert_eq!(question.words(Language::En), english);
+            assert_eq!(question.words(Language::Zh), chinese);
+        }
+    }
+}

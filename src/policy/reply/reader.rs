@@ -1,0 +1,272 @@
+//! From a reply to rulings: which of the waiting approvals a statement is about, and what is answered to each. Where
+//! that is not certain there is a trouble, and never an approval.
+
+use super::fold::Folded;
+use super::grammar::{Act, Group, Statement, Target, statement};
+use super::question::Question;
+use super::reason;
+use super::scope::{Mark, Naming, NoScope, scope};
+use super::tokens::{Token, Weight, tokens};
+use super::unclear::ask_back;
+use crate::domain::{Answer, ApprovalId, ApprovalKind, ApprovalNumber, Scope};
+
+/// A longer text is a message, not an answer.
+const LONGEST: usize = 600;
+
+/// An approval that waits in this thread, as far as a reply can speak of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Pending<'a> {
+    /// What people call it.
+    pub number: ApprovalNumber,
+    /// What buttons call it.
+    pub id: &'a ApprovalId,
+    /// What is asked.
+    pub kind: ApprovalKind,
+    /// The tool.
+    pub tool: &'a str,
+    /// The command, for a shell call.
+    pub command: Option<&'a str>,
+    /// Its words, if it is one plain call.
+    pub argv: Option<&'a [String]>,
+}
+
+/// What a reply means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// It decides these, each once, in the order of the approvals.
+    Decide(Vec<Ruling>),
+    /// It looks like a decision, but which one is not clear.
+    AskBack(Question),
+    /// It is about something else.
+    NotADecision,
+}
+
+/// What is answered to one approval.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ruling {
+    /// Its place in the approvals that were handed in.
+    pub index: usize,
+    /// The answer.
+    pub answer: Answer,
+    /// The person's own reason for a no, as they wrote it.
+    pub reason: Option<String>,
+}
+
+/// Why words that look like a decision are none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Trouble {
+    /// Not understood whole, or saying two things.
+    Unclear,
+    /// Several wait, none is named.
+    Which,
+    /// Nobody waits under this number.
+    NoSuch(u32),
+    /// A time that cannot be had.
+    HowLong,
+    /// A reach that is not said.
+    HowFar,
+    /// A bare yes or no to these cut-off calls.
+    Outcome(Vec<usize>),
+}
+
+/// Reads a reply against the approvals that wait in its thread. It approves only what the whole reply says plainly.
+pub fn read(reply: &str, pending: &[Pending<'_>]) -> Reading {
+    let folded = Folded::of(reply);
+    if folded.chars.is_empty() || folded.chars.len() > LONGEST {
+        return Reading::NotADecision;
+    }
+    let tokens = tokens(&folded, pending);
+    let head = reason::after_command(&tokens, &folded);
+    let decided = match &head {
+        Some((head, reason)) => decide(head, pending).map(|rulings| with_reason(rulings, reason)),
+        None => decide(&tokens, pending),
+    };
+    match decided {
+        Ok(rulings) => Reading::Decide(rulings),
+        Err(trouble) => match reason::of_denial(&tokens, &folded, pending) {
+            Some((rulings, reason)) => Reading::Decide(with_reason(rulings, &reason)),
+            None => ask_back(&trouble, &tokens, &folded, pending),
+        },
+    }
+}
+
+/// What these words decide, if they do so as a whole.
+pub(super) fn decide(tokens: &[Token], pending: &[Pending<'_>]) -> Result<Vec<Ruling>, Trouble> {
+    let mut said = statement(tokens).ok_or(Trouble::Unclear)?;
+    let only = only(&mut said, pending)?;
+    let mut ruled: Vec<Option<Answer>> = vec![None; pending.len()];
+    let mut outcomes = Vec::new();
+    let mut rest = None;
+    for group in &said.groups {
+        let act = group.act.ok_or(Trouble::Unclear)?;
+        if group.targets.contains(&Target::Rest) {
+            if rest.replace(group).is_some() {
+                return Err(Trouble::Unclear);
+            }
+            continue;
+        }
+        for index in targets(group, &said, only, pending)? {
+            let one = pending.get(index).ok_or(Trouble::Which)?;
+            let place = ruled.get_mut(index).ok_or(Trouble::Which)?;
+            match answer(one.kind, act, group)? {
+                Some(answer) if place.is_none() => *place = Some(answer),
+                // Named by two acts, even by two that agree: something was misheard.
+                Some(_) => return Err(Trouble::Unclear),
+                None => outcomes.push(index),
+            }
+        }
+    }
+    if !outcomes.is_empty() {
+        return Err(Trouble::Outcome(outcomes));
+    }
+    deny_the_rest(rest, only, &mut ruled)?;
+    let rulings: Vec<Ruling> = (0..)
+        .zip(ruled)
+        .filter_map(|(index, answer)| Some(Ruling { index, answer: answer?, reason: None }))
+        .collect();
+    if rulings.is_empty() { Err(Trouble::Unclear) } else { Ok(rulings) }
+}
+
+fn with_reason(mut rulings: Vec<Ruling>, reason: &str) -> Vec<Ruling> {
+    for ruling in &mut rulings {
+        if ruling.answer == Answer::Deny && !reason.is_empty() {
+            ruling.reason = Some(reason.to_owned());
+        }
+    }
+    rulings
+}
+
+/// Whether the others are denied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Others {
+    Denied,
+    Untouched,
+}
+
+/// What `only` means here. It names what is approved, so it needs a name, and it never turns a no into a yes.
+fn only(said: &mut Statement, pending: &[Pending<'_>]) -> Result<Others, Trouble> {
+    if !said.only {
+        return Ok(Others::Untouched);
+    }
+    let pointed = said.this;
+    let [group] = said.groups.as_mut_slice() else { return Err(Trouble::Unclear) };
+    let approves = matches!(group.act, None | Some(Act::Approve(_))) && !group.negated;
+    let names =
+        !group.targets.iter().any(|target| matches!(target, Target::All | Target::Both | Target::Rest));
+    if !approves || !names {
+        return Err(Trouble::Unclear);
+    }
+    if group.targets.is_empty() {
+        // `只同意这个`, `只同意一次`.
+        let this_one = pending.len() == 1 && (pointed || group.marks.contains(&Mark::Once));
+        return if this_one { Ok(Others::Untouched) } else { Err(Trouble::Which) };
+    }
+    group.act = Some(match group.act {
+        Some(Act::Approve(weight)) => Act::Approve(weight.max(Weight::Plain)),
+        _ => Act::Approve(Weight::Plain),
+    });
+    Ok(Others::Denied)
+}
+
+/// The places of the approvals that a group is about, each once.
+fn targets(
+    group: &Group,
+    said: &Statement,
+    only: Others,
+    pending: &[Pending<'_>],
+) -> Result<Vec<usize>, Trouble> {
+    if group.targets.is_empty() {
+        return unnamed(group, said, pending);
+    }
+    let every = || (0..pending.len()).collect();
+    match group.targets.as_slice() {
+        [Target::All] if !group.negated => return Ok(every()),
+        [Target::Both] if !group.negated && pending.len() == 2 => return Ok(every()),
+        [Target::Both] => return Err(Trouble::Which),
+        _ => {}
+    }
+    let mut places = Vec::new();
+    for target in &group.targets {
+        let place = match *target {
+            Target::Number(number) => by_number(number, pending)?,
+            Target::Ordinal(number) => by_ordinal(number, pending)?,
+            Target::Index(index) | Target::Named(index) => index,
+            Target::Loose { index, clause } => {
+                let close = group.clauses.contains(&clause) || only == Others::Denied;
+                let plain = !matches!(group.act, Some(Act::Approve(Weight::Nod)));
+                if close && plain { index } else { return Err(Trouble::Unclear) }
+            }
+            Target::All | Target::Both | Target::Rest => return Err(Trouble::Unclear),
+        };
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    Ok(places)
+}
+
+/// Nobody was named: the only one that waits, or all if `都` says so and can mean nothing else.
+fn unnamed(group: &Group, said: &Statement, pending: &[Pending<'_>]) -> Result<Vec<usize>, Trouble> {
+    let alone = said.groups.len() == 1;
+    if alone && pending.len() == 1 {
+        return Ok(vec![0]);
+    }
+    let plain = !matches!(group.act, Some(Act::Approve(Weight::Nod)));
+    let just_each = said.each && !said.this && group.marks.iter().all(|mark| *mark == Mark::Each);
+    if alone && plain && just_each {
+        return Ok((0..pending.len()).collect());
+    }
+    Err(Trouble::Which)
+}
+
+/// The place of the approval with this number.
+pub(super) fn by_number(number: u32, pending: &[Pending<'_>]) -> Result<usize, Trouble> {
+    pending.iter().position(|one| one.number.0 == number).ok_or(Trouble::NoSuch(number))
+}
+
+/// `第一个` is sure only where the first one is also number one.
+fn by_ordinal(number: u32, pending: &[Pending<'_>]) -> Result<usize, Trouble> {
+    let place = by_number(number, pending).map_err(|_| Trouble::Which)?;
+    let same = u32::try_from(place + 1).is_ok_and(|place| place == number);
+    if same { Ok(place) } else { Err(Trouble::Which) }
+}
+
+/// The answer an act gives to one approval. None if it is a bare yes or no to a call that was cut off.
+fn answer(kind: ApprovalKind, act: Act, group: &Group) -> Result<Option<Answer>, Trouble> {
+    let reach = || {
+        let by_words = |target: &Target| matches!(target, Target::Named(_) | Target::Loose { .. });
+        let naming = if group.targets.iter().any(by_words) { Naming::ByWords } else { Naming::Otherwise };
+        scope(&group.marks, naming).map_err(|none| match none {
+            NoScope::HowLong => Trouble::HowLong,
+            NoScope::HowFar => Trouble::HowFar,
+        })
+    };
+    match (kind, act) {
+        (ApprovalKind::Tool, Act::Approve(_)) => Ok(Some(Answer::Approve(reach()?))),
+        (ApprovalKind::Tool, Act::Deny(_)) => Ok(Some(Answer::Deny)),
+        (ApprovalKind::Tool, Act::Rerun | Act::Done) => Err(Trouble::Unclear),
+        // What may have been done once is run again once, not from now on.
+        (ApprovalKind::UnknownOutcome, Act::Rerun | Act::Approve(Weight::Formal)) => {
+            Ok((reach()? == Scope::Once).then_some(Answer::Approve(Scope::Once)))
+        }
+        (ApprovalKind::UnknownOutcome, Act::Approve(_) | Act::Deny(Weight::Nod)) => Ok(None),
+        (ApprovalKind::UnknownOutcome, Act::Deny(_)) => Ok(Some(Answer::Deny)),
+        (ApprovalKind::UnknownOutcome, Act::Done) => Ok(Some(Answer::Done)),
+    }
+}
+
+/// Denies what no group has named, if that was said. The rest is never approved: nobody named it.
+fn deny_the_rest(rest: Option<&Group>, only: Others, ruled: &mut [Option<Answer>]) -> Result<(), Trouble> {
+    if let Some(group) = rest {
+        let denied = matches!(group.act, Some(Act::Deny(_))) && group.targets.len() == 1;
+        if !denied || ruled.iter().all(Option::is_none) {
+            return Err(Trouble::Unclear);
+        }
+    }
+    if rest.is_some() || only == Others::Denied {
+        for open in ruled.iter_mut().filter(|answer| answer.is_none()) {
+            *open = Some(Answer::Deny);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,102 @@
+//! The reason that a person adds to a no. Only to a no: words that are not understood may explain why something is not
+//! done, never why it is.
+
+use super::fold::{Folded, is_han};
+use super::reader::{Pending, Ruling, decide};
+use super::tokens::{Token, Weight, Word};
+use crate::domain::Answer;
+
+/// How many unknown words may follow a shake of the head before it is a message of its own.
+const AFTER_A_NOD: usize = 16;
+
+/// `/deny A1 too risky`: the words of the command, and the reason as it was written.
+pub(super) fn after_command<'t>(tokens: &'t [Token], folded: &Folded<'_>) -> Option<(&'t [Token], String)> {
+    let first = tokens.first()?;
+    if first.word != Word::Deny(Weight::Formal) {
+        return None;
+    }
+    let named = tokens.iter().skip(1).take_while(|token| names(token.word) || joins(token.word)).count();
+    let (head, reason) = tokens.split_at_checked(1 + named)?;
+    let written = reason.first().map(|token| folded.written_from(token.at)).unwrap_or_default();
+    Some((head, written.to_owned()))
+}
+
+/// `拒绝，太危险了`: a no that is whole by itself, and what follows it.
+pub(super) fn of_denial(
+    tokens: &[Token],
+    folded: &Folded<'_>,
+    pending: &[Pending<'_>],
+) -> Option<(Vec<Ruling>, String)> {
+    (1..tokens.len()).rev().find_map(|at| {
+        let (head, tail) = tokens.split_at_checked(at)?;
+        if !parts(head, tail, folded) {
+            return None;
+        }
+        let rulings = decide(head, pending).ok()?;
+        let denied = rulings.iter().all(|ruling| ruling.answer == Answer::Deny);
+        let mut tail = tail;
+        while let [first, more @ ..] = tail
+            && matches!(first.word, Word::Delimiter | Word::Because)
+        {
+            tail = more;
+        }
+        if !denied || !explains(tail, plainly(head), pending) {
+            return None;
+        }
+        let written = folded.written_from(tail.first()?.at);
+        Some((rulings, written.to_owned()))
+    })
+}
+
+/// Whether a reason may begin here: after a sign or a `because`, or after the space that stands for one in Chinese.
+fn parts(head: &[Token], tail: &[Token], folded: &Folded<'_>) -> bool {
+    let (Some(last), Some(first)) = (head.last(), tail.first()) else { return false };
+    let spaced = last.end < first.at;
+    let han = folded.chars.get(first.at).is_some_and(|c| is_han(*c));
+    match first.word {
+        Word::Delimiter | Word::Because => true,
+        Word::Unknown(_) => spaced && han && plainly(head),
+        _ => false,
+    }
+}
+
+/// Whether a no says more than shaking the head.
+fn plainly(head: &[Token]) -> bool {
+    head.iter().any(
+        |token| matches!(token.word, Word::Deny(weight) | Word::Approve(weight) if weight >= Weight::Plain),
+    )
+}
+
+/// Whether words are a reason and no second decision.
+fn explains(tail: &[Token], plain: bool, pending: &[Pending<'_>]) -> bool {
+    let mut unknown = 0;
+    for token in tail {
+        match token.word {
+            Word::Unknown(weight) => unknown += weight,
+            Word::Approve(_) | Word::Rerun | Word::Done | Word::Only | Word::Rest => return false,
+            Word::Question | Word::Doubt | Word::Elsewhere if !plain => return false,
+            word if names(word) && pending.len() > 1 => return false,
+            _ => {}
+        }
+    }
+    unknown > 0 && (plain || unknown <= AFTER_A_NOD)
+}
+
+fn names(word: Word) -> bool {
+    matches!(
+        word,
+        Word::Number(_)
+            | Word::Ordinal(_)
+            | Word::Id(_)
+            | Word::StrangeId
+            | Word::Named(_)
+            | Word::NamedLoosely(_)
+            | Word::NamedSeveral
+            | Word::All
+            | Word::Both
+    )
+}
+
+fn joins(word: Word) -> bool {
+    matches!(word, Word::And | Word::Delimiter)
+}

@@ -1,0 +1,64 @@
+//! Every line of the corpus is read as it says.
+
+use std::collections::BTreeMap;
+
+use super::stage::{Stage, approved};
+
+const CORPUS: &str = include_str!("../../../../tests/fixtures/reply_corpus.tsv");
+
+/// One reply, the approvals it is read against, and what it must mean.
+#[derive(Debug)]
+pub(super) struct Case {
+    /// The name of the set of approvals.
+    pub(super) set: &'static str,
+    /// The reply.
+    pub(super) reply: String,
+    /// The reading.
+    pub(super) expected: &'static str,
+}
+
+/// The sets of approvals and the replies.
+pub(super) fn corpus() -> (BTreeMap<&'static str, Stage>, Vec<Case>) {
+    let mut sets = BTreeMap::new();
+    let mut cases = Vec::new();
+    for line in CORPUS.lines().filter(|line| !line.is_empty() && !line.starts_with("# ")) {
+        let mut fields = line.split('\t');
+        match (fields.next().unwrap(), fields.next().unwrap()) {
+            ("set", name) => {
+                sets.insert(name, Stage::of(fields));
+            }
+            (set, reply) => {
+                let expected = fields.next().unwrap_or_else(|| panic!("{line:?} has no reading"));
+                assert_eq!(fields.next(), None, "{line:?}");
+                cases.push(Case { set, reply: reply.replace("\\n", "\n"), expected });
+            }
+        }
+    }
+    (sets, cases)
+}
+
+#[test]
+fn every_reply_of_the_corpus_is_read_as_it_says() {
+    let (sets, cases) = corpus();
+    let mut faults = Vec::new();
+    for case in &cases {
+        let stage = &sets[case.set];
+        let reading = stage.read(&case.reply);
+        let shown = stage.shown(&reading);
+        if shown != case.expected {
+            faults.push(format!("{}\t{}\t{} but read {reading:?}", case.set, case.reply, case.expected));
+        }
+    }
+    assert!(faults.is_empty(), "{} of {}:\n{}", faults.len(), cases.len(), faults.join("\n"));
+}
+
+#[test]
+fn the_corpus_is_large_and_none_of_its_unclear_replies_approves() {
+    let (sets, cases) = corpus();
+    let unclear: Vec<_> = cases.iter().filter(|case| matches!(case.expected, "ask" | "none")).collect();
+    assert!(cases.len() >= 240, "{}", cases.len());
+    assert!(unclear.len() >= 100, "{}", unclear.len());
+    for case in unclear {
+        assert_eq!(approved(&sets[case.set].read(&case.reply)), 0, "{case:?}");
+    }
+}

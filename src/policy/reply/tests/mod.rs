@@ -1,0 +1,5 @@
+//! The reader of replies against a corpus and against what must hold for every reply.
+
+mod corpus;
+mod properties;
+mod stage;

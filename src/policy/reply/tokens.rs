@@ -1,0 +1,328 @@
+//! A reply as a row of words with one meaning each. The longest thing that fits at a place is read; what fits nothing
+//! is kept as unknown, for an approval needs every word understood.
+
+use std::num::NonZeroU32;
+
+use super::fold::{Folded, is_han};
+use super::naming::Names;
+use super::numbers::{Numbered, Stretch, glued, numbered, starts, stretch};
+use super::reader::Pending;
+use super::{words_en, words_zh};
+
+/// Meanings with the words that have them, parted by `|`.
+pub(super) type Table = &'static [(Word, &'static str)];
+
+/// How much a yes or a no says by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Weight {
+    /// Yes to whatever was asked: `ok`.
+    Nod,
+    /// Says that something may be done: `同意`.
+    Plain,
+    /// The word on the button: `approve`.
+    Formal,
+}
+
+/// What a negation means when nothing follows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Alone {
+    /// A no: `别`.
+    Denies,
+    /// Nothing: `not`.
+    SaysNothing,
+}
+
+/// What a word means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Word {
+    /// A yes.
+    Approve(Weight),
+    /// A no.
+    Deny(Weight),
+    /// Turns the yes that follows.
+    Negation(Alone),
+    /// Run the cut-off call again.
+    Rerun,
+    /// The cut-off call had run.
+    Done,
+    /// Asks something.
+    Question,
+    /// Doubts, waits, or makes it depend.
+    Doubt,
+    /// What follows is a reason.
+    Because,
+    /// Speaks of something else.
+    Elsewhere,
+    /// Politeness, particles, signs.
+    Filler,
+    /// `那就`: a beginning; later it makes one thing depend on another.
+    Then,
+    /// Ends a clause.
+    Delimiter,
+    /// Ends a clause, unless it stands between two numbers.
+    Dash,
+    /// Joins two.
+    And,
+    /// Points at something.
+    This,
+    /// Points at the command.
+    ThisCommand,
+    /// Every one that waits.
+    All,
+    /// Each of whatever is meant.
+    Each,
+    /// The two that wait.
+    Both,
+    /// These and no others.
+    Only,
+    /// The others.
+    Rest,
+    /// From now on.
+    Ever,
+    /// For ever.
+    Forever,
+    /// This one time.
+    Once,
+    /// `once`: this one time, unless something follows that it waits for.
+    OnceUnless,
+    /// In this thread.
+    Thread,
+    /// In this project.
+    Project,
+    /// Commands like this one.
+    Kind,
+    /// The approval with this number.
+    Number(u32),
+    /// The approval with this number, or in this place.
+    Ordinal(u32),
+    /// The approval with this id.
+    Id(usize),
+    /// An id that nobody has.
+    StrangeId,
+    /// The approval whose command begins so.
+    Named(usize),
+    /// The approval with this somewhere in its command.
+    NamedLoosely(usize),
+    /// More than one approval goes by this name.
+    NamedSeveral,
+    /// For so many minutes; none if the length cannot be had.
+    Window(Option<NonZeroU32>),
+    /// Not in any table; counts for so much.
+    Unknown(usize),
+}
+
+/// A word and where it stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Token {
+    /// What it means.
+    pub(super) word: Word,
+    /// Its first character.
+    pub(super) at: usize,
+    /// The character after its last.
+    pub(super) end: usize,
+    /// Whether it is one character of Chinese.
+    lone_han: bool,
+}
+
+/// Reads a folded reply into words.
+pub(super) fn tokens(folded: &Folded<'_>, pending: &[Pending<'_>]) -> Vec<Token> {
+    let names = Names::of(pending);
+    let mut out = Vec::new();
+    let mut at = 0;
+    while let Some(c) = folded.chars.get(at) {
+        if *c == ' ' {
+            at += 1;
+            continue;
+        }
+        let (word, taken) = next(folded, at, pending, &names);
+        let end = at + taken.max(1);
+        out.push(Token { word, at, end, lone_han: taken == 1 && is_han(*c) });
+        at = end;
+    }
+    in_context(&mut out);
+    out
+}
+
+fn next(folded: &Folded<'_>, at: usize, pending: &[Pending<'_>], names: &Names) -> (Word, usize) {
+    let rest = folded.chars.get(at..).unwrap_or_default();
+    let before = at.checked_sub(1).and_then(|before| folded.chars.get(before)).copied();
+    let fresh = !glued(before);
+    let mut best = (Word::Unknown(0), 0);
+    let mut consider = |word: Word, taken: usize| {
+        if taken > best.1 {
+            best = (word, taken);
+        }
+    };
+    if let Some((word, taken)) = vocabulary(rest, before) {
+        consider(word, taken);
+    }
+    if let (None, Some((word, taken))) = (before, addressed(rest)) {
+        consider(word, taken);
+    }
+    if fresh {
+        if let Some((word, taken)) = id(folded, at, pending) {
+            consider(word, taken);
+        }
+        if let Some((stretch, taken)) = stretch(rest) {
+            consider(in_words(stretch), taken);
+        }
+        match numbered(rest) {
+            Some((Numbered::Number(number), taken)) => consider(Word::Number(number), taken),
+            Some((Numbered::Ordinal(number), taken)) => consider(Word::Ordinal(number), taken),
+            None => {}
+        }
+        if let Some(found) = names.find(rest)
+            && (quoted(before, rest.get(found.taken)) || says_nothing_else(rest, found.taken))
+        {
+            consider(found.word, found.taken);
+        }
+    }
+    match best {
+        (_, 0) => unknown(rest),
+        found => found,
+    }
+}
+
+fn in_words(stretch: Stretch) -> Word {
+    match stretch {
+        Stretch::Minutes(minutes) => Word::Window(Some(minutes)),
+        Stretch::OutOfRange => Word::Window(None),
+        Stretch::Point => Word::Doubt,
+    }
+}
+
+/// The longest entry of the tables that fits.
+fn vocabulary(rest: &[char], before: Option<char>) -> Option<(Word, usize)> {
+    let mut best: Option<(Word, usize)> = None;
+    for (word, entries) in words_zh::WORDS.iter().chain(words_en::WORDS) {
+        for entry in entries.split('|') {
+            if let Some(taken) = starts(rest, entry)
+                && best.is_none_or(|(_, longest)| taken > longest)
+                && stands_alone(entry, rest.get(taken..).unwrap_or_default(), before)
+            {
+                best = Some((*word, taken));
+            }
+        }
+    }
+    // `no. 1` is a number in some mouths and a no in others.
+    if let Some((Word::Deny(_), taken @ 2)) = best
+        && rest.get(taken) == Some(&'.')
+        && rest
+            .get(taken + 1..)
+            .is_some_and(|after| numbered(after.strip_prefix(&[' ']).unwrap_or(after)).is_some())
+    {
+        return Some((Word::Doubt, taken + 1));
+    }
+    best
+}
+
+/// `/approve@name`: in groups a command may carry the name of the bot.
+fn addressed(rest: &[char]) -> Option<(Word, usize)> {
+    let sign = rest.iter().position(|c| *c == '@')?;
+    let (word, taken) = vocabulary(rest.get(..sign)?, None).filter(|_| rest.first() == Some(&'/'))?;
+    let name = rest.get(sign..)?.iter().take_while(|c| !c.is_whitespace()).count();
+    (taken == sign).then_some((word, sign + name))
+}
+
+/// A word in Latin letters has no letters, digits or joining signs around it.
+fn stands_alone(entry: &str, after: &[char], before: Option<char>) -> bool {
+    let latin = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+    let command = entry.starts_with('/');
+    let begins = match command {
+        true => before.is_none(),
+        false => !latin(entry.chars().next()) || !glued(before),
+    };
+    let dotted = after.first() == Some(&'.') && latin(after.get(1).copied());
+    let ends = !latin(entry.chars().next_back()) || (!glued(after.first().copied()) && !dotted);
+    begins && ends
+}
+
+/// An approval's own id, capitals and all.
+fn id(folded: &Folded<'_>, at: usize, pending: &[Pending<'_>]) -> Option<(Word, usize)> {
+    let rest = folded.cased.get(at..)?;
+    let run: String =
+        rest.iter().take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-')).collect();
+    if let Some(index) = pending.iter().position(|one| one.id.as_str() == run) {
+        return Some((Word::Id(index), run.len()));
+    }
+    let like_an_id = run.len() >= 16 && run.contains(|c: char| c.is_ascii_digit());
+    like_an_id.then_some((Word::StrangeId, run.len()))
+}
+
+/// Whether a name stands in quotation marks.
+fn quoted(before: Option<char>, after: Option<&char>) -> bool {
+    matches!((before, after), (Some(open @ ('`' | '"' | '\'')), Some(close)) if open == *close)
+}
+
+/// Whether no word of a name means anything by itself. A command is written by a model: it must not swallow the
+/// `not` of a reply by having one too.
+fn says_nothing_else(rest: &[char], taken: usize) -> bool {
+    let name = rest.get(..taken).unwrap_or_default();
+    let mut words = name.split(|c| c.is_whitespace());
+    let first = words.next().unwrap_or_default();
+    let silent = |word: &[char]| match vocabulary(word, None) {
+        Some((Word::Filler | Word::Delimiter | Word::Dash, _)) | None => true,
+        Some((_, length)) => length < word.len(),
+    };
+    let phrase = vocabulary(rest, None).is_some_and(|(_, length)| length >= first.len());
+    let last_is_a_number = words.clone().next_back().is_some_and(|word| numbered(word).is_some());
+    !phrase && !last_is_a_number && !name.iter().any(|c| is_han(*c) || *c == '?') && words.all(silent)
+}
+
+/// What is in no table: a run of Latin letters and signs, or one other character.
+fn unknown(rest: &[char]) -> (Word, usize) {
+    let run = rest.iter().take_while(|c| c.is_ascii_graphic() && !is_sign(**c)).count();
+    if run > 0 { (Word::Unknown(2), run) } else { (Word::Unknown(1), 1) }
+}
+
+fn is_sign(c: char) -> bool {
+    matches!(c, ',' | '.' | ';' | ':' | '!' | '?' | '"' | '`' | '(' | ')' | '[' | ']')
+}
+
+/// What only the neighbours can tell.
+fn in_context(tokens: &mut [Token]) {
+    let seen: Vec<Token> = tokens.to_vec();
+    for (i, token) in tokens.iter_mut().enumerate() {
+        let before = i.checked_sub(1).and_then(|before| seen.get(before));
+        let after = seen.get(i + 1..).unwrap_or_default();
+        token.word = match token.word {
+            // `你好`, `好难`, `银行`: a part of a longer word.
+            Word::Approve(Weight::Nod) | Word::Deny(Weight::Nod)
+                if token.lone_han
+                    && (strange(before, |other| other.end == token.at)
+                        || strange(after.first(), |other| other.at == token.end)) =>
+            {
+                Word::Unknown(1)
+            }
+            // `特别`, but not `别删`.
+            Word::Negation(_) if token.lone_han && strange(before, |other| other.end == token.at) => {
+                Word::Unknown(1)
+            }
+            Word::Dash if numeric(before) && numeric(after.first()) => Word::Doubt,
+            Word::Dash => Word::Delimiter,
+            Word::Then => {
+                let first = seen
+                    .iter()
+                    .take(i)
+                    .all(|other| matches!(other.word, Word::Filler | Word::Delimiter | Word::Dash));
+                if first { Word::Filler } else { Word::Doubt }
+            }
+            Word::OnceUnless => {
+                let waits = after
+                    .iter()
+                    .take_while(|other| !matches!(other.word, Word::Delimiter | Word::Dash))
+                    .any(|other| !matches!(other.word, Word::Filler | Word::And));
+                if waits { Word::Doubt } else { Word::Once }
+            }
+            other => other,
+        };
+    }
+}
+
+fn numeric(neighbour: Option<&Token>) -> bool {
+    neighbour.is_some_and(|other| matches!(other.word, Word::Number(_) | Word::Ordinal(_)))
+}
+
+fn strange(neighbour: Option<&Token>, touches: impl Fn(&Token) -> bool) -> bool {
+    neighbour.is_some_and(|other| other.lone_han && matches!(other.word, Word::Unknown(_)) && touches(other))
+}

@@ -1,0 +1,133 @@
+//! What to do with a reply that decides nothing: ask back if it looks like a decision, leave it if it is about
+//! something else. Nothing here can approve.
+
+use super::fold::Folded;
+use super::question::{Question, Side};
+use super::reader::{Pending, Reading, Trouble, by_number};
+use super::tokens::{Token, Weight, Word};
+use crate::domain::{ApprovalKind, ApprovalNumber};
+
+/// How much that is unknown may stand beside a nod, and beside a plain word, in a reply that is still about approvals.
+const BESIDE_A_NOD: usize = 4;
+const BESIDE_A_PLAIN_WORD: usize = 10;
+
+/// What a reply holds, counted.
+#[derive(Debug, Default)]
+struct Tally {
+    yes: Option<Weight>,
+    no: Option<Weight>,
+    negated: bool,
+    outcome: bool,
+    doubt: bool,
+    elsewhere: bool,
+    only: bool,
+    bounded: bool,
+    unknown: usize,
+    named: Vec<usize>,
+}
+
+/// The question that would make the reply clear, or none.
+pub(super) fn ask_back(
+    trouble: &Trouble,
+    tokens: &[Token],
+    folded: &Folded<'_>,
+    pending: &[Pending<'_>],
+) -> Reading {
+    let tally = Tally::of(tokens, pending);
+    let command = folded.chars.first() == Some(&'/') && tally.heaviest() == Some(Weight::Formal);
+    if !command && !tally.looks_like_a_decision() {
+        return Reading::NotADecision;
+    }
+    let waiting: Vec<ApprovalNumber> = pending.iter().map(|one| one.number).collect();
+    if pending.is_empty() {
+        let said = tokens.get(1).map(|token| folded.text(token.at, token.end)).unwrap_or_default();
+        let asked = Question::NoSuch { said, among: waiting };
+        return if command { Reading::AskBack(asked) } else { Reading::NotADecision };
+    }
+    let named = |places: &[usize]| -> Vec<ApprovalNumber> {
+        pending
+            .iter()
+            .enumerate()
+            .filter(|(index, _)| places.contains(index))
+            .map(|(_, one)| one.number)
+            .collect()
+    };
+    let about = if tally.named.is_empty() { waiting.clone() } else { named(&tally.named) };
+    let strange = tokens.iter().find(|token| token.word == Word::StrangeId);
+    Reading::AskBack(match trouble {
+        _ if strange.is_some() => Question::NoSuch {
+            said: strange.map(|token| folded.text(token.at, token.end)).unwrap_or_default(),
+            among: waiting,
+        },
+        Trouble::NoSuch(number) => {
+            Question::NoSuch { said: ApprovalNumber(*number).to_string(), among: waiting }
+        }
+        Trouble::HowLong => Question::HowLong { about },
+        Trouble::HowFar => Question::HowFar { about },
+        Trouble::Outcome(places) => Question::Outcome { about: named(places) },
+        Trouble::Which | Trouble::Unclear if tally.named.is_empty() && pending.len() > 1 => {
+            Question::Which { among: waiting }
+        }
+        Trouble::Which | Trouble::Unclear => tally.which_side(about, pending),
+    })
+}
+
+impl Tally {
+    fn of(tokens: &[Token], pending: &[Pending<'_>]) -> Self {
+        let mut tally = Self::default();
+        for token in tokens {
+            match token.word {
+                Word::Approve(weight) => tally.yes = tally.yes.max(Some(weight)),
+                Word::Deny(weight) => tally.no = tally.no.max(Some(weight)),
+                Word::Negation(_) => tally.negated = true,
+                Word::Rerun | Word::Done => {
+                    tally.outcome |= pending.iter().any(|one| one.kind == ApprovalKind::UnknownOutcome);
+                }
+                Word::Doubt | Word::Because => tally.doubt = true,
+                Word::Elsewhere => tally.elsewhere = true,
+                Word::Only => tally.only = true,
+                Word::All | Word::Both | Word::Rest => tally.bounded = true,
+                Word::Window(_) | Word::Ever | Word::Forever | Word::Once => tally.bounded = true,
+                Word::Thread | Word::Project | Word::Kind => tally.bounded = true,
+                Word::Unknown(weight) => tally.unknown += weight,
+                Word::Number(number) | Word::Ordinal(number) => {
+                    tally.named.extend(by_number(number, pending).ok());
+                }
+                Word::Id(index) | Word::Named(index) | Word::NamedLoosely(index) => tally.named.push(index),
+                _ => {}
+            }
+        }
+        tally
+    }
+
+    fn heaviest(&self) -> Option<Weight> {
+        self.yes.max(self.no)
+    }
+
+    fn looks_like_a_decision(&self) -> bool {
+        let sided = self.heaviest().is_some() || self.negated || self.outcome || self.only;
+        let told = sided || ((self.doubt || self.bounded || !self.named.is_empty()) && self.unknown == 0);
+        let room = match self.heaviest() {
+            Some(Weight::Plain | Weight::Formal) => BESIDE_A_PLAIN_WORD,
+            Some(Weight::Nod) | None => BESIDE_A_NOD,
+        };
+        told && !self.elsewhere && self.unknown <= room
+    }
+
+    fn which_side(&self, about: Vec<ApprovalNumber>, pending: &[Pending<'_>]) -> Question {
+        let cut_off =
+            |one: &&Pending<'_>| one.kind == ApprovalKind::UnknownOutcome && about.contains(&one.number);
+        let outcomes: Vec<ApprovalNumber> = pending.iter().filter(cut_off).map(|one| one.number).collect();
+        if !outcomes.is_empty() {
+            return Question::Outcome { about: outcomes };
+        }
+        match (self.yes.is_some(), self.no.is_some() || self.negated) {
+            (true, false) => Question::DoYouMean { side: Side::Approve, about },
+            (false, true) => Question::DoYouMean { side: Side::Deny, about },
+            (false, false) if !self.doubt && !self.named.is_empty() => {
+                Question::DoYouMean { side: Side::Approve, about }
+            }
+            _ => Question::ApproveOrDeny { about },
+        }
+    }
+}
