@@ -1,1 +1,15 @@
 //! May this run? What did this reply mean? Who may answer? Pure: domain only.
+
+pub mod fingerprint;
+pub mod grants;
+mod mode;
+pub mod paths;
+mod reason;
+pub mod shape;
+pub mod shell;
+pub mod tools;
+mod verdict;
+
+pub use mode::{Compound, Mode};
+pub use reason::Reason;
+pub use verdict::{Class, Verdict};
