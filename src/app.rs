@@ -13,18 +13,24 @@ use tokio_util::task::TaskTracker;
 
 use crate::adapters::web::{WebAdapter, WebOptions, WebParts};
 use crate::adapters::{AdapterHealths, AdapterSet, supervise};
-use crate::config::{Endpoint, ModelSettings, Provider, Settings};
-use crate::domain::Platform;
+use crate::config::{Approver, Endpoint, ModelSettings, Provider, Settings};
+use crate::domain::{Approval, Platform};
 use crate::metrics::Metrics;
 use crate::model::{FallbackModel, Http, ModelSpec, OfflineModel, OpenAiModel, Pace, Shared};
-use crate::ports::{Clock, Door, Ids, Model, RandomIds, SystemClock, ThreadStore};
-use crate::threads::{AgentFacts, Limits, Router, Workshop};
+use crate::permissions::{GrantBook, JudgeSettings, ProjectJudge};
+use crate::policy::Rights;
+use crate::policy::shell::{BadRule, ShellRules};
+use crate::ports::{Clock, Door, Ids, Model, RandomIds, SystemClock, ThreadStore, ToolBox};
+use crate::store::{FileApprovals, replace_file};
+use crate::threads::{AgentFacts, Asking, Limits, Router, Workshop};
 use crate::tools::all_tools;
 
 /// How long one call of a tool may take.
 const TOOL_DEADLINE: Duration = Duration::from_secs(120);
 /// How long one delivery may take.
 const DELIVERY_DEADLINE: Duration = Duration::from_secs(60);
+/// Where the grants are kept, in the state directory.
+const GRANTS: &str = "grants.json";
 /// How long an idle thread stays in memory.
 const IDLE: Duration = Duration::from_secs(60);
 
@@ -117,12 +123,15 @@ impl Phase {
 
 impl App {
     /// Starts the threads on this store, and the adapters if there is an address to serve them on.
+    ///
+    /// # Errors
+    /// When a rule for the shell cannot be understood.
     pub fn start(
         settings: &Settings,
         store: Arc<dyn ThreadStore>,
         world: World,
         web: Option<WebSocket>,
-    ) -> Self {
+    ) -> Result<Self, BadRule> {
         let metrics = Arc::new(Metrics::default());
         let healths = AdapterHealths::default();
         let (recovered_sender, recovered) = watch::channel(false);
@@ -135,14 +144,14 @@ impl App {
         };
         let adapters = adapter_set(settings, web, &world, parts);
         let (ingress, threads) = (Phase::default(), Phase::default());
-        let shop = workshop(settings, store, world.clone(), &adapters, metrics.clone());
+        let shop = workshop(settings, store, world.clone(), &adapters, metrics.clone())?;
         let (router, door) = Router::new(Arc::new(shop), threads.stop.clone());
         threads.tasks.spawn(router.run(recovered_sender));
         let (keeper_door, keeper_healths, stop) = (door.clone(), healths.clone(), ingress.stop.clone());
         ingress
             .tasks
             .spawn(async move { supervise(&adapters, keeper_door, world.clock, keeper_healths, stop).await });
-        Self { door, healths, metrics, recovered, ingress, threads }
+        Ok(Self { door, healths, metrics, recovered, ingress, threads })
     }
 
     /// Waits until everything that was open has been taken up and every adapter is past its first check.
@@ -197,17 +206,29 @@ fn workshop(
     world: World,
     adapters: &AdapterSet,
     metrics: Arc<Metrics>,
-) -> Workshop {
+) -> Result<Workshop, BadRule> {
     let patience = |provider: &Provider| match provider {
         Provider::Offline => Duration::from_secs(60),
         // A model call bounds itself; this is the line it never reaches unless something is very wrong.
         Provider::OpenAi(endpoint) => endpoint.timeout.saturating_mul(12),
     };
     let fallbacks: Duration = settings.model.fallbacks.iter().map(patience).sum();
-    Workshop {
+    let tools = all_tools();
+    let judge = project_judge(settings, &tools, world.clock.clone())?;
+    let proposer = judge.clone();
+    let propose = Box::new(move |approval: &Approval, scope, now| proposer.propose(approval, scope, now));
+    Ok(Workshop {
         store,
         model: world.model,
-        tools: all_tools(),
+        tools,
+        judge: Arc::new(judge),
+        approvals: Arc::new(FileApprovals::new(&settings.state)),
+        grants: Arc::new(GrantBook::new(settings.state.join(GRANTS), propose, replace_file)),
+        asking: Asking {
+            rights: rights(settings),
+            expire: settings.approvals.expire,
+            while_waiting: settings.approvals.while_waiting,
+        },
         adapters: adapters.to_run().map(|adapter| (adapter.platform(), adapter.clone())).collect(),
         clock: world.clock,
         ids: world.ids,
@@ -231,5 +252,34 @@ fn workshop(
         },
         slots: Arc::new(Semaphore::new(settings.limits.max_concurrent_runs)),
         metrics,
+    })
+}
+
+fn project_judge(settings: &Settings, tools: &ToolBox, clock: Arc<dyn Clock>) -> Result<ProjectJudge, BadRule> {
+    let shell = &settings.permissions.exec_shell;
+    let root = settings.project.to_string_lossy();
+    let tools = tools.clone();
+    let judge = JudgeSettings {
+        project: settings.project.clone(),
+        shell: ShellRules::new(shell.mode, shell.compound, &shell.allow, &shell.deny, root)?,
+        modes: settings.permissions.tools.clone(),
+        effects_of: Arc::new(move |name| tools.get(name).map(|(spec, _)| spec.effects)),
+        grants: settings.state.join(GRANTS),
+        language: settings.language.unwrap_or_default(),
+    };
+    Ok(ProjectJudge::new(judge, clock))
+}
+
+fn rights(settings: &Settings) -> Rights {
+    let mut rights = Rights::default();
+    for approver in &settings.approvals.approvers {
+        match approver {
+            Approver::Requester => rights.requester = true,
+            Approver::Owners => rights.people.extend(settings.owners.iter().cloned()),
+            Approver::Person(person) => rights.people.push(person.clone()),
+            // Who administers a chat only its platform can say; none that can is served yet.
+            Approver::Admins => {}
+        }
     }
+    rights
 }

@@ -50,6 +50,7 @@ pub mod domain;
 pub mod metrics;
 pub mod model;
 pub mod notify;
+pub mod permissions;
 pub mod policy;
 pub mod ports;
 pub mod render;

@@ -77,7 +77,14 @@ async fn serve(
     install_tls();
     let (address, token) = (web.as_ref().map(|web| web.address), web.as_ref().map(|web| web.token.clone()));
     let summary = Summary { settings, address, token: token.as_ref(), unfinished: store.unfinished().len() };
-    let app = App::start(settings, store.clone(), World::real(&settings.model), web);
+    let app = match App::start(settings, store.clone(), World::real(&settings.model), web) {
+        Ok(app) => app,
+        Err(error) => {
+            writeln!(err, "ship.json: permissions.exec_shell: {error}")?;
+            store.close().await;
+            return Ok(Exit::Configuration);
+        }
+    };
     tokio::select! {
         () = app.wait_until_ready() => {
             if let Some(address) = address {

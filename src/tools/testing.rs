@@ -58,6 +58,8 @@ impl Project {
 
     pub(super) fn context(&self) -> ToolContext {
         ToolContext {
+            call: "call_test".parse().unwrap(),
+            class: crate::policy::Class::ReadOnly,
             project: self.root.clone(),
             thread: self.thread(),
             clock: Arc::new(FixedClock),

@@ -8,6 +8,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("domain", &[]),
     ("uimessage", &["domain"]),
     ("render", &["domain"]),
+    ("policy", &["domain"]),
     ("ports", &["domain", "uimessage"]),
     ("metrics", &[]),
     ("turn", &["domain", "uimessage", "render", "ports"]),
@@ -30,7 +31,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
 const ANYTHING: &[&str] = &["*"];
 
 /// Rooms that decide without doing: no runtime, no files, no sockets.
-const PURE: &[&str] = &["domain", "uimessage", "render", "turn"];
+const PURE: &[&str] = &["domain", "uimessage", "render", "policy", "turn"];
 const DOING: &[&str] = &["tokio::", "reqwest::", "std::fs", "std::net", "std::process", "axum::"];
 
 /// Crates that one room alone may use.

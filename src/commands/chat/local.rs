@@ -58,7 +58,7 @@ impl Local {
         install_tls();
         let author = Author { id: AuthorId::new(thread.platform(), OPERATOR)?, name: None };
         let store = Arc::new(store);
-        let app = App::start(settings, store.clone(), World::real(&settings.model), None);
+        let app = App::start(settings, store.clone(), World::real(&settings.model), None)?;
         let watching = app.door.watch(thread.clone()).await;
         Ok(Self {
             app,

@@ -97,6 +97,7 @@ impl Teller {
             messages: self.written.iter().filter(of_run).cloned().collect(),
             error: None,
             correlation: Some(run.correlation.clone()),
+            approvals: Vec::new(),
         }
     }
 

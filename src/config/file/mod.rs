@@ -13,5 +13,7 @@ pub use adapters::{
     WebFile,
 };
 pub use llm::{DEFAULT_BASE_URL, FallbackFile, LlmFile, ProviderChoice};
-pub use permissions::{Compound, ExecShellFile, Mode, PermissionsFile, Sandbox, ToolFile};
+pub use permissions::{ExecShellFile, PermissionsFile, Sandbox, ToolFile};
+
+pub use crate::policy::{Compound, Mode};
 pub use root::{ApprovalsFile, LanguageChoice, LimitsFile, QueueFile, ShipFile};

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::policy::{Compound, Mode};
+
 /// The `permissions` section. The tools this binary brings have their own keys; others may be named too, since
 /// servers can add tools of their own.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -29,19 +31,6 @@ pub struct PermissionsFile {
     /// Any other tool, by its name.
     #[serde(flatten)]
     pub others: BTreeMap<String, ToolFile>,
-}
-
-/// The verdict on a call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Mode {
-    /// It runs unasked.
-    Allow,
-    /// Somebody is asked first.
-    #[default]
-    Ask,
-    /// It never runs.
-    Deny,
 }
 
 /// What a tool may do.
@@ -84,17 +73,6 @@ impl Default for ExecShellFile {
             timeout_secs: 120,
         }
     }
-}
-
-/// What happens to commands made of several.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Compound {
-    /// Somebody is asked.
-    #[default]
-    Ask,
-    /// Each part is judged by itself, and the worst verdict counts.
-    Analyze,
 }
 
 /// Whether commands run in the system's sandbox.

@@ -1,15 +1,17 @@
 //! Drives a conversation: performs its effects on a list of lines, and answers for the model and the tools.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use crate::domain::{
-    Author, Capabilities, ChatKind, Command, CorrelationId, Effects, ErrorKind, IngressEvent, IngressKind,
-    MessageId, Said, ThreadId, Timestamp, ToolCallId, WhileRunning,
+    Approval, ApprovalNumber, Author, Capabilities, ChatKind, Command, CorrelationId, Effects, ErrorKind, IngressEvent, IngressKind,
+    MessageId, Risk, Said, ThreadId, Timestamp, ToolCallId, WhileRunning, WhileWaiting,
 };
-use crate::ports::{Acceptance, Completion, ModelDelta, ModelError, ThreadRecord, ToolCall};
-use crate::turn::{Conversation, Effect, EffectsOf, Event, Rules, Ticket};
+use crate::policy::{Class, Rights};
+use crate::ports::{Acceptance, Completion, Judgement, ModelDelta, ModelError, Ruling, ThreadRecord, ToolCall};
+use crate::turn::{Conversation, Effect, EffectsOf, Event, Rules, Seat, Ticket};
 use crate::uimessage::{ModelMessage, Role, UiMessage, fold, to_model};
 
 pub(super) fn thread() -> ThreadId {
@@ -25,13 +27,16 @@ pub(super) fn rules() -> Rules {
         language: None,
         model: "scripted".to_owned(),
         capabilities: Capabilities::pull(),
+        rights: Rights { requester: true, people: vec!["web:user:owner".parse().unwrap()] },
+        expire_ms: 60_000,
+        while_waiting: WhileWaiting::Queue,
     }
 }
 
 pub(super) fn effects_of() -> EffectsOf {
     Arc::new(|name| match name {
         "look" => Some(Effects::ReadOnly),
-        "act" => Some(Effects::SideEffects),
+        "act" | "ask" | "forbidden" => Some(Effects::SideEffects),
         _ => None,
     })
 }
@@ -72,6 +77,18 @@ pub(super) fn trouble(kind: ErrorKind) -> Result<Completion, ModelError> {
     Err(ModelError { kind, detail: "scripted".to_owned(), retry_after: None })
 }
 
+/// A tool named `ask` asks, one named `forbidden` never runs, any other may.
+fn judge(name: &str, input: &Value, world: &str) -> Judgement {
+    let ruling = match name {
+        "ask" => Ruling::Ask,
+        "forbidden" => Ruling::Deny("not here".to_owned()),
+        "look" => Ruling::Allow(Class::ReadOnly),
+        _ => Ruling::Allow(Class::ProjectWritable),
+    };
+    let fingerprint = format!("{name} {input} {world}");
+    Judgement { ruling, fingerprint, summary: format!("{name} {input}"), details: None, risk: Risk::Medium }
+}
+
 /// A conversation and the world around it.
 pub(super) struct Driver {
     pub(super) conversation: Conversation,
@@ -80,8 +97,13 @@ pub(super) struct Driver {
     /// Every effect since the last look.
     pub(super) effects: Vec<Effect>,
     pub(super) now: i64,
+    /// The record of approvals, as it is on the disk.
+    pub(super) book: BTreeMap<String, Approval>,
+    /// What a look at a call finds besides its arguments; changes when a file does.
+    pub(super) world: String,
     tickets: u64,
     runs: u64,
+    seats: u32,
 }
 
 impl Driver {
@@ -90,11 +112,18 @@ impl Driver {
     }
 
     pub(super) fn with(rules: Rules, lines: Vec<UiMessage>) -> Self {
+        Self::resumed(rules, lines, BTreeMap::new())
+    }
+
+    /// A restart: the lines and the record are all that is left.
+    pub(super) fn resumed(rules: Rules, lines: Vec<UiMessage>, book: BTreeMap<String, Approval>) -> Self {
         let record = ThreadRecord { tail: fold(lines.clone()), ..ThreadRecord::default() };
         let runs = u64::try_from(lines.len()).unwrap() * 1000;
         let conversation = Conversation::new(thread(), Arc::new(rules), effects_of(), record);
-        let mut driver = Self { conversation, lines, effects: Vec::new(), now: 1000, tickets: 0, runs };
-        driver.feed(Event::Resumed);
+        let approvals = book.values().cloned().collect();
+        let world = String::new();
+        let mut driver = Self { conversation, lines, effects: Vec::new(), now: 1000, book, world, tickets: 0, runs, seats: 0 };
+        driver.feed(Event::Resumed(approvals));
         driver
     }
 
@@ -112,6 +141,15 @@ impl Driver {
                 match &effect {
                     Effect::Commit { messages, .. } => self.lines.extend(messages.iter().cloned()),
                     Effect::AcquireSlot => events.push(Event::SlotGranted),
+                    Effect::SaveApproval(approval) => drop(self.book.insert(approval.id.to_string(), *approval.clone())),
+                    Effect::Judge { call, name, input } => {
+                        let (call, judgement) = (call.clone(), Box::new(judge(name, input, &self.world)));
+                        self.seats += 1;
+                        let id = format!("apr_{:020}", self.seats).parse().unwrap();
+                        let seat = Seat { id, number: ApprovalNumber(self.seats) };
+                        // Calls are judged in their order.
+                        events.insert(0, Event::Judged { call, judgement, seat });
+                    }
                     _ => {}
                 }
                 self.effects.push(effect);
@@ -165,14 +203,13 @@ impl Driver {
             Effect::Answer(_, other) => format!("{other:?}"),
             Effect::Show(intent) => format!("show {intent:?}"),
             Effect::Finished(run) => format!("finished {run}"),
+            Effect::SaveApproval(approval) => format!("save {} {}", approval.number, state_word(approval)),
+            Effect::Parked(run) => format!("parked {run}"),
+            Effect::Grant(approval, scope) => format!("grant {} {scope:?}", approval.number),
             other => format!("{other:?}"),
         };
-        let names = self
-            .effects
-            .iter()
-            .map(name)
-            .filter(|name| name != "Publish" && !name.contains("Typing"))
-            .collect();
+        let told = self.effects.iter().filter(|effect| !matches!(effect, Effect::Judge { .. } | Effect::Publish));
+        let names = told.map(name).filter(|name| !name.contains("Typing")).collect();
         self.effects.clear();
         names
     }
@@ -229,4 +266,9 @@ pub(super) fn assert_provider_valid(messages: &[ModelMessage]) {
         }
     }
     assert!(expected.is_empty(), "calls without results {expected:?} at the end");
+}
+
+pub(super) fn state_word(approval: &Approval) -> String {
+    let word = format!("{:?}", approval.state);
+    word.chars().take_while(|c| c.is_alphabetic()).collect()
 }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::driver::{Driver, assert_provider_valid, call, calls, rules, words};
-use crate::domain::{Command, CorrelationId, WhileRunning};
+use crate::domain::{ApprovalKind, Command, CorrelationId, WhileRunning};
 use crate::turn::unfinished_runs;
 use crate::uimessage::{Role, UiMessage, fold, to_model};
 
@@ -15,6 +15,10 @@ fn drive_to_rest(driver: &mut Driver) {
             return;
         }
         assert_provider_valid(&to_model(&driver.conversation.context()));
+        if let Some(approval) = driver.conversation.pending_approvals().first() {
+            driver.say(&format!("skip {}", approval.number));
+            continue;
+        }
         let open: Vec<_> = (0..500)
             .map(|n| format!("c{n}"))
             .filter(|c| driver.conversation.is_running(&c.parse().unwrap()))
@@ -103,7 +107,7 @@ fn a_call_that_changes_something_is_never_run_again() {
     let mut again = Driver::with(rules(), driver.lines);
     let effects = again.take_effects();
     assert!(effects.iter().all(|effect| !effect.starts_with("run act")), "{effects:?}");
-    assert!(again.context().last().unwrap().contains("unknown"), "{:?}", again.context());
+    assert_eq!(again.conversation.pending_approvals()[0].kind, ApprovalKind::UnknownOutcome);
 }
 
 #[test]

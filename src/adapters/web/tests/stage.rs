@@ -354,6 +354,7 @@ pub(super) fn user(thread: &str, id: &str, words: &str) -> UiMessage {
 
 pub(super) fn outcome(status: RunStatus, messages: Vec<UiMessage>) -> RunOutcome {
     RunOutcome {
+        approvals: Vec::new(),
         status: Some(status),
         messages: messages.into_iter().map(Arc::new).collect(),
         error: None,

@@ -1,0 +1,187 @@
+//! Judging a call as it is now: by the rules, the grants, and the files it names.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::grants::{GrantBook, StoredGrant};
+use crate::domain::{Approval, Effects, Language, Risk, Scope, ThreadId, Timestamp};
+use crate::policy::fingerprint::{FileDigest, digest_of, fingerprint};
+use crate::policy::grants::{CallFacts, Calls, Grant, Reach, covering, proposed};
+use crate::policy::shell::{ShellCall, ShellJudgement, ShellRules};
+use crate::policy::tools::ToolFacts;
+use crate::policy::{Class, Mode, Reason, Verdict, shell, tools};
+use crate::ports::{BoxFuture, CallToJudge, Clock, Judge, Judgement, Ruling};
+
+/// The tool that runs commands.
+const SHELL: &str = "exec_shell";
+/// A script longer than this is told from others by its beginning.
+const DIGEST_BYTES: usize = 8 << 20;
+
+/// What a judge goes by.
+pub struct JudgeSettings {
+    /// The project directory, absolute and resolved.
+    pub project: PathBuf,
+    /// The operator's rules for the shell.
+    pub shell: ShellRules,
+    /// The operator's choice for other tools.
+    pub modes: BTreeMap<String, Mode>,
+    /// What calls of a tool may do.
+    pub effects_of: Arc<dyn Fn(&str) -> Option<Effects> + Send + Sync>,
+    /// Where the grants are.
+    pub grants: PathBuf,
+    /// The language of reasons.
+    pub language: Language,
+}
+
+impl std::fmt::Debug for JudgeSettings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("JudgeSettings").field("project", &self.project).finish_non_exhaustive()
+    }
+}
+
+/// Judges the calls of one project.
+#[derive(Clone, Debug)]
+pub struct ProjectJudge {
+    settings: Arc<JudgeSettings>,
+    clock: Arc<dyn Clock>,
+}
+
+impl ProjectJudge {
+    /// A judge that goes by these settings.
+    pub fn new(settings: JudgeSettings, clock: Arc<dyn Clock>) -> Self {
+        Self { settings: Arc::new(settings), clock }
+    }
+
+    /// What an answer grants beyond the call it was given for.
+    pub fn propose(&self, approval: &Approval, scope: Scope, now: Timestamp) -> Option<(Calls, Reach)> {
+        let shell = (approval.tool == SHELL).then(|| self.settings.shell_judgement(&approval.input));
+        proposed(scope, &approval.thread, now, shell.as_ref())
+    }
+}
+
+impl Judge for ProjectJudge {
+    fn judge(&self, call: CallToJudge) -> BoxFuture<'_, Judgement> {
+        let (settings, now) = (self.settings.clone(), self.clock.now());
+        Box::pin(async move {
+            let judged = tokio::task::spawn_blocking(move || settings.judge(&call, now)).await;
+            judged.unwrap_or_else(|_| Judgement {
+                ruling: Ruling::Deny("the call could not be judged".to_owned()),
+                fingerprint: String::new(),
+                summary: String::new(),
+                details: None,
+                risk: Risk::High,
+            })
+        })
+    }
+}
+
+impl JudgeSettings {
+    fn judge(&self, call: &CallToJudge, now: Timestamp) -> Judgement {
+        if call.tool == SHELL { self.judge_shell(call, now) } else { self.judge_tool(call, now) }
+    }
+
+    fn shell_judgement(&self, input: &Value) -> ShellJudgement {
+        let text = |key: &str| input.get(key).and_then(Value::as_str).unwrap_or_default();
+        shell::judge(&self.shell, &ShellCall { command: text("command"), cwd: text("cwd") })
+    }
+
+    fn judge_shell(&self, call: &CallToJudge, now: Timestamp) -> Judgement {
+        let judged = self.shell_judgement(&call.input);
+        let mut verdict = judged.verdict.clone();
+        if verdict == Verdict::Allow(Class::ReadOnly)
+            && let Some(path) = judged.reads.iter().map(|read| &read.path).find(|path| !self.is_within(path))
+        {
+            verdict = Verdict::ask(Risk::High, Reason::Outside(path.clone()));
+        }
+        let facts = CallFacts { tool: &call.tool, risk: judged.risk, shell: Some(&judged) };
+        let cwd = call.input.get("cwd").and_then(Value::as_str).unwrap_or_default();
+        let scripts: Vec<FileDigest> = judged.scripts.iter().map(|script| self.digest(cwd, script)).collect();
+        Judgement {
+            ruling: self.ruling(&verdict, &call.thread, now, &facts),
+            fingerprint: fingerprint(&call.tool, &call.input, cwd, &scripts),
+            summary: judged.summary.clone(),
+            details: self.details(&verdict),
+            risk: risk_of(&verdict, judged.risk),
+        }
+    }
+
+    fn judge_tool(&self, call: &CallToJudge, now: Timestamp) -> Judgement {
+        let path = call.input.get("path").and_then(Value::as_str);
+        let own_files = format!(".ship/files/{}", call.thread.file_name());
+        let effects = (self.effects_of)(&call.tool);
+        let facts = ToolFacts { tool: &call.tool, effects, path, own_files: &own_files };
+        let verdict = tools::judge(self.modes.get(&call.tool).copied(), &facts);
+        let risk = risk_of(&verdict, Risk::Medium);
+        let facts = CallFacts { tool: &call.tool, risk, shell: None };
+        // What a file holds now is part of what a change to it means.
+        let files: Vec<FileDigest> = path.into_iter().map(|path| self.digest("", path)).collect();
+        let files = if effects == Some(Effects::ReadOnly) { Vec::new() } else { files };
+        Judgement {
+            ruling: self.ruling(&verdict, &call.thread, now, &facts),
+            fingerprint: fingerprint(&call.tool, &call.input, "", &files),
+            summary: path.map_or_else(|| call.tool.clone(), |path| format!("{} {path}", call.tool)),
+            details: self.details(&verdict),
+            risk,
+        }
+    }
+
+    fn ruling(&self, verdict: &Verdict, thread: &ThreadId, now: Timestamp, facts: &CallFacts<'_>) -> Ruling {
+        match verdict {
+            Verdict::Allow(class) => Ruling::Allow(*class),
+            Verdict::Deny { reason } => Ruling::Deny(reason.words(Language::En)),
+            Verdict::Ask { .. } => {
+                // Grants that cannot be read grant nothing.
+                let stored = GrantBook::read(&self.grants).unwrap_or_else(|error| {
+                    tracing::warn!(%error, "the grants cannot be read, so none of them counts");
+                    Vec::new()
+                });
+                let grants: Vec<Grant> = stored.into_iter().map(|StoredGrant { grant, .. }| grant).collect();
+                match covering(&grants, thread, now, facts) {
+                    Some(used) => {
+                        let used: Vec<u32> = used.iter().map(|grant| grant.id.0).collect();
+                        tracing::info!(grants = ?used, tool = facts.tool, "allowed by grants");
+                        Ruling::Allow(Class::ProjectWritable)
+                    }
+                    None => Ruling::Ask,
+                }
+            }
+        }
+    }
+
+    fn details(&self, verdict: &Verdict) -> Option<String> {
+        let Verdict::Ask { reasons, .. } = verdict else { return None };
+        Some(reasons.iter().map(|reason| format!("- {}", reason.words(self.language))).collect::<Vec<_>>().join("\n"))
+    }
+
+    /// Whether a path that a command reads is in the project once links are followed. One that does not exist yet
+    /// cannot be read either.
+    fn is_within(&self, path: &str) -> bool {
+        let full = if path.starts_with('/') { PathBuf::from(path) } else { self.project.join(path) };
+        full.canonicalize().map_or(true, |real| real.starts_with(&self.project))
+    }
+
+    fn digest(&self, cwd: &str, path: &str) -> FileDigest {
+        let full = self.project.join(cwd).join(path);
+        let digest = read_bounded(&full).map(|content| digest_of(&content));
+        FileDigest { path: path.to_owned(), digest }
+    }
+}
+
+fn read_bounded(path: &Path) -> Option<Vec<u8>> {
+    use std::io::Read;
+    let file = std::fs::File::open(path).ok().filter(|file| file.metadata().is_ok_and(|facts| facts.is_file()))?;
+    let mut content = Vec::new();
+    file.take(DIGEST_BYTES as u64).read_to_end(&mut content).ok()?;
+    Some(content)
+}
+
+fn risk_of(verdict: &Verdict, otherwise: Risk) -> Risk {
+    match verdict {
+        Verdict::Ask { risk, .. } => *risk,
+        Verdict::Allow(_) => Risk::Low,
+        Verdict::Deny { .. } => otherwise,
+    }
+}

@@ -1,0 +1,206 @@
+//! Binds an answer to exactly the call that was shown: tool, canonical arguments, place, and what the files it runs
+//! contained at that time.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use ring::digest::{Context, SHA256, digest};
+use serde_json::Value;
+
+use super::shell::{INTERPRETERS, SHELLS};
+
+/// A file that a command runs, and what was in it; nothing when it could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FileDigest {
+    /// The path as the command names it.
+    pub path: String,
+    /// The digest of its content.
+    pub digest: Option<String>,
+}
+
+/// The digest of a file's content, as [`FileDigest`] has it.
+pub fn digest_of(content: &[u8]) -> String {
+    hex(digest(&SHA256, content).as_ref())
+}
+
+/// The fingerprint of a call. The order of `files` does not matter.
+pub fn fingerprint(tool: &str, input: &Value, cwd: &str, files: &[FileDigest]) -> String {
+    let mut context = Context::new(&SHA256);
+    // Each piece goes in with its length, so that no two calls are the same text.
+    let mut add = |piece: &str| {
+        context.update(&(piece.len() as u64).to_be_bytes());
+        context.update(piece.as_bytes());
+    };
+    add("shipagent call 1");
+    add(tool);
+    add(&canonical(input));
+    add(cwd);
+    for file in files.iter().collect::<BTreeSet<_>>() {
+        add(&file.path);
+        add(file.digest.as_deref().unwrap_or("not there"));
+    }
+    hex(context.finish().as_ref())
+}
+
+/// The value as text that does not depend on the order of keys or on white space.
+pub fn canonical(value: &Value) -> String {
+    match value {
+        Value::Object(map) => {
+            let mut keys: Vec<&String> = map.keys().collect();
+            keys.sort_unstable();
+            let members = keys.iter().filter_map(|key| {
+                Some(format!("{}:{}", Value::String((*key).clone()), canonical(map.get(*key)?)))
+            });
+            format!("{{{}}}", members.collect::<Vec<_>>().join(","))
+        }
+        Value::Array(items) => format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(",")),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.to_string(),
+    }
+}
+
+/// The files that a command names as program or script: what it does depends on them.
+pub fn scripts_named(argv: &[String]) -> Vec<String> {
+    let Some((program, words)) = argv.split_first() else { return Vec::new() };
+    let mut files = Vec::new();
+    if program.contains('/') {
+        files.push(program.clone());
+    }
+    let name = program.rsplit('/').next().unwrap_or(program);
+    if matches!(name, "source" | ".") {
+        files.extend(words.first().cloned());
+    } else if SHELLS.contains(&name) || INTERPRETERS.contains(&name) {
+        files.extend(script_operand(name, words));
+    }
+    if matches!(
+        name,
+        "make" | "gmake" | "awk" | "gawk" | "mawk" | "sed" | "jq" | "psql" | "ansible-playbook" | "just"
+    ) {
+        files.extend(after_option(words));
+    }
+    files.dedup();
+    files
+}
+
+/// The script of a shell or an interpreter: its first operand, unless the program is told inline.
+fn script_operand(name: &str, words: &[String]) -> Option<String> {
+    let shell = SHELLS.contains(&name);
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "-o" | "+o" | "-O" | "+O" | "--rcfile" | "--init-file" if shell => {
+                words.next();
+            }
+            "-c" | "-e" | "-E" | "-m" | "-p" | "--eval" if !shell => return None,
+            option if option.starts_with("--") => {}
+            option if option.starts_with('-') && shell && option.contains('c') => return None,
+            option if option.starts_with(['-', '+']) => {}
+            _ => return Some(word.clone()),
+        }
+    }
+    None
+}
+
+/// The value of `-f FILE`, `-fFILE` or `--file=FILE`.
+fn after_option(words: &[String]) -> Option<String> {
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        for option in ["--from-file", "--makefile", "--justfile", "--file", "-f"] {
+            match word.strip_prefix(option) {
+                Some("") => return words.next().cloned(),
+                Some(rest) => return Some(rest.trim_start_matches('=').to_owned()),
+                None => {}
+            }
+        }
+    }
+    None
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut out, byte| {
+        // Writing to a string cannot fail.
+        if write!(out, "{byte:02x}").is_err() {
+            out.clear();
+        }
+        out
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn file(path: &str, content: &str) -> FileDigest {
+        FileDigest { path: path.into(), digest: Some(digest_of(content.as_bytes())) }
+    }
+
+    #[test]
+    fn the_order_of_keys_does_not_matter_and_everything_else_does() {
+        let one = json!({"command": "ls", "cwd": "a", "deep": {"x": [1, 2], "y": null}});
+        let same: Value =
+            serde_json::from_str(r#"{ "deep": {"y":null, "x": [1,2]}, "cwd":"a","command":"ls" }"#).unwrap();
+        let files = [file("a.sh", "x"), file("b.sh", "y")];
+        let turned = [file("b.sh", "y"), file("a.sh", "x")];
+        let base = fingerprint("exec_shell", &one, "a", &files);
+        assert_eq!(base, fingerprint("exec_shell", &same, "a", &turned));
+        assert_eq!(base.len(), 64);
+        let gone = [file("a.sh", "x"), FileDigest { path: "b.sh".into(), digest: None }];
+        for other in [
+            fingerprint("exec_shel", &one, "a", &files),
+            fingerprint("exec_shell", &json!({"command": "ls "}), "a", &files),
+            fingerprint("exec_shell", &one, "b", &files),
+            fingerprint("exec_shell", &one, "a", &files[..1]),
+            fingerprint("exec_shell", &one, "a", &[file("a.sh", "x"), file("b.sh", "z")]),
+            fingerprint("exec_shell", &one, "a", &gone),
+            fingerprint(
+                "exec_shell",
+                &json!({"command": "ls", "cwd": "a", "deep": {"x": [2, 1], "y": null}}),
+                "a",
+                &files,
+            ),
+        ] {
+            assert_ne!(other, base);
+        }
+    }
+
+    #[test]
+    fn pieces_cannot_flow_into_each_other() {
+        let null = Value::Null;
+        assert_ne!(fingerprint("ab", &null, "c", &[]), fingerprint("a", &null, "bc", &[]));
+        assert_eq!(canonical(&json!({"b\"": 1, "a": "\n"})), r#"{"a":"\n","b\"":1}"#);
+        assert_eq!(digest_of(b""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    }
+
+    #[test]
+    fn programs_and_scripts_are_named() {
+        for (command, want) in [
+            ("ls a", vec![]),
+            ("./run.sh x", vec!["./run.sh"]),
+            ("scripts/deploy prod", vec!["scripts/deploy"]),
+            ("sh deploy.sh", vec!["deploy.sh"]),
+            ("bash -x -e deploy.sh prod", vec!["deploy.sh"]),
+            ("bash -o pipefail deploy.sh", vec!["deploy.sh"]),
+            ("bash -c deploy.sh", vec![]),
+            ("bash -lc deploy.sh", vec![]),
+            ("python3 -u tools/x.py a.csv", vec!["tools/x.py"]),
+            ("python -m http.server", vec![]),
+            ("node build.js", vec!["build.js"]),
+            ("source env.sh", vec!["env.sh"]),
+            (". ./env.sh", vec!["./env.sh"]),
+            ("make -f x.mk all", vec!["x.mk"]),
+            ("make --file=x.mk", vec!["x.mk"]),
+            ("awk -fx.awk a", vec!["x.awk", "a"]),
+            ("sed -n -f x.sed a", vec!["x.sed"]),
+            ("/bin/sh x.sh", vec!["/bin/sh", "x.sh"]),
+            ("", vec![]),
+        ] {
+            let argv: Vec<String> = command.split(' ').filter(|w| !w.is_empty()).map(str::to_owned).collect();
+            let mut named = scripts_named(&argv);
+            named.sort();
+            let mut want = want;
+            want.sort_unstable();
+            assert_eq!(named, want, "{command}");
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! What the operator chose for a tool. The file's own words are the settings' matter; these are the choices.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What happens to a call that no rule knows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// It runs unasked.
+    Allow,
+    /// Somebody is asked first.
+    #[default]
+    Ask,
+    /// It never runs.
+    Deny,
+}
+
+/// What happens to a command line made of several commands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Compound {
+    /// Somebody is asked.
+    #[default]
+    Ask,
+    /// Each part is judged by itself, and the worst verdict counts.
+    Analyze,
+}

@@ -1,0 +1,247 @@
+//! What is dangerous about a command, by its name and first words: for the risk that is shown, not for permission.
+
+use super::rules::base_name;
+use super::word::Word;
+use super::wrappers::{INTERPRETERS, SHELLS, is_wrapper};
+use crate::domain::Risk;
+use crate::policy::Reason;
+
+/// Programs whose purpose is the network.
+const NETWORK: &[&str] = &[
+    "aria2c",
+    "aws",
+    "axel",
+    "az",
+    "curl",
+    "dig",
+    "doctl",
+    "fetch",
+    "flyctl",
+    "ftp",
+    "gcloud",
+    "gh",
+    "glab",
+    "gsutil",
+    "helm",
+    "heroku",
+    "host",
+    "http",
+    "httpie",
+    "https",
+    "kubectl",
+    "lftp",
+    "links",
+    "lynx",
+    "mail",
+    "mailx",
+    "mosh",
+    "mount",
+    "nc",
+    "ncat",
+    "netcat",
+    "netlify",
+    "nmap",
+    "nslookup",
+    "openssl",
+    "ping",
+    "ping6",
+    "rclone",
+    "rsync",
+    "scp",
+    "sendmail",
+    "sftp",
+    "smbclient",
+    "socat",
+    "ssh",
+    "ssh-copy-id",
+    "telnet",
+    "tftp",
+    "tracepath",
+    "traceroute",
+    "vercel",
+    "w3m",
+    "wget",
+    "whois",
+    "wrangler",
+    "xh",
+];
+
+/// Subcommands that fetch or send.
+const NETWORK_VERBS: &[(&[&str], &[&str])] = &[
+    (&["git"], &["clone", "fetch", "ls-remote", "pull", "push", "remote", "send-email", "submodule"]),
+    (
+        &["npm", "pnpm", "yarn", "bun"],
+        &[
+            "add", "audit", "ci", "create", "i", "init", "install", "login", "outdated", "publish", "up",
+            "update", "view",
+        ],
+    ),
+    (&["npx", "bunx", "uvx", "pipx", "pip", "pip3", "uv", "poetry"], &[]),
+    (&["cargo"], &["add", "fetch", "install", "login", "publish", "search", "update", "yank"]),
+    (&["go"], &["get", "install", "mod"]),
+    (&["gem", "bundle", "composer"], &["install", "push", "update"]),
+    (&["docker", "podman"], &["build", "compose", "exec", "login", "pull", "push", "run"]),
+    (&["apt", "apt-get", "apk", "brew", "dnf", "pacman", "yum", "zypper", "snap", "flatpak"], &[]),
+];
+
+/// Programs that delete, overwrite or end things.
+const DESTROYS: &[&str] = &[
+    "blkdiscard",
+    "cfdisk",
+    "chattr",
+    "chmod",
+    "chown",
+    "crontab",
+    "dd",
+    "fdisk",
+    "halt",
+    "init",
+    "insmod",
+    "iptables",
+    "kill",
+    "killall",
+    "mkfs",
+    "mkswap",
+    "modprobe",
+    "nft",
+    "parted",
+    "passwd",
+    "pkill",
+    "poweroff",
+    "reboot",
+    "rm",
+    "rmdir",
+    "setfacl",
+    "sgdisk",
+    "shred",
+    "shutdown",
+    "srm",
+    "swapoff",
+    "systemctl",
+    "truncate",
+    "umount",
+    "unlink",
+    "useradd",
+    "userdel",
+    "usermod",
+    "visudo",
+    "wipefs",
+];
+
+/// Subcommands that delete or overwrite.
+const DESTROYS_VERBS: &[(&str, &[&str])] = &[
+    (
+        "git",
+        &[
+            "checkout",
+            "clean",
+            "filter-branch",
+            "gc",
+            "push",
+            "rebase",
+            "reset",
+            "restore",
+            "rm",
+            "update-ref",
+        ],
+    ),
+    ("docker", &["kill", "rm", "rmi", "stop", "system", "volume"]),
+    ("terraform", &["apply", "destroy"]),
+    ("find", &["-delete", "-exec", "-execdir"]),
+];
+
+/// What is dangerous about one command.
+pub(super) fn dangers(words: &[Word]) -> Vec<Reason> {
+    let mut out = Vec::new();
+    let Some(first) = words.first() else { return out };
+    let Some(name) = first.literal().map(base_name) else {
+        return vec![Reason::NotLiteral(first.text().to_owned())];
+    };
+    let mut args = words.iter().skip(1);
+    let named =
+        |verbs: &[&str]| args.clone().any(|arg| arg.literal().is_some_and(|arg| verbs.contains(&arg)));
+    let fetches = NETWORK_VERBS
+        .iter()
+        .any(|(names, verbs)| names.contains(&name) && (verbs.is_empty() || named(verbs)));
+    let device = words.iter().any(|word| is_network_device(word.text()));
+    if NETWORK.contains(&name) || fetches || device {
+        out.push(Reason::Network(name.to_owned()));
+    }
+    let by_verb = DESTROYS_VERBS.iter().any(|(program, verbs)| *program == name && named(verbs));
+    if DESTROYS.contains(&name) || name.starts_with("mkfs.") || by_verb {
+        out.push(Reason::Destroys(name.to_owned()));
+    }
+    if is_wrapper(name) {
+        out.push(Reason::Wrapper(name.to_owned()));
+    }
+    let inline = |arg: &Word| matches!(arg.text(), "-c" | "-e" | "-E" | "-r" | "--eval" | "-p" | "-");
+    let language = SHELLS.contains(&name) || INTERPRETERS.contains(&name);
+    if language && (words.len() == 1 || args.any(inline)) {
+        out.push(Reason::Inline(name.to_owned()));
+    }
+    out
+}
+
+/// How dangerous the reasons make a call.
+pub(super) fn risk_of(reason: &Reason) -> Risk {
+    match reason {
+        Reason::DeniedByRule(_)
+        | Reason::DeniedByMode
+        | Reason::UnknownTool(_)
+        | Reason::PerhapsDenied
+        | Reason::Unparsed
+        | Reason::TooLong
+        | Reason::StrangeCharacter(_)
+        | Reason::HiddenSpelling
+        | Reason::Secret(_)
+        | Reason::Sensitive(_)
+        | Reason::Network(_)
+        | Reason::Destroys(_)
+        | Reason::Inline(_) => Risk::High,
+        Reason::AskedByMode(_)
+        | Reason::Changes(_)
+        | Reason::Substitution
+        | Reason::HereDocument
+        | Reason::ControlFlow
+        | Reason::Background
+        | Reason::Assignment
+        | Reason::NotLiteral(_)
+        | Reason::WritesFile(_)
+        | Reason::Outside(_)
+        | Reason::UnknownCommand(_)
+        | Reason::Argument { .. }
+        | Reason::Wrapper(_) => Risk::Medium,
+        Reason::Compound => Risk::Low,
+    }
+}
+
+/// Names that bash turns into connections.
+pub(super) fn is_network_device(text: &str) -> bool {
+    text.contains("/dev/tcp/") || text.contains("/dev/udp/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_network_and_deletion_are_seen() {
+        let words = |text: &str| text.split(' ').map(Word::read).collect::<Vec<_>>();
+        for (text, network, destroys) in [
+            ("curl x", true, false),
+            ("/usr/bin/wget x", true, false),
+            ("git push", true, true),
+            ("git commit", false, false),
+            ("npm install", true, false),
+            ("npm test", false, false),
+            ("cat /dev/tcp/1.2.3.4/80", true, false),
+            ("rm -r x", false, true),
+            ("mkfs.ext4 x", false, true),
+            ("cargo build", false, false),
+        ] {
+            let found = dangers(&words(text));
+            assert_eq!(found.iter().any(|r| matches!(r, Reason::Network(_))), network, "{text}");
+            assert_eq!(found.iter().any(|r| matches!(r, Reason::Destroys(_))), destroys, "{text}");
+        }
+    }
+}

@@ -1,0 +1,400 @@
+//! Puts the readers, the lists and the operator's rules together: one command in, one judgement out.
+
+use super::danger::{dangers, is_network_device, risk_of};
+use super::plain::{self, Part};
+use super::readonly::{Look, look};
+use super::rules::{Denied, ShellRules};
+use super::script::{Redirect, Script};
+use super::word::Word;
+use super::{parse, screen, wrappers};
+use crate::domain::Risk;
+use crate::policy::fingerprint::scripts_named;
+use crate::policy::paths::{self, Place};
+use crate::policy::{Class, Compound, Mode, Reason, Verdict};
+
+/// How many commands inside commands are looked into.
+const DEEPEST: usize = 6;
+
+/// A command that somebody wants to run.
+#[derive(Clone, Copy, Debug)]
+pub struct ShellCall<'a> {
+    /// The command line.
+    pub command: &'a str,
+    /// Where it runs, relative to the project; empty for the project itself.
+    pub cwd: &'a str,
+}
+
+/// What is known about a command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShellJudgement {
+    /// May it run?
+    pub verdict: Verdict,
+    /// Every command whose words are all literal, wrapped and nested ones too.
+    pub commands: Vec<Vec<String>>,
+    /// Files that a command runs as program or script, as written: their content belongs to the fingerprint.
+    pub scripts: Vec<String>,
+    /// The simple commands in their order, when that is all there is to the line; empty otherwise.
+    pub parts: Vec<ShellPart>,
+    /// Whether a grant may cover it: no file is written by redirection, no secret is named.
+    pub grantable: bool,
+    /// Whether it is more than one simple command.
+    pub compound: bool,
+    /// How dangerous it looks, whatever the verdict.
+    pub risk: Risk,
+    /// Whether it reaches the network, as far as names tell.
+    pub network: bool,
+    /// Whether it may change something.
+    pub writes: bool,
+    /// What it reads, when it only looks: for whoever can resolve links.
+    pub reads: Vec<ReadPath>,
+    /// One line for people.
+    pub summary: String,
+}
+
+/// A simple command of a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShellPart {
+    /// Its words.
+    pub argv: Vec<String>,
+    /// Whether the rules let it run unasked beside others.
+    pub free: bool,
+}
+
+/// Something that is read.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ReadPath {
+    /// From the project or, with a leading `/`, from the root. `..` is still in it: links decide what it means.
+    pub path: String,
+    /// Whether everything below is read too.
+    pub deep: bool,
+}
+
+/// Judges a command line.
+pub fn judge(rules: &ShellRules, call: &ShellCall<'_>) -> ShellJudgement {
+    let odd = screen::oddities(call.command);
+    let script = parse::read(&screen::joined(call.command));
+    let found = everything(&script);
+    let parts = if odd.is_empty() { agreed(call.command, &script) } else { None };
+    let compound = is_compound(&script, parts.as_deref());
+
+    let mut judged = Judged { odd, ..Judged::default() };
+    match &parts {
+        Some(parts) => judged.parts(rules, call, parts, compound),
+        None => judged.form(&script),
+    }
+    judged.look_for_dangers(&found, &script);
+    let risk = judged.reasons().map(risk_of).max().unwrap_or(Risk::Low);
+    let verdict = judged.verdict(rules, &found, compound, risk);
+    ShellJudgement {
+        verdict,
+        commands: found.commands.iter().filter_map(|words| literal(words)).collect(),
+        scripts: scripts(&found),
+        grantable: parts.is_some() && !judged.blocks_grants,
+        parts: judged.shell_parts,
+        compound,
+        risk,
+        network: judged.dangers.iter().any(|danger| matches!(danger, Reason::Network(_))),
+        writes: !judged.only_looks,
+        reads: judged.reads,
+        summary: screen::summary(call.command, 200),
+    }
+}
+
+/// Every command there is, and whether there may be others.
+#[derive(Debug, Default)]
+struct Found {
+    commands: Vec<Vec<Word>>,
+    hidden: bool,
+}
+
+fn everything(script: &Script) -> Found {
+    let mut found = Found { hidden: script.oddities.contains(&Reason::Unparsed), ..Found::default() };
+    collect(script, 0, &mut found);
+    found
+}
+
+fn collect(script: &Script, depth: usize, found: &mut Found) {
+    let mut todo: Vec<(Vec<Word>, usize)> =
+        script.commands.iter().map(|words| (words.clone(), depth)).collect();
+    let fed = script.commands.iter().any(|words| {
+        words
+            .first()
+            .and_then(Word::literal)
+            .is_some_and(|name| wrappers::SHELLS.contains(&super::rules::base_name(name)))
+    });
+    let mut scripts: Vec<(String, usize)> = Vec::new();
+    if fed {
+        scripts.extend(script.texts.iter().map(|text| (text.clone(), depth + 1)));
+    }
+    while let Some((words, depth)) = todo.pop() {
+        let inner = wrappers::inside(&words);
+        found.hidden |= inner.hidden || depth > DEEPEST;
+        found.commands.push(words);
+        if depth > DEEPEST {
+            continue;
+        }
+        let commands = inner.commands.into_iter().filter(|words| !words.is_empty());
+        todo.extend(commands.map(|words| (words, depth + 1)));
+        scripts.extend(inner.scripts.into_iter().map(|text| (text, depth + 1)));
+    }
+    for (text, depth) in scripts {
+        if depth > DEEPEST {
+            found.hidden = true;
+            continue;
+        }
+        let script = parse::read(&screen::joined(&text));
+        found.hidden |= script.oddities.contains(&Reason::Unparsed);
+        collect(&script, depth, found);
+    }
+}
+
+/// The line's parts, when both readers see the same.
+fn agreed(command: &str, script: &Script) -> Option<Vec<Part>> {
+    if !script.oddities.is_empty() {
+        return None;
+    }
+    let parts = plain::read(command)?;
+    let one: Option<Vec<Vec<String>>> = script.commands.iter().map(|words| literal(words)).collect();
+    let other: Vec<&Vec<String>> = parts.iter().map(|part| &part.argv).collect();
+    let mut redirects: Vec<&Redirect> = parts.iter().flat_map(|part| &part.redirects).collect();
+    let mut others: Vec<&Redirect> = script.redirects.iter().collect();
+    redirects.sort_unstable();
+    others.sort_unstable();
+    (one?.iter().collect::<Vec<_>>() == other && redirects == others).then_some(parts)
+}
+
+fn is_compound(script: &Script, parts: Option<&[Part]>) -> bool {
+    let redirected = |redirect: &Redirect| *redirect != Redirect::Harmless;
+    match parts {
+        Some(parts) => parts.len() > 1 || parts.iter().any(|part| part.redirects.iter().any(redirected)),
+        None => {
+            script.commands.len() > 1
+                || script.redirects.iter().any(redirected)
+                || script.oddities.iter().any(|odd| !matches!(odd, Reason::NotLiteral(_) | Reason::Unparsed))
+        }
+    }
+}
+
+fn literal(words: &[Word]) -> Option<Vec<String>> {
+    words.iter().map(|word| word.literal().map(str::to_owned)).collect()
+}
+
+fn scripts(found: &Found) -> Vec<String> {
+    let mut files: Vec<String> = Vec::new();
+    for words in &found.commands {
+        let argv: Vec<String> = words.iter().map(|word| word.text().to_owned()).collect();
+        files.extend(scripts_named(&argv));
+    }
+    files.sort_unstable();
+    files.dedup();
+    files
+}
+
+/// What is collected while judging.
+#[derive(Debug, Default)]
+struct Judged {
+    /// What the letters and the form have against it.
+    odd: Vec<Reason>,
+    /// What each part has against it, beside the compound rule.
+    against: Vec<Reason>,
+    /// What is dangerous about it.
+    dangers: Vec<Reason>,
+    /// Whether an operator's rule, not the built-in list, lets a part run.
+    by_rule: bool,
+    blocks_grants: bool,
+    only_looks: bool,
+    reads: Vec<ReadPath>,
+    shell_parts: Vec<ShellPart>,
+}
+
+impl Judged {
+    fn reasons(&self) -> impl Iterator<Item = &Reason> {
+        self.odd.iter().chain(&self.against).chain(&self.dangers)
+    }
+
+    /// Judges each part of a line that is understood.
+    fn parts(&mut self, rules: &ShellRules, call: &ShellCall<'_>, parts: &[Part], compound: bool) {
+        self.only_looks = true;
+        let mut cwds = vec![call.cwd.trim_matches('/').to_owned()];
+        for part in parts {
+            let before = self.against.len();
+            self.redirects(rules, &cwds, part);
+            self.names(rules, &cwds, &part.argv);
+            let looked = match part.argv.split_first() {
+                Some((name, words)) if name == "cd" && parts.len() > 1 => {
+                    let from = cwds.clone();
+                    change(rules, &mut cwds, words).and_then(|looked| self.at(rules, &from, looked))
+                }
+                _ => look(&part.argv).and_then(|looked| self.at(rules, &cwds, looked)),
+            };
+            match looked {
+                Ok(()) if rules.mode() != Mode::Deny => {}
+                Ok(()) | Err(_) if rules.allows(&part.argv) => self.by_rule = true,
+                Ok(()) => self.against.push(Reason::DeniedByMode),
+                Err(reason) => self.against.push(reason),
+            }
+            self.only_looks &= self.against.len() == before && !self.by_rule;
+            let free = self.against.len() == before && (!compound || rules.compound() == Compound::Analyze);
+            self.shell_parts.push(ShellPart { argv: part.argv.clone(), free });
+        }
+    }
+
+    /// Where the input comes from and the output goes to.
+    fn redirects(&mut self, rules: &ShellRules, cwds: &[String], part: &Part) {
+        for redirect in &part.redirects {
+            match redirect {
+                Redirect::Harmless => {}
+                Redirect::Write(path) => {
+                    self.blocks_grants = true;
+                    self.against.push(Reason::WritesFile(path.clone()));
+                }
+                Redirect::Read(path) => {
+                    let looked = Look { paths: vec![path.clone()], deep: false };
+                    if let Err(reason) = self.at(rules, cwds, looked) {
+                        self.blocks_grants = true;
+                        self.against.push(reason);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A word that names a secret is asked about whatever rule or grant there is.
+    fn names(&mut self, rules: &ShellRules, cwds: &[String], argv: &[String]) {
+        let pieces =
+            argv.iter().skip(1).flat_map(|word| word.split(['=', ':', ',', '@']).map(move |p| (word, p)));
+        for (word, piece) in pieces {
+            let reserved = piece.split('/').any(paths::is_reserved_name);
+            let secret = || cwds.iter().any(|cwd| paths::locate(rules.root(), cwd, piece) == Place::Secret);
+            if reserved || (piece.contains('/') && secret()) {
+                self.blocks_grants = true;
+                let reason = Reason::Secret(word.clone());
+                if !self.against.contains(&reason) {
+                    self.against.push(reason);
+                }
+            }
+        }
+    }
+
+    /// Whether what is looked at is inside the project, from wherever the command may run.
+    fn at(&mut self, rules: &ShellRules, cwds: &[String], looked: Look) -> Result<(), Reason> {
+        for path in looked.paths {
+            for cwd in cwds {
+                match paths::locate(rules.root(), cwd, &path) {
+                    _ if path == "/dev/null" => continue,
+                    Place::Inside(_) => {}
+                    Place::Secret => return Err(Reason::Secret(path)),
+                    Place::Outside => return Err(Reason::Outside(path)),
+                }
+                let whole = if path.starts_with('/') || cwd.is_empty() {
+                    path.clone()
+                } else {
+                    format!("{cwd}/{path}")
+                };
+                let read = ReadPath { path: whole, deep: looked.deep };
+                if !self.reads.contains(&read) {
+                    self.reads.push(read);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What the form of a line that is not plain has against it.
+    fn form(&mut self, script: &Script) {
+        self.against.extend(script.oddities.iter().cloned());
+        for redirect in &script.redirects {
+            if let Redirect::Write(path) = redirect {
+                self.against.push(Reason::WritesFile(path.clone()));
+            }
+        }
+        for word in script.commands.iter().flatten() {
+            let noted = self.against.iter().any(|reason| matches!(reason, Reason::NotLiteral(_)));
+            if word.literal().is_none() && !noted {
+                self.against.push(Reason::NotLiteral(word.text().chars().take(40).collect()));
+            }
+        }
+        if self.against.is_empty() && self.odd.is_empty() {
+            // The readers do not agree, or the strict one knows more than it says.
+            self.against.push(Reason::Unparsed);
+        }
+    }
+
+    fn look_for_dangers(&mut self, found: &Found, script: &Script) {
+        if self.only_looks {
+            return;
+        }
+        for words in &found.commands {
+            for danger in dangers(words) {
+                if !self.dangers.contains(&danger) {
+                    self.dangers.push(danger);
+                }
+            }
+        }
+        let devices = script.redirects.iter().any(|redirect| match redirect {
+            Redirect::Read(path) | Redirect::Write(path) => is_network_device(path),
+            Redirect::Harmless => false,
+        });
+        if devices {
+            self.dangers.push(Reason::Network("/dev/tcp".to_owned()));
+        }
+    }
+
+    /// The deny list, the operator's rules, the built-in list, the compound rule, and the mode for the rest.
+    fn verdict(&self, rules: &ShellRules, found: &Found, compound: bool, risk: Risk) -> Verdict {
+        let mut perhaps = false;
+        for words in &found.commands {
+            match rules.denied(words) {
+                Denied::Yes(rule) => return Verdict::Deny { reason: Reason::DeniedByRule(rule) },
+                Denied::Perhaps => perhaps = true,
+                Denied::No => {}
+            }
+        }
+        perhaps |= rules.denies_anything() && (found.hidden || !self.odd.is_empty());
+        let held_up = compound && rules.compound() == Compound::Ask;
+        let fine = self.odd.is_empty() && self.against.is_empty();
+        if fine && !held_up && !perhaps {
+            let writable = self.by_rule || rules.mode() == Mode::Allow;
+            return Verdict::Allow(if writable { Class::ProjectWritable } else { Class::ReadOnly });
+        }
+        match rules.mode() {
+            Mode::Deny => return Verdict::Deny { reason: Reason::DeniedByMode },
+            Mode::Allow if !perhaps => return Verdict::Allow(Class::ProjectWritable),
+            Mode::Allow | Mode::Ask => {}
+        }
+        let mut reasons: Vec<Reason> = Vec::new();
+        let added = [(perhaps, Reason::PerhapsDenied), (held_up, Reason::Compound)];
+        let added = added.into_iter().filter_map(|(there, reason)| there.then_some(reason));
+        for reason in self.odd.iter().chain(&self.dangers).chain(&self.against).cloned().chain(added) {
+            if !reasons.contains(&reason) {
+                reasons.push(reason);
+            }
+        }
+        Verdict::Ask { risk, reasons }
+    }
+}
+
+/// `cd` before other commands: they may run there or, should it fail, where they were.
+fn change(rules: &ShellRules, cwds: &mut Vec<String>, words: &[String]) -> Result<Look, Reason> {
+    let refused =
+        |argument: &str| Reason::Argument { command: "cd".to_owned(), argument: argument.to_owned() };
+    let [to] = words else { return Err(refused("")) };
+    if to.starts_with('-') || to.is_empty() || cwds.len() > 16 {
+        return Err(refused(to));
+    }
+    let mut new = Vec::new();
+    for cwd in cwds.iter() {
+        match paths::locate(rules.root(), cwd, to) {
+            Place::Inside(place) => new.push(place),
+            Place::Secret => return Err(Reason::Secret(to.clone())),
+            Place::Outside => return Err(Reason::Outside(to.clone())),
+        }
+    }
+    let looked = Look { paths: vec![to.clone()], deep: false };
+    for place in new {
+        if !cwds.contains(&place) {
+            cwds.push(place);
+        }
+    }
+    Ok(looked)
+}

@@ -1,0 +1,21 @@
+//! Reads a shell command and says whether it may run. Two readers look at it: the tolerant one (a real grammar) finds
+//! every command there is, however deep, for the deny list and the risk; the strict one understands little, and only
+//! what both read the same way can run unasked.
+
+mod danger;
+mod judge;
+mod parse;
+mod plain;
+mod readonly;
+mod rules;
+mod screen;
+mod script;
+#[cfg(test)]
+mod tests;
+mod word;
+mod wrappers;
+
+pub use judge::{ReadPath, ShellCall, ShellJudgement, ShellPart, judge};
+pub use rules::{BadRule, ShellRules};
+pub use screen::{is_invisible, shown};
+pub(in crate::policy) use wrappers::{INTERPRETERS, SHELLS, is_wrapper};

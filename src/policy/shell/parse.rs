@@ -1,0 +1,276 @@
+//! The tolerant reader: the bash grammar of tree-sitter, walked for every command in it. It accepts nearly anything, so
+//! nothing is allowed because of it alone.
+
+use std::ops::ControlFlow;
+
+use tree_sitter::{Node, ParseOptions, Parser};
+
+use super::script::{Redirect, RedirectKind, Script};
+use super::word::Word;
+use super::{plain, screen};
+use crate::policy::Reason;
+
+/// The parser reports its progress every hundred steps or so; a text that needs more is not worth it.
+const MOST_REPORTS: usize = 20_000;
+
+/// Reads a command line. What cannot be read has [`Reason::Unparsed`] among its oddities.
+pub(super) fn read(text: &str) -> Script {
+    let mut script = Script::default();
+    let Some(tree) = tree(text) else {
+        script.oddities.insert(Reason::Unparsed);
+        return script;
+    };
+    let root = tree.root_node();
+    if root.has_error() {
+        script.oddities.insert(Reason::Unparsed);
+    }
+    // No recursion: a text of ten thousand parentheses is as deep as it is long.
+    let mut todo = vec![root];
+    while let Some(node) = todo.pop() {
+        visit(node, text, &mut script);
+        let mut cursor = node.walk();
+        let before = todo.len();
+        todo.extend(node.children(&mut cursor));
+        if let Some(new) = todo.get_mut(before..) {
+            new.reverse();
+        }
+    }
+    script
+}
+
+fn tree(text: &str) -> Option<tree_sitter::Tree> {
+    if text.len() > screen::LONGEST {
+        return None;
+    }
+    let mut parser = Parser::new();
+    parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
+    let mut reports = 0_usize;
+    let mut patience = |_: &tree_sitter::ParseState| {
+        reports += 1;
+        if reports > MOST_REPORTS { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let bytes = text.as_bytes();
+    parser.parse_with_options(
+        &mut |at, _| bytes.get(at..).unwrap_or_default(),
+        None,
+        Some(ParseOptions::new().progress_callback(&mut patience)),
+    )
+}
+
+fn visit(node: Node<'_>, text: &str, script: &mut Script) {
+    let mut odd = |reason: Reason| {
+        script.oddities.insert(reason);
+    };
+    if node.is_error() || node.is_missing() {
+        return odd(Reason::Unparsed);
+    }
+    match node.kind() {
+        "program" | "list" | "pipeline" | "comment" | "redirected_statement" => {}
+        "command" => command(node, text, script),
+        "test_command" => condition(node, text, script),
+        "declaration_command" | "unset_command" => {
+            odd(Reason::Assignment);
+            script.commands.push(node_text(node, text).split_whitespace().map(Word::read).collect());
+        }
+        "file_redirect" => redirect(node, text, script),
+        "variable_assignment" | "variable_assignments" => odd(Reason::Assignment),
+        "command_substitution" | "process_substitution" => odd(Reason::Substitution),
+        "heredoc_redirect" | "heredoc_start" | "heredoc_end" => odd(Reason::HereDocument),
+        "heredoc_body" | "herestring_redirect" => {
+            odd(Reason::HereDocument);
+            let body = node_text(node, text).trim_start_matches("<<<").trim_start();
+            script.texts.push(match Word::read(body) {
+                Word::Literal(inner) => inner,
+                Word::Dynamic(body) => body,
+            });
+        }
+        "if_statement"
+        | "while_statement"
+        | "for_statement"
+        | "c_style_for_statement"
+        | "case_statement"
+        | "function_definition"
+        | "negated_command"
+        | "subshell"
+        | "compound_statement" => {
+            odd(Reason::ControlFlow);
+        }
+        "arithmetic_expansion"
+        | "expansion"
+        | "simple_expansion"
+        | "ansi_c_string"
+        | "translated_string"
+        | "brace_expression"
+        | "extglob_pattern"
+        | "array"
+        | "subscript" => {
+            odd(Reason::NotLiteral(shorten(node_text(node, text))));
+        }
+        // Inside a test, a loop or an expansion; whatever holds them has been noted.
+        "command_name"
+        | "word"
+        | "string"
+        | "string_content"
+        | "raw_string"
+        | "concatenation"
+        | "number"
+        | "file_descriptor"
+        | "test_operator"
+        | "variable_name"
+        | "special_variable_name"
+        | "regex"
+        | "binary_expression"
+        | "unary_expression"
+        | "postfix_expression"
+        | "ternary_expression"
+        | "parenthesized_expression"
+        | "do_group"
+        | "elif_clause"
+        | "else_clause"
+        | "case_item"
+        | "heredoc_content" => {}
+        "&" if node.parent().is_some_and(|parent| parent.kind() != "binary_expression") => {
+            odd(Reason::Background);
+        }
+        _ if node.is_named() => odd(Reason::Unparsed),
+        _ => {}
+    }
+}
+
+fn command(node: Node<'_>, text: &str, script: &mut Script) {
+    let mut cursor = node.walk();
+    let words = node
+        .children(&mut cursor)
+        .filter(|child| {
+            child.is_named()
+                && !matches!(child.kind(), "variable_assignment" | "file_redirect" | "comment")
+                && !matches!(child.kind(), "herestring_redirect" | "heredoc_redirect" | "heredoc_body")
+        })
+        .map(|child| Word::read(node_text(child, text)))
+        .collect();
+    script.commands.push(words);
+}
+
+/// `[ … ]` is a command like any other; `[[ … ]]` and `(( … ))` are a language of their own.
+fn condition(node: Node<'_>, text: &str, script: &mut Script) {
+    let source = node_text(node, text);
+    match plain::read(source).as_deref() {
+        Some([only]) if !source.starts_with("[[") => {
+            script.commands.push(only.argv.iter().cloned().map(Word::Literal).collect());
+        }
+        _ => {
+            script.oddities.insert(Reason::ControlFlow);
+        }
+    }
+}
+
+fn redirect(node: Node<'_>, text: &str, script: &mut Script) {
+    let mut cursor = node.walk();
+    let mut kind = None;
+    let mut target = None;
+    for child in node.children(&mut cursor) {
+        match child.kind() {
+            "file_descriptor" => {}
+            "<" => kind = Some(RedirectKind::Read),
+            ">" | ">>" | ">|" | "&>" | "&>>" => kind = Some(RedirectKind::Write),
+            ">&" | "<&" => kind = Some(RedirectKind::Duplicate),
+            ">&-" | "<&-" => {
+                script.redirects.push(Redirect::Harmless);
+                return;
+            }
+            _ => target = Some(Word::read(node_text(child, text))),
+        }
+    }
+    let written = match (&kind, &target) {
+        (Some(kind), Some(Word::Literal(target))) => Redirect::new(*kind, target.clone()),
+        _ => None,
+    };
+    script.redirects.push(written.unwrap_or_else(|| {
+        Redirect::Write(target.as_ref().map_or_else(|| node_text(node, text), Word::text).to_owned())
+    }));
+}
+
+fn node_text<'a>(node: Node<'_>, text: &'a str) -> &'a str {
+    text.get(node.byte_range()).unwrap_or_default()
+}
+
+fn shorten(text: &str) -> String {
+    text.chars().take(40).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(text: &str) -> Vec<String> {
+        let script = read(text);
+        script.commands.iter().filter_map(|words| Some(words.first()?.text().to_owned())).collect()
+    }
+
+    #[test]
+    fn every_command_is_found_however_deep() {
+        for text in [
+            "ls; rm x",
+            "ls && rm x",
+            "ls | rm x",
+            "ls & rm x",
+            "ls\nrm x",
+            "(rm x)",
+            "{ rm x; }",
+            "! rm x",
+            "echo $(rm x)",
+            "echo `rm x`",
+            "echo \"a $(rm x) b\"",
+            "cat <(rm x)",
+            "ls > >(rm x)",
+            "echo ${y:-$(rm x)}",
+            "echo $((1 + $(rm x)))",
+            "((a[$(rm x)]))",
+            "a=$(rm x)",
+            "a[$(rm x)]=1",
+            "export A=$(rm x)",
+            "cat <<E\n$(rm x)\nE",
+            "cat <<E | rm x\nE",
+            "cat <<< $(rm x)",
+            "if true; then rm x; fi",
+            "if rm x; then true; fi",
+            "if true; then true; elif rm x; then true; else true; fi",
+            "for i in a; do rm x; done",
+            "for i in $(rm x); do true; done",
+            "for ((i=0;i<$(rm x);i++)); do true; done",
+            "while rm x; do true; done",
+            "until true; do rm x; done",
+            "case a in a) rm x;; esac",
+            "case $(rm x) in a) true;; esac",
+            "select i in a; do rm x; done",
+            "f() { rm x; }",
+            "function f { rm x; }",
+            "[[ -n $(rm x) ]]",
+            "[ -n \"$(rm x)\" ]",
+            "A=1 rm x",
+            "> f rm x",
+            "'r'm x",
+            "\\rm x",
+            "r\"\"m x",
+            "\"rm\" x",
+            "ls $(echo $(echo $(rm x)))",
+            "echo \"${a[$(rm x)]}\"",
+        ] {
+            assert!(names(text).contains(&"rm".to_owned()), "{text}: {:?}", names(text));
+        }
+    }
+
+    #[test]
+    fn what_is_no_command_line_is_said_to_be_unreadable() {
+        for text in ["ls (", "'", "ls <> f", "if", "$(", "ls `"] {
+            assert!(read(text).oddities.contains(&Reason::Unparsed), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_text_of_nothing_but_parentheses_does_not_exhaust_the_stack() {
+        for open in ["(", "$(", "{ ", "((", "[[ ", "`", "<(", "${a:-", "if ", "\"$("] {
+            read(&open.repeat(8_000));
+        }
+    }
+}

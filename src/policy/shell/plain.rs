@@ -1,0 +1,193 @@
+//! The strict reader: simple commands of literal words, joined by `;`, newline, `&&`, `||` and pipes, with
+//! redirections. Anything else is not read at all; then a person is asked.
+
+use super::script::{Redirect, RedirectKind};
+use super::word::{Reader, ends_a_word};
+
+/// A simple command as the strict reader sees it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Part {
+    /// Its words.
+    pub(super) argv: Vec<String>,
+    /// Where its input and output go.
+    pub(super) redirects: Vec<Redirect>,
+}
+
+/// Words that are not commands where a command is expected.
+const RESERVED: &[&str] = &[
+    "!", "{", "}", "[[", "]]", "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for",
+    "function", "if", "in", "select", "then", "time", "until", "while",
+];
+
+/// Reads a whole command line. Nothing when any of it is not understood.
+pub(super) fn read(text: &str) -> Option<Vec<Part>> {
+    let mut parts = Vec::new();
+    let mut part = Part::default();
+    let mut wanted = false;
+    let mut rest = text;
+    loop {
+        rest = rest.trim_start_matches([' ', '\t']);
+        if rest.starts_with('#') {
+            rest = rest.find('\n').and_then(|end| rest.get(end..)).unwrap_or("");
+        }
+        if rest.is_empty() {
+            break;
+        }
+        if let Some((after, joins)) = operator(rest) {
+            if part.argv.is_empty() {
+                // A newline may follow an operator or another newline; nothing else may stand without a command.
+                if !rest.starts_with('\n') || !part.redirects.is_empty() {
+                    return None;
+                }
+            } else {
+                parts.push(std::mem::take(&mut part));
+                wanted = joins;
+            }
+            rest = after;
+        } else if let Some((redirect, after)) = redirect(rest).ok()? {
+            part.redirects.push(redirect);
+            rest = after;
+        } else {
+            let (word, after) = Reader::new(rest).word()?;
+            if part.argv.is_empty() && !is_command_name(&word, rest) {
+                return None;
+            }
+            part.argv.push(word);
+            wanted = false;
+            rest = after;
+        }
+    }
+    if !part.argv.is_empty() {
+        parts.push(part);
+    } else if wanted || !part.redirects.is_empty() {
+        return None;
+    }
+    (!parts.is_empty()).then_some(parts)
+}
+
+/// An operator between commands: what follows it, and whether another command must come.
+fn operator(rest: &str) -> Option<(&str, bool)> {
+    if rest.starts_with(";;") || rest.starts_with(";&") {
+        return None;
+    }
+    for (sign, joins) in [("&&", true), ("||", true), ("|&", true), ("|", true), (";", false), ("\n", false)]
+    {
+        if let Some(after) = rest.strip_prefix(sign) {
+            return Some((after, joins));
+        }
+    }
+    None
+}
+
+/// There is a redirection, but not one that is understood.
+struct NotRead;
+
+/// A redirection at the front of the text, if there is one.
+fn redirect(rest: &str) -> Result<Option<(Redirect, &str)>, NotRead> {
+    let after_digits = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+    let both = rest.strip_prefix("&>");
+    let sign_at = if both.is_some() { rest } else { after_digits };
+    let signs = [
+        ("&>>", RedirectKind::Write),
+        ("&>", RedirectKind::Write),
+        (">>", RedirectKind::Write),
+        (">|", RedirectKind::Write),
+        (">&", RedirectKind::Duplicate),
+        ("<&", RedirectKind::Duplicate),
+        (">", RedirectKind::Write),
+        ("<", RedirectKind::Read),
+    ];
+    let Some((kind, after)) =
+        signs.iter().find_map(|(sign, kind)| Some((*kind, sign_at.strip_prefix(sign)?)))
+    else {
+        return Ok(None);
+    };
+    // `<<`, `<<<`, `<>`, `<(`, `>(`
+    if after.starts_with(['<', '>', '(', '&', '|']) {
+        return Err(NotRead);
+    }
+    let (target, after) = Reader::new(after.trim_start_matches([' ', '\t'])).word().ok_or(NotRead)?;
+    Ok(Some((Redirect::new(kind, target).ok_or(NotRead)?, after)))
+}
+
+/// Whether the first word is a command's name, written as it is: `'r'm`, `\rm`, `A=1` and `if` are not.
+fn is_command_name(word: &str, rest: &str) -> bool {
+    let as_written =
+        rest.strip_prefix(word).is_some_and(|after| after.chars().next().is_none_or(ends_a_word));
+    as_written && !word.is_empty() && !word.contains('=') && !RESERVED.contains(&word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn argvs(text: &str) -> Option<Vec<Vec<String>>> {
+        Some(read(text)?.into_iter().map(|part| part.argv).collect())
+    }
+
+    #[test]
+    fn plain_lines_are_read() {
+        for (text, want) in [
+            ("ls -la", vec![vec!["ls", "-la"]]),
+            ("ls;pwd", vec![vec!["ls"], vec!["pwd"]]),
+            ("ls ;", vec![vec!["ls"]]),
+            ("ls\n\npwd\n", vec![vec!["ls"], vec!["pwd"]]),
+            ("ls &&\n pwd", vec![vec!["ls"], vec!["pwd"]]),
+            ("ls | wc -l || true", vec![vec!["ls"], vec!["wc", "-l"], vec!["true"]]),
+            ("ls # here; rm x", vec![vec!["ls"]]),
+            ("ls 2>/dev/null >&2", vec![vec!["ls"]]),
+            ("head -5 <a", vec![vec!["head", "-5"]]),
+            ("[ -f a ]", vec![vec!["[", "-f", "a", "]"]]),
+            ("echo 2 3>/dev/null", vec![vec!["echo", "2"]]),
+        ] {
+            assert_eq!(argvs(text).unwrap_or_default(), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn everything_else_is_not_read() {
+        for text in [
+            "",
+            " ",
+            "# x",
+            ";",
+            "ls ;; rm",
+            "ls &",
+            "ls & rm",
+            "ls &&",
+            "| ls",
+            "ls | | rm",
+            "(ls)",
+            "{ ls; }",
+            "! ls",
+            "if true; then ls; fi",
+            "A=1 ls",
+            "A=1",
+            "'ls'",
+            "\\ls",
+            "l\"\"s",
+            "> f",
+            "ls <> f",
+            "ls << E\nE",
+            "ls <<< x",
+            "ls <(id)",
+            "ls >(id)",
+            "ls $(id)",
+            "time ls",
+            "[[ -f a ]]",
+            "f() { ls; }",
+            "ls >& f",
+            "ls > $x",
+            "ls *",
+            "ls ~",
+            "ls &&; rm",
+            "ls {fd}>x",
+            "ls\n| rm",
+            "ls > f\n> g",
+            "case x in x) ls;; esac",
+            "ls 2>& 1x",
+        ] {
+            assert_eq!(argvs(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Whether a command of literal words only looks, and at which paths.
+
+use super::options::{Args, Operands, Spec};
+use super::{files, find, git, scripts, text};
+use crate::policy::Reason;
+
+/// What a command looks at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::policy::shell) struct Look {
+    /// Paths it names, as written.
+    pub(in crate::policy::shell) paths: Vec<String>,
+    /// Whether it reads everything below them.
+    pub(in crate::policy::shell) deep: bool,
+}
+
+/// Programs whose version may be asked for and nothing else. Not those that pick a version of themselves by files of
+/// the project, and may fetch it.
+const VERSIONED: &[&str] = &[
+    "bash", "clang", "cmake", "gcc", "jq", "make", "node", "perl", "python", "python3", "rg", "ruby",
+    "sqlite3",
+];
+
+/// What the command looks at, when looking is all it does.
+///
+/// # Errors
+/// Says what is not known to be harmless.
+pub(in crate::policy::shell) fn look(argv: &[String]) -> Result<Look, Reason> {
+    let Some((name, words)) = argv.split_first() else { return Err(Reason::Unparsed) };
+    if let [only] = words
+        && only == "--version"
+        && VERSIONED.contains(&name.as_str())
+    {
+        return Ok(Look::default());
+    }
+    match name.as_str() {
+        "find" => return find::look(words),
+        "git" => return git::look(words),
+        "sed" => return scripts::sed(words),
+        "jq" => return scripts::jq(words),
+        "test" | "[" => return scripts::test(name, words),
+        "printf" => return scripts::printf(words),
+        // These print whatever they are given; there is no option that does more.
+        "echo" | "true" | "false" | ":" => return Ok(Look::default()),
+        _ => {}
+    }
+    let tables = [files::TABLE, text::TABLE];
+    let spec = tables.iter().flat_map(|table| table.iter()).find(|spec| spec.names.contains(&name.as_str()));
+    match spec {
+        Some(spec) => by_spec(spec, name, words),
+        None => Err(Reason::UnknownCommand(name.clone())),
+    }
+}
+
+/// Reads arguments by a list and says which of them are paths.
+pub(super) fn by_spec(spec: &Spec, command: &str, words: &[String]) -> Result<Look, Reason> {
+    let args = Args::read(spec, command, words)?;
+    let mut paths: Vec<String> = Vec::new();
+    for (name, value) in &args.options {
+        if spec.path_options.contains(&name.as_str()) {
+            paths.extend(value.clone());
+        }
+    }
+    let refuse =
+        |argument: &String| Reason::Argument { command: command.to_owned(), argument: argument.clone() };
+    let operands = args.operands.as_slice();
+    match spec.operands {
+        Operands::None => {
+            if let Some(first) = operands.first() {
+                return Err(refuse(first));
+            }
+        }
+        Operands::Text => {}
+        Operands::Paths => paths.extend_from_slice(operands),
+        Operands::PathsAtMost(most) => {
+            if let Some(next) = operands.get(most) {
+                return Err(refuse(next));
+            }
+            paths.extend_from_slice(operands);
+        }
+        Operands::PatternThenPaths(given_by) => {
+            let skip = usize::from(!args.has(given_by));
+            paths.extend(operands.iter().skip(skip).cloned());
+        }
+    }
+    paths.retain(|path| path != "-");
+    let deep = spec.deep.contains(&"*") || args.has(spec.deep);
+    if deep && paths.is_empty() {
+        paths.push(".".to_owned());
+    }
+    Ok(Look { paths, deep })
+}

@@ -1,0 +1,159 @@
+//! The operator's rules for the shell. A rule is the beginning of a simple command, word by word: `git status` is not
+//! the beginning of `git statusx`.
+
+use super::plain;
+use super::word::Word;
+use crate::policy::{Compound, Mode};
+
+/// A rule that is not the beginning of one simple command.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` is not the beginning of one plain command: write its first words, such as `git status`, without * or operators"
+)]
+pub struct BadRule(pub String);
+
+/// What the operator wrote about the shell.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ShellRules {
+    mode: Mode,
+    compound: Compound,
+    root: String,
+    allow: Vec<Vec<String>>,
+    deny: Vec<Vec<String>>,
+}
+
+impl ShellRules {
+    /// Reads the rules. `root` is the project's absolute path; empty when absolute paths are all to be asked about.
+    ///
+    /// # Errors
+    /// Names the first rule that is not the beginning of one simple command: a deny rule that matches nothing would
+    /// be a false comfort.
+    pub fn new(
+        mode: Mode,
+        compound: Compound,
+        allow: &[impl AsRef<str>],
+        deny: &[impl AsRef<str>],
+        root: impl Into<String>,
+    ) -> Result<Self, BadRule> {
+        let allow = allow.iter().map(|rule| prefix(rule.as_ref())).collect::<Result<_, _>>()?;
+        let deny = deny.iter().map(|rule| prefix(rule.as_ref())).collect::<Result<_, _>>()?;
+        Ok(Self { mode, compound, root: root.into(), allow, deny })
+    }
+
+    pub(super) fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    pub(super) fn compound(&self) -> Compound {
+        self.compound
+    }
+
+    pub(super) fn root(&self) -> &str {
+        &self.root
+    }
+
+    pub(super) fn denies_anything(&self) -> bool {
+        !self.deny.is_empty()
+    }
+
+    /// Whether an allow rule is the beginning of this command.
+    pub(super) fn allows(&self, argv: &[String]) -> bool {
+        self.allow.iter().any(|rule| argv.starts_with(rule))
+    }
+
+    /// The deny rule that is, or may be, the beginning of this command.
+    pub(super) fn denied(&self, words: &[Word]) -> Denied {
+        let mut perhaps = false;
+        for rule in &self.deny {
+            match begins(rule, words) {
+                Some(true) => return Denied::Yes(rule.join(" ")),
+                Some(false) => {}
+                None => perhaps = true,
+            }
+        }
+        if perhaps { Denied::Perhaps } else { Denied::No }
+    }
+}
+
+/// Whether the deny list has a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Denied {
+    No,
+    /// It depends on words that are only known when it runs.
+    Perhaps,
+    /// By this rule.
+    Yes(String),
+}
+
+fn prefix(rule: &str) -> Result<Vec<String>, BadRule> {
+    match plain::read(rule).as_deref() {
+        Some([only]) if only.redirects.is_empty() && !rule.trim().ends_with([';', '\n']) => {
+            Ok(only.argv.clone())
+        }
+        _ => Err(BadRule(rule.to_owned())),
+    }
+}
+
+/// Whether the words begin with the rule; nothing when that is only known at run time. A program is the same
+/// program by any path.
+fn begins(rule: &[String], words: &[Word]) -> Option<bool> {
+    for (i, wanted) in rule.iter().enumerate() {
+        match words.get(i) {
+            None => return Some(false),
+            Some(Word::Dynamic(_)) => return None,
+            Some(Word::Literal(word)) if word == wanted => {}
+            Some(Word::Literal(word))
+                if i == 0 && base_name(word).eq_ignore_ascii_case(base_name(wanted)) => {}
+            Some(Word::Literal(_)) => return Some(false),
+        }
+    }
+    Some(true)
+}
+
+/// The last part of a path.
+pub(super) fn base_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules(deny: &[&str]) -> ShellRules {
+        ShellRules::new(Mode::Ask, Compound::Ask, &[] as &[&str], deny, "").unwrap()
+    }
+
+    #[test]
+    fn a_rule_is_a_whole_word_prefix() {
+        let rules = rules(&["git push", "rm"]);
+        let words = |text: &str| text.split(' ').map(Word::read).collect::<Vec<_>>();
+        let git = Denied::Yes("git push".into());
+        let rm = Denied::Yes("rm".into());
+        for (text, want) in [
+            ("git push", git.clone()),
+            ("git push origin", git.clone()),
+            ("/usr/bin/git push", git),
+            ("git pushx", Denied::No),
+            ("git", Denied::No),
+            ("git $x", Denied::Perhaps),
+            ("$x push", Denied::Perhaps),
+            ("rm", rm.clone()),
+            ("/bin/rm x", rm.clone()),
+            ("./rm x", rm.clone()),
+            ("RM x", rm),
+            ("rmdir x", Denied::No),
+        ] {
+            assert_eq!(rules.denied(&words(text)), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_rule_that_could_never_match_is_refused() {
+        for rule in [
+            "rm *", "", "  ", "rm; ls", "rm | ls", "$X", "rm > x", "A=1 rm", "rm &&", "sudo $x", "'rm", "rm;",
+        ] {
+            let made = ShellRules::new(Mode::Ask, Compound::Ask, &[] as &[&str], &[rule], "");
+            assert_eq!(made, Err(BadRule(rule.into())), "{rule}");
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! The corpus of commands with the verdict each must get, and laws that hold for any text.
+
+use proptest::prelude::*;
+
+use super::{ShellCall, ShellRules, judge};
+use crate::policy::{Class, Compound, Mode, Verdict};
+
+const CORPUS: &str = include_str!("../../../tests/fixtures/shell_corpus.tsv");
+
+const NONE: &[&str] = &[];
+
+/// The rule sets the corpus names.
+fn rules(set: &str) -> ShellRules {
+    let (mode, compound, allow, deny) = match set {
+        "default" => (Mode::Ask, Compound::Ask, NONE, NONE),
+        "analyze" => (Mode::Ask, Compound::Analyze, NONE, NONE),
+        "rules" => (
+            Mode::Ask,
+            Compound::Analyze,
+            &["git add", "npm test", "cargo build", "sudo systemctl status"][..],
+            &["rm", "git push", "curl"][..],
+        ),
+        "open" => (Mode::Allow, Compound::Ask, NONE, &["rm", "git push"][..]),
+        "free" => (Mode::Allow, Compound::Ask, NONE, NONE),
+        "closed" => (Mode::Deny, Compound::Analyze, &["git status", "npm test"][..], NONE),
+        other => panic!("the corpus names no rule set {other}"),
+    };
+    ShellRules::new(mode, compound, allow, deny, "/home/u/p").unwrap()
+}
+
+fn word(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Allow(Class::ReadOnly) => "look",
+        Verdict::Allow(Class::ProjectWritable) => "write",
+        Verdict::Ask { .. } => "ask",
+        Verdict::Deny { .. } => "deny",
+    }
+}
+
+fn verdict(set: &str, command: &str) -> Verdict {
+    judge(&rules(set), &ShellCall { command, cwd: "" }).verdict
+}
+
+/// `<LF>`, `<U+202E>` and their like stand for what a line of a file cannot hold or an eye cannot see.
+fn unescaped(text: &str) -> String {
+    let mut out = text.replace("<LF>", "\n").replace("<CR>", "\r").replace("<NUL>", "\0").replace("<TAB>", "\t");
+    while let Some((before, rest)) = out.split_once("<U+") {
+        let (code, after) = rest.split_once('>').unwrap();
+        let letter = char::from_u32(u32::from_str_radix(code, 16).unwrap()).unwrap();
+        out = format!("{before}{letter}{after}");
+    }
+    out
+}
+
+/// (line, verdict, rule set, command)
+fn corpus() -> Vec<(usize, &'static str, &'static str, String)> {
+    let mut rows = Vec::new();
+    for (number, line) in CORPUS.lines().enumerate() {
+        if line.is_empty() || line.starts_with("# ") {
+            continue;
+        }
+        let mut fields = line.splitn(3, '\t');
+        let (want, set, command) = (fields.next().unwrap(), fields.next().unwrap(), fields.next().unwrap());
+        rows.push((number + 1, want, set, unescaped(command)));
+    }
+    rows
+}
+
+#[test]
+fn every_command_of_the_corpus_gets_its_verdict() {
+    let mut wrong = Vec::new();
+    let rows = corpus();
+    for (line, want, set, command) in &rows {
+        let got = verdict(set, command);
+        if word(&got) != *want {
+            wrong.push(format!("line {line}: {command:?} ({set}) must {want}, got {got:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {}\n{}", wrong.len(), rows.len(), wrong.join("\n"));
+    assert!(rows.len() >= 320, "the corpus has shrunk to {}", rows.len());
+}
+
+#[test]
+fn no_command_is_in_the_corpus_twice() {
+    let mut seen = std::collections::BTreeSet::new();
+    for (line, _, set, command) in corpus() {
+        assert!(seen.insert((set, command.clone())), "line {line}: {command:?} is there already");
+    }
+}
+
+#[test]
+fn what_asks_says_why_and_what_looks_does_not_write() {
+    for (line, _, set, command) in corpus() {
+        let judged = judge(&rules(set), &ShellCall { command: &command, cwd: "" });
+        match &judged.verdict {
+            Verdict::Ask { reasons, risk } => {
+                assert!(!reasons.is_empty(), "line {line}");
+                assert_eq!(*risk, judged.risk, "line {line}");
+            }
+            Verdict::Allow(Class::ReadOnly) => assert!(!judged.writes && !judged.network, "line {line}"),
+            Verdict::Allow(Class::ProjectWritable) | Verdict::Deny { .. } => {}
+        }
+    }
+}
+
+#[test]
+fn the_place_counts() {
+    let place = |cwd: &str, command: &str| {
+        word(&judge(&rules("analyze"), &ShellCall { command, cwd }).verdict)
+    };
+    assert_eq!(place("", "cat ../x"), "ask");
+    assert_eq!(place("sub", "cat ../x"), "look");
+    assert_eq!(place("sub", "cat ../../x"), "ask");
+    assert_eq!(place("sub", "cat ../.env"), "ask");
+    assert_eq!(place("", "cd sub && cat a"), "look");
+    // Should the first fail, the second runs where it was.
+    assert_eq!(place("", "cd sub; cat ../a"), "ask");
+    assert_eq!(place("sub", "cat /home/u/p/a"), "look");
+}
+
+#[test]
+fn what_is_read_is_named_with_its_links_still_in_it() {
+    let judged = judge(&rules("analyze"), &ShellCall { command: "cat a/../b && grep -r x", cwd: "sub" });
+    let reads: Vec<_> = judged.reads.iter().map(|read| (read.path.as_str(), read.deep)).collect();
+    assert_eq!(reads, [("sub/a/../b", false), ("sub/.", true)]);
+}
+
+#[test]
+fn scripts_are_named_through_wrappers_and_beside_variables() {
+    let judged = judge(&rules("default"), &ShellCall { command: "sudo bash tools/x.sh $A; ./y", cwd: "" });
+    assert_eq!(judged.scripts, ["./y", "tools/x.sh"]);
+}
+
+fn looking() -> impl Strategy<Value = String> {
+    let rows: Vec<String> = corpus().into_iter().filter(|row| row.1 == "look").map(|row| row.3).collect();
+    proptest::sample::select(rows)
+}
+
+fn dangerous() -> impl Strategy<Value = &'static str> {
+    proptest::sample::select(vec![
+        "rm x",
+        "curl http://x",
+        "tee x",
+        "sh",
+        "python -c 1",
+        "find . -delete",
+        "git push",
+        "sort -o x y",
+        "dd of=x",
+        "env",
+        "sed -i s/a/b/ x",
+        "xargs rm",
+        "touch x",
+        "uniq a b",
+    ])
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn no_text_makes_the_judge_panic(text in any::<String>(), set in proptest::sample::select(vec!["default", "rules", "open"])) {
+        judge(&rules(set), &ShellCall { command: &text, cwd: "" });
+    }
+
+    #[test]
+    fn no_soup_of_shell_words_makes_the_judge_panic(
+        soup in proptest::collection::vec(proptest::sample::select(vec![
+            "ls", "rm", " ", "\n", ";", "&&", "||", "|", "&", "(", ")", "{", "}", "$(", "`", "\"", "'", "<<E", "\nE\n", "<(",
+            ">", "<", "<<<", "${", "x", "[[", "]]", "((", "))", "[", "]", "if", "then", "fi", "for", "in", "do", "done", "case",
+            "esac", "\\", "$", "=", "A=", "!", "*", "~", "#", "sh -c '", "eval ", "sudo ", "xargs ", "find . -exec ", "2>&1",
+            "é", "会", "\u{202e}", "\r", "function f", "select", "time", "coproc", "@(", "?(", "-c", "\0",
+        ]), 0..40)
+    ) {
+        let text: String = soup.concat();
+        let judged = judge(&rules("analyze"), &ShellCall { command: &text, cwd: "" });
+        // Whatever it is: what looks names no command that does more.
+        if word(&judged.verdict) == "look" {
+            prop_assert!(judged.commands.iter().flatten().all(|w| w != "rm" && w != "eval") || text.contains("ls"));
+            for part in &judged.parts {
+                prop_assert!(part.argv.first().is_some_and(|name| name != "rm" && name != "sudo"), "{text:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_dangerous_rides_along_with_what_looks(
+        look in looking(),
+        danger in dangerous(),
+        separator in proptest::sample::select(vec![
+            " && ", " || ", "; ", " | ", " & ", "\n", " |& ", ";\n", "&", ";", "|", "\r\n", "\n\n", " $(", " `", " <(", " >(", " && (",
+            " && { ", " && ! ", "; if ", " && time ", " &&\n", "\\\n", ";;", "\u{2028}",
+        ]),
+        first in any::<bool>(),
+        set in proptest::sample::select(vec!["default", "analyze"]),
+    ) {
+        // In a comment or after a bare `\`, nothing would run; that is not what is tried here.
+        prop_assume!(!look.contains('#'));
+        let text = if first { format!("{danger}{separator}{look}") } else { format!("{look}{separator}{danger}") };
+        let got = verdict(set, &text);
+        prop_assert!(!got.is_allowed(), "{text:?} {got:?}");
+    }
+
+    #[test]
+    fn no_single_character_makes_a_dangerous_command_look_harmless(
+        danger in dangerous(),
+        letter in prop_oneof![any::<char>(), proptest::sample::select("\n\r\t;&|<>(){}[]$`'\"\\*?~#!=%^-+,. \u{200b}".chars().collect::<Vec<_>>())],
+        at in 0_usize..20,
+        set in proptest::sample::select(vec!["default", "analyze"]),
+    ) {
+        let at = at.min(danger.chars().count());
+        let text: String = danger.chars().take(at).chain([letter]).chain(danger.chars().skip(at)).collect();
+        // Before a `#` stands nothing, or the command is another one: then it may be what it says.
+        let judged = judge(&rules(set), &ShellCall { command: &text, cwd: "" });
+        prop_assert!(word(&judged.verdict) != "look", "{text:?}");
+    }
+
+    #[test]
+    fn a_forbidden_command_is_found_in_whatever_surrounds_it(
+        look in looking(),
+        wrapper in proptest::sample::select(vec![
+            "", "sudo ", "env A=1 ", "timeout 5 ", "nohup ", "command ", "sh -c '", "bash -lc '", "eval ", "xargs ", "nice -n 3 ",
+            "find . -exec ", "( ", "echo $(", "echo `", "/bin/", "time ", "! ", "if true; then ", "\\", "sudo -u root env -i timeout 3 ",
+        ]),
+        joint in proptest::sample::select(vec!["; ", " && ", " | ", "\n", " || "]),
+    ) {
+        prop_assume!(!look.contains(['#', '\'']));
+        let end = match wrapper {
+            "sh -c '" | "bash -lc '" => "'",
+            "( " | "echo $(" => ")",
+            "echo `" => "`",
+            "find . -exec " => " \\;",
+            "if true; then " => "; fi",
+            _ => "",
+        };
+        let text = format!("{look}{joint}{wrapper}rm x{end}");
+        for set in ["rules", "open"] {
+            prop_assert!(word(&verdict(set, &text)) == "deny", "{set} {text:?} {:?}", verdict(set, &text));
+        }
+    }
+}

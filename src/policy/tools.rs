@@ -1,0 +1,123 @@
+//! The verdict on tools other than the shell: from the operator's mode, what the tool does, and the file it names.
+
+use super::paths::{self, Place};
+use super::{Class, Mode, Reason, Verdict};
+use crate::domain::{Effects, Risk};
+
+/// A call of a tool that is not the shell.
+#[derive(Clone, Copy, Debug)]
+pub struct ToolFacts<'a> {
+    /// Its name.
+    pub tool: &'a str,
+    /// What a call does; nothing for a tool that is not ours.
+    pub effects: Option<Effects>,
+    /// The file it names, relative to the project.
+    pub path: Option<&'a str>,
+    /// The one folder of the daemon's state that the asking thread may use; empty when there is none.
+    pub own_files: &'a str,
+}
+
+/// Judges a call. `mode` is what the operator wrote for this tool, if anything.
+pub fn judge(mode: Option<Mode>, call: &ToolFacts<'_>) -> Verdict {
+    if mode == Some(Mode::Deny) {
+        return Verdict::Deny { reason: Reason::DeniedByMode };
+    }
+    let by_mode = match (mode, call.effects) {
+        (Some(Mode::Allow), _) => Verdict::Allow(class(call.effects)),
+        (Some(Mode::Ask), _) => Verdict::ask(risk(call.effects), Reason::AskedByMode(call.tool.into())),
+        (_, Some(Effects::ReadOnly)) => Verdict::Allow(Class::ReadOnly),
+        (_, Some(Effects::SideEffects)) => Verdict::ask(Risk::Medium, Reason::Changes(call.tool.into())),
+        (_, None) => Verdict::ask(Risk::High, Reason::UnknownTool(call.tool.into())),
+    };
+    match call.path {
+        Some(path) => by_mode.and(by_path(call, path)),
+        None => by_mode,
+    }
+}
+
+/// Whatever the mode says: out of reach is out of reach, and a file that starts programs is asked about.
+fn by_path(call: &ToolFacts<'_>, path: &str) -> Verdict {
+    let effects = call.effects;
+    let path = within(call.own_files, path);
+    let reserved = path.split('/').any(paths::is_reserved_name);
+    let writes = effects != Some(Effects::ReadOnly);
+    match paths::locate("", "", path) {
+        _ if reserved => Verdict::Deny { reason: Reason::Secret(path.into()) },
+        Place::Outside => Verdict::Deny { reason: Reason::Outside(path.into()) },
+        Place::Secret => Verdict::ask(Risk::High, Reason::Secret(path.into())),
+        Place::Inside(inside) if writes && paths::is_sensitive(&inside) => {
+            Verdict::ask(Risk::High, Reason::Sensitive(path.into()))
+        }
+        Place::Inside(_) => Verdict::Allow(class(effects)),
+    }
+}
+
+/// The path as seen from the thread's own folder when it is in there, as it is otherwise.
+fn within<'a>(own_files: &str, path: &'a str) -> &'a str {
+    if own_files.is_empty() {
+        return path;
+    }
+    path.strip_prefix(own_files).and_then(|rest| rest.strip_prefix('/')).unwrap_or(path)
+}
+
+fn class(effects: Option<Effects>) -> Class {
+    match effects {
+        Some(Effects::ReadOnly) => Class::ReadOnly,
+        Some(Effects::SideEffects) | None => Class::ProjectWritable,
+    }
+}
+
+fn risk(effects: Option<Effects>) -> Risk {
+    match effects {
+        Some(Effects::ReadOnly) => Risk::Low,
+        Some(Effects::SideEffects) => Risk::Medium,
+        None => Risk::High,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn word(verdict: &Verdict) -> &'static str {
+        match verdict {
+            Verdict::Allow(Class::ReadOnly) => "look",
+            Verdict::Allow(Class::ProjectWritable) => "write",
+            Verdict::Ask { .. } => "ask",
+            Verdict::Deny { .. } => "deny",
+        }
+    }
+
+    #[test]
+    fn a_tool_is_judged_by_its_mode_then_by_what_it_does_and_names() {
+        use Effects::{ReadOnly, SideEffects};
+        for (tool, mode, effects, path, want) in [
+            ("read_file", None, Some(ReadOnly), Some("src/a.rs"), "look"),
+            ("read_file", None, Some(ReadOnly), Some(".git/config"), "look"),
+            ("read_file", None, Some(ReadOnly), Some(".env"), "deny"),
+            ("read_file", Some(Mode::Allow), Some(ReadOnly), Some(".ship/run/token"), "deny"),
+            ("read_file", Some(Mode::Ask), Some(ReadOnly), Some("a"), "ask"),
+            ("read_file", None, Some(ReadOnly), Some("deploy/id_rsa"), "ask"),
+            ("read_file", None, Some(ReadOnly), Some("../a"), "deny"),
+            ("read_file", None, Some(ReadOnly), Some(".ship/files/t1/a.png"), "look"),
+            ("read_file", None, Some(ReadOnly), Some(".ship/files/t10/a.png"), "deny"),
+            ("read_file", None, Some(ReadOnly), Some(".ship/files/t1/../../run/token"), "deny"),
+            ("current_time", None, Some(ReadOnly), None, "look"),
+            ("current_time", Some(Mode::Deny), Some(ReadOnly), None, "deny"),
+            ("write_file", None, Some(SideEffects), Some("a"), "ask"),
+            ("write_file", Some(Mode::Allow), Some(SideEffects), Some("a"), "write"),
+            ("write_file", Some(Mode::Allow), Some(SideEffects), Some(".git/hooks/post-commit"), "ask"),
+            ("write_file", Some(Mode::Allow), Some(SideEffects), Some("ship.json"), "deny"),
+            ("write_file", Some(Mode::Allow), Some(SideEffects), Some("/etc/passwd"), "deny"),
+            ("write_file", Some(Mode::Deny), Some(SideEffects), Some("a"), "deny"),
+            ("chat_send", None, Some(SideEffects), None, "ask"),
+            ("memory_upsert", None, Some(SideEffects), None, "ask"),
+            ("some_server_tool", None, None, None, "ask"),
+            ("some_server_tool", Some(Mode::Allow), None, None, "write"),
+            ("some_server_tool", Some(Mode::Deny), None, None, "deny"),
+        ] {
+            let verdict = judge(mode, &ToolFacts { tool, effects, path, own_files: ".ship/files/t1" });
+            assert_eq!(word(&verdict), want, "{tool} {mode:?} {path:?}");
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! The answer to "may this run?". It knows nothing of shells, files or people.
+
+use super::Reason;
+use crate::domain::Risk;
+
+/// Which sandbox an unasked call gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    /// It was understood completely and only looks.
+    ReadOnly,
+    /// The operator or a person said it may run; it may write inside the project.
+    ProjectWritable,
+}
+
+/// May this run? Ordered: the later one is the stricter one.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// It runs unasked.
+    Allow(Class),
+    /// Somebody is asked first.
+    Ask {
+        /// How dangerous it looks.
+        risk: Risk,
+        /// Why it does not simply run. Never empty.
+        reasons: Vec<Reason>,
+    },
+    /// It never runs.
+    Deny {
+        /// Why.
+        reason: Reason,
+    },
+}
+
+impl Verdict {
+    /// Asks for one reason.
+    pub fn ask(risk: Risk, reason: Reason) -> Self {
+        Self::Ask { risk, reasons: vec![reason] }
+    }
+
+    /// The stricter of two verdicts. Two questions become one that has the reasons of both.
+    pub fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Ask { risk, mut reasons }, Self::Ask { risk: other_risk, reasons: more }) => {
+                for reason in more {
+                    if !reasons.contains(&reason) {
+                        reasons.push(reason);
+                    }
+                }
+                Self::Ask { risk: risk.max(other_risk), reasons }
+            }
+            (one, other) => one.max(other),
+        }
+    }
+
+    /// Whether it runs unasked.
+    pub fn is_allowed(&self) -> bool {
+        matches!(self, Self::Allow(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(risk: Risk, name: &str) -> Verdict {
+        Verdict::ask(risk, Reason::UnknownCommand(name.into()))
+    }
+
+    #[test]
+    fn verdicts_are_ordered_by_severity() {
+        let row = [
+            Verdict::Allow(Class::ReadOnly),
+            Verdict::Allow(Class::ProjectWritable),
+            ask(Risk::Low, "z"),
+            ask(Risk::High, "a"),
+            Verdict::Deny { reason: Reason::DeniedByMode },
+        ];
+        for (i, one) in row.iter().enumerate() {
+            for (j, other) in row.iter().enumerate() {
+                assert_eq!(one.cmp(other), i.cmp(&j), "{one:?} {other:?}");
+                assert_eq!(
+                    one.clone().and(other.clone()).is_allowed(),
+                    one.is_allowed() && other.is_allowed()
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn two_questions_become_one_with_the_higher_risk_and_each_reason_once() {
+        let both = ask(Risk::Medium, "a").and(ask(Risk::High, "b")).and(ask(Risk::Low, "a"));
+        let reasons = vec![Reason::UnknownCommand("a".into()), Reason::UnknownCommand("b".into())];
+        assert_eq!(both, Verdict::Ask { risk: Risk::High, reasons });
+    }
+}
