@@ -139,7 +139,7 @@ fn visit(node: Node<'_>, text: &str, script: &mut Script) {
 
 fn command(node: Node<'_>, text: &str, script: &mut Script) {
     let mut cursor = node.walk();
-    let words = node
+    let words: Vec<Word> = node
         .children(&mut cursor)
         .filter(|child| {
             child.is_named()
@@ -148,6 +148,10 @@ fn command(node: Node<'_>, text: &str, script: &mut Script) {
         })
         .map(|child| Word::read(node_text(child, text)))
         .collect();
+    if words.iter().any(|word| word.literal().is_none() && word.text().starts_with(char::is_whitespace)) {
+        // The grammar has joined two lines.
+        script.oddities.insert(Reason::Unparsed);
+    }
     script.commands.push(words);
 }
 

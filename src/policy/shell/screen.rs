@@ -21,9 +21,21 @@ pub(super) fn oddities(command: &str) -> Vec<Reason> {
     odd
 }
 
-/// The text as the shell joins it, for the tolerant reader: it must still find what is forbidden.
+/// The text for the tolerant reader, without what it stumbles over: it must still find what is forbidden.
 pub(super) fn joined(command: &str) -> String {
-    command.replace("\\\n", "").chars().filter(|c| !matches!(c, '\0' | '\r')).collect()
+    let mut out = String::with_capacity(command.len());
+    let text = command.replace("\\\n", "");
+    let mut letters = text.chars().filter(|c| !matches!(c, '\0' | '\r')).peekable();
+    let mut line_starts = true;
+    while let Some(c) = letters.next() {
+        // At the start of a line it takes `\rm` for an argument of the line before.
+        let quotes_a_letter = c == '\\' && letters.peek().is_some_and(char::is_ascii_alphanumeric);
+        if !(line_starts && quotes_a_letter) {
+            out.push(c);
+        }
+        line_starts = c == '\n' || (line_starts && matches!(c, ' ' | '\t'));
+    }
+    out
 }
 
 /// The command for people: nothing in it can move the cursor, hide or turn around.

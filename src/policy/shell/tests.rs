@@ -43,7 +43,8 @@ fn verdict(set: &str, command: &str) -> Verdict {
 
 /// `<LF>`, `<U+202E>` and their like stand for what a line of a file cannot hold or an eye cannot see.
 fn unescaped(text: &str) -> String {
-    let mut out = text.replace("<LF>", "\n").replace("<CR>", "\r").replace("<NUL>", "\0").replace("<TAB>", "\t");
+    let mut out =
+        text.replace("<LF>", "\n").replace("<CR>", "\r").replace("<NUL>", "\0").replace("<TAB>", "\t");
     while let Some((before, rest)) = out.split_once("<U+") {
         let (code, after) = rest.split_once('>').unwrap();
         let letter = char::from_u32(u32::from_str_radix(code, 16).unwrap()).unwrap();
@@ -105,9 +106,8 @@ fn what_asks_says_why_and_what_looks_does_not_write() {
 
 #[test]
 fn the_place_counts() {
-    let place = |cwd: &str, command: &str| {
-        word(&judge(&rules("analyze"), &ShellCall { command, cwd }).verdict)
-    };
+    let place =
+        |cwd: &str, command: &str| word(&judge(&rules("analyze"), &ShellCall { command, cwd }).verdict);
     assert_eq!(place("", "cat ../x"), "ask");
     assert_eq!(place("sub", "cat ../x"), "look");
     assert_eq!(place("sub", "cat ../../x"), "ask");
@@ -202,17 +202,22 @@ proptest! {
     }
 
     #[test]
-    fn no_single_character_makes_a_dangerous_command_look_harmless(
-        danger in dangerous(),
-        letter in prop_oneof![any::<char>(), proptest::sample::select("\n\r\t;&|<>(){}[]$`'\"\\*?~#!=%^-+,. \u{200b}".chars().collect::<Vec<_>>())],
-        at in 0_usize..20,
+    fn no_sign_makes_a_dangerous_command_look_harmless(
+        danger in proptest::sample::select(vec![
+            "rm x", "curl http://x", "tee x", "sh", "python -c 1", "git push", "dd of=x", "env", "xargs rm", "touch x", "eval ls",
+            "sudo ls", "awk 1 x", "sh -c ls", "mv a b",
+        ]),
+        sign in any::<char>().prop_filter("a sign", |c| !c.is_alphanumeric()),
+        shell_sign in proptest::sample::select("\n\r\t;&|<>(){}[]$`'\"\\*?~#!=%^-+,. \u{200b}".chars().collect::<Vec<_>>()),
+        strange in any::<bool>(),
+        at in 0_usize..22,
         set in proptest::sample::select(vec!["default", "analyze"]),
     ) {
+        let sign = if strange { sign } else { shell_sign };
         let at = at.min(danger.chars().count());
-        let text: String = danger.chars().take(at).chain([letter]).chain(danger.chars().skip(at)).collect();
-        // Before a `#` stands nothing, or the command is another one: then it may be what it says.
-        let judged = judge(&rules(set), &ShellCall { command: &text, cwd: "" });
-        prop_assert!(word(&judged.verdict) != "look", "{text:?}");
+        let text: String = danger.chars().take(at).chain([sign]).chain(danger.chars().skip(at)).collect();
+        let got = verdict(set, &text);
+        prop_assert!(word(&got) != "look", "{text:?}");
     }
 
     #[test]
