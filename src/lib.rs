@@ -12,6 +12,7 @@ pub mod notify;
 pub mod policy;
 pub mod ports;
 pub mod render;
+pub mod sandbox;
 pub mod signals;
 pub mod store;
 pub mod telemetry;

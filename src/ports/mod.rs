@@ -21,7 +21,7 @@ pub use model::{Completion, Model, ModelDelta, ModelError, Prompt, ToolCall, Usa
 pub use store::{
     Commit, Durability, OutboxEntry, OutboxLine, StoreError, ThreadRecord, ThreadStore, ThreadSummary, Work,
 };
-pub use tool::{Tool, ToolContext, ToolFailure, ToolOutcome};
+pub use tool::{Progress, Tool, ToolContext, ToolFailure, ToolOutcome};
 pub use toolbox::ToolBox;
 
 /// A future behind a pointer, for traits that are used as objects.

@@ -7,7 +7,9 @@ use tokio_util::sync::CancellationToken;
 use super::actor::{Actor, outcome_of};
 use super::count;
 use super::jobs::{Done, model_panicked, tool_panicked};
-use crate::domain::{CorrelationId, Delivery, DeliveryId, ErrorKind, Intent, OutboundIntent, ToolCallId};
+use crate::domain::{
+    CorrelationId, Delivery, DeliveryId, ErrorKind, Intent, OutboundIntent, Permit, ToolCallId,
+};
 use crate::ports::{
     Commit, Durability, ModelError, OutboxEntry, OutboxLine, StoreError, ToolContext, ToolFailure, Work,
 };
@@ -187,6 +189,10 @@ impl Actor {
         let context = ToolContext {
             project: self.shop.agent.project.clone(),
             thread: self.id.clone(),
+            call: call.clone(),
+            permit: Permit::UNASKED,
+            history: self.shop.store.clone(),
+            progress: None,
             clock: self.shop.clock.clone(),
             cancel: cancel.clone(),
         };

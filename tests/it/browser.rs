@@ -547,10 +547,7 @@ async fn a_rich_answer_is_drawn_in_light_and_dark() {
     let pieces: Vec<&str> = rich.split_inclusive('\n').collect();
     let deltas = std::iter::once(reasoning).chain(pieces.iter().map(|piece| json!({ "content": piece })));
     let model = FakeModel::start([
-        Reply::calls([
-            ("list_files", json!({ "path": "." })),
-            ("search_files", json!({ "query": "agent" })),
-        ]),
+        Reply::calls([("list_files", json!({ "path": "." })), ("search_files", json!({ "query": "agent" }))]),
         Reply::deltas(deltas, "stop"),
     ])
     .await;

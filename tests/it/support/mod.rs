@@ -4,6 +4,6 @@ pub(crate) mod checker;
 pub(crate) mod console;
 pub(crate) mod daemon;
 pub(crate) mod fake_model;
-pub(crate) mod stage;
 pub(crate) mod sdk;
+pub(crate) mod stage;
 pub(crate) mod webdriver;
