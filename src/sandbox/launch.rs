@@ -43,12 +43,31 @@ pub enum LaunchError {
     Silent,
 }
 
-/// A command that runs. Dropping it lets go of it: the command is asked to end, and after its grace ended.
+/// A command that runs.
 #[derive(Debug)]
 pub struct Running {
+    /// Keeps it running.
+    pub lifeline: Lifeline,
+    /// Tells how it ended.
+    pub end: End,
+    /// What it writes.
+    pub stdout: ChildStdout,
+    /// What it complains of.
+    pub stderr: ChildStderr,
+}
+
+/// Keeps a command running. When it is dropped the command is asked to end, and what has not ended after the
+/// grace of its spec is killed.
+#[derive(Debug)]
+pub struct Lifeline {
+    _held_open: OwnedWriteHalf,
+}
+
+/// Hears of the end of a command.
+#[derive(Debug)]
+pub struct End {
     supervisor: Child,
     reports: OwnedReadHalf,
-    lifeline: Option<OwnedWriteHalf>,
 }
 
 /// Our own binary, as the helper that [`start`] wants.
@@ -56,12 +75,12 @@ pub fn own_binary() -> PathBuf {
     PathBuf::from(linux::SELF)
 }
 
-/// Starts a command with this environment and no other. Gives what it writes to its two outputs.
+/// Starts a command with this environment and no other. `helper` is our own binary.
 pub async fn start(
     helper: &Path,
     spec: &Spec,
     environment: &[(String, String)],
-) -> Result<(Running, ChildStdout, ChildStderr), LaunchError> {
+) -> Result<Running, LaunchError> {
     let frames = frames(spec)?;
     let (ours, theirs) = StdStream::pair()?;
     ours.set_nonblocking(true)?;
@@ -80,23 +99,13 @@ pub async fn start(
     };
     let (reports, mut lifeline) = UnixStream::from_std(ours)?.into_split();
     lifeline.write_all(&frames).await?;
-    Ok((Running { supervisor, reports, lifeline: Some(lifeline) }, stdout, stderr))
+    let (lifeline, end) = (Lifeline { _held_open: lifeline }, End { supervisor, reports });
+    Ok(Running { lifeline, end, stdout, stderr })
 }
 
-impl Running {
-    /// Asks the command to end; what has not ended after the grace of its spec is killed.
-    pub fn let_go(&mut self) {
-        self.lifeline = None;
-    }
-
-    /// Kills the helpers, and with them the command. For when letting go does not help.
-    pub fn kill(&mut self) {
-        // One that has ended cannot be killed, and need not be.
-        drop(self.supervisor.start_kill());
-    }
-
-    /// Waits for the end of the command and of all that it started. To be awaited once.
-    pub async fn ended(&mut self) -> Result<Ended, LaunchError> {
+impl End {
+    /// Waits for the end of the command and of all that it started.
+    pub async fn wait(&mut self) -> Result<Ended, LaunchError> {
         let mut lines = BufReader::new((&mut self.reports).take(REPORT_BYTES)).lines();
         let mut ended = Err(LaunchError::Silent);
         while let Some(line) = lines.next_line().await? {
@@ -109,5 +118,11 @@ impl Running {
         }
         self.supervisor.wait().await?;
         ended
+    }
+
+    /// Kills the helpers and with them the command, for when letting go of the lifeline did not help.
+    pub async fn kill(&mut self) {
+        // One that has ended already is what we want.
+        self.supervisor.kill().await.ok();
     }
 }

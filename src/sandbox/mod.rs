@@ -28,7 +28,7 @@ mod linux;
 #[path = "elsewhere.rs"]
 mod linux;
 
-pub use launch::{Ended, LaunchError, Running, own_binary, start};
+pub use launch::{End, Ended, LaunchError, Lifeline, Running, own_binary, start};
 pub use probe::probe;
 pub use spec::{Isolation, Limits, Spec};
 pub use stage::run_if_asked;
