@@ -54,6 +54,7 @@ pub mod permissions;
 pub mod policy;
 pub mod ports;
 pub mod render;
+pub mod sandbox;
 pub mod signals;
 pub mod store;
 pub mod telemetry;

@@ -5,9 +5,12 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use shipagent::cli::{Cli, Exit};
-use shipagent::commands;
+use shipagent::{commands, sandbox};
 
 fn main() -> ExitCode {
+    if let Some(code) = sandbox::run_if_asked(std::env::args_os().skip(1)) {
+        return code;
+    }
     let cli = Cli::parse();
     let mut out = io::stdout().lock();
     let ended = commands::run(cli, &mut out);

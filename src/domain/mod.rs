@@ -28,6 +28,6 @@ pub use intent::{DeliveryId, Intent, OutboundIntent};
 pub use language::Language;
 pub use thread_state::ThreadState;
 pub use time::Timestamp;
-pub use tool::{Effects, ToolSpec};
+pub use tool::{Class, Effects, Network, Permit, ToolSpec};
 pub use while_running::WhileRunning;
 pub use while_waiting::WhileWaiting;

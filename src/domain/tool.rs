@@ -1,5 +1,6 @@
 //! What a tool is, told to a model and to the turn.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// What a call may do to the world; it decides what happens after a crash.
@@ -22,4 +23,46 @@ pub struct ToolSpec {
     pub parameters: Value,
     /// What a call may do.
     pub effects: Effects,
+}
+
+/// What a call may do to files; how it came to that was decided before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Class {
+    /// Nobody was asked: look, and write nowhere.
+    ReadOnly,
+    /// Somebody allowed it: write inside the project, and nowhere else.
+    ProjectWritable,
+}
+
+/// Whether a call may reach other machines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Network {
+    /// It may not.
+    Off,
+    /// It may.
+    On,
+}
+
+/// What one call was given leave to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Permit {
+    /// To files.
+    pub class: Class,
+    /// Over the network.
+    pub network: Network,
+}
+
+impl Permit {
+    /// What a call gets that nobody was asked about.
+    pub const UNASKED: Self = Self { class: Class::ReadOnly, network: Network::Off };
+
+    /// What a call of this class gets: whoever allowed it to change things let it reach other machines too.
+    pub const fn of(class: Class) -> Self {
+        match class {
+            Class::ReadOnly => Self::UNASKED,
+            Class::ProjectWritable => Self { class, network: Network::On },
+        }
+    }
 }

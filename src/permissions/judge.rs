@@ -12,7 +12,8 @@ use crate::policy::fingerprint::{FileDigest, digest_of, fingerprint};
 use crate::policy::grants::{CallFacts, Calls, Grant, Reach, covering, proposed};
 use crate::policy::shell::{ShellCall, ShellJudgement, ShellRules};
 use crate::policy::tools::ToolFacts;
-use crate::policy::{Class, Mode, Reason, Verdict, shell, tools};
+use crate::domain::Class;
+use crate::policy::{Mode, Reason, Verdict, shell, tools};
 use crate::ports::{BoxFuture, CallToJudge, Clock, Judge, Judgement, Ruling};
 
 /// The tool that runs commands.

@@ -15,4 +15,4 @@ mod verdict;
 pub use mode::{Compound, Mode};
 pub use reason::Reason;
 pub use rights::Rights;
-pub use verdict::{Class, Verdict};
+pub use verdict::Verdict;

@@ -1,8 +1,8 @@
 //! The verdict on tools other than the shell: from the operator's mode, what the tool does, and the file it names.
 
 use super::paths::{self, Place};
-use super::{Class, Mode, Reason, Verdict};
-use crate::domain::{Effects, Risk};
+use super::{Mode, Reason, Verdict};
+use crate::domain::{Class, Effects, Risk};
 
 /// A call of a tool that is not the shell.
 #[derive(Clone, Copy, Debug)]

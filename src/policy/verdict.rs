@@ -1,16 +1,7 @@
 //! The answer to "may this run?". It knows nothing of shells, files or people.
 
 use super::Reason;
-use crate::domain::Risk;
-
-/// Which sandbox an unasked call gets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Class {
-    /// It was understood completely and only looks.
-    ReadOnly,
-    /// The operator or a person said it may run; it may write inside the project.
-    ProjectWritable,
-}
+use crate::domain::{Class, Risk};
 
 /// May this run? Ordered: the later one is the stricter one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

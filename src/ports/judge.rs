@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::BoxFuture;
 use crate::domain::{Risk, ThreadId};
-use crate::policy::Class;
+use crate::domain::Class;
 
 /// A call that wants to run.
 #[derive(Clone, Debug)]

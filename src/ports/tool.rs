@@ -4,11 +4,20 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::Value;
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{BoxFuture, Clock};
-use crate::domain::{ThreadId, ToolCallId, ToolSpec};
-use crate::policy::Class;
+use super::{BoxFuture, Clock, ThreadStore};
+use crate::domain::{Permit, ThreadId, ToolCallId, ToolSpec};
+
+/// How far a call has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// How much it has said so far.
+    pub bytes: u64,
+    /// The last line it said, cut to a readable length.
+    pub last_line: String,
+}
 
 /// Where and for whom a call runs.
 #[derive(Clone, Debug)]
@@ -17,14 +26,18 @@ pub struct ToolContext {
     pub project: PathBuf,
     /// The thread that asked.
     pub thread: ThreadId,
+    /// Which call.
+    pub call: ToolCallId,
+    /// What it was given leave to do.
+    pub permit: Permit,
+    /// What was said in the threads.
+    pub history: Arc<dyn ThreadStore>,
+    /// Hears how far a long call has come. A tool never waits for it: what does not fit is left out.
+    pub progress: Option<mpsc::Sender<Progress>>,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Ends the call; a tool that works long looks at it.
     pub cancel: CancellationToken,
-    /// Which call it is.
-    pub call: ToolCallId,
-    /// What it may do.
-    pub class: Class,
 }
 
 /// Why a call gave no output.

@@ -7,8 +7,10 @@ use tokio_util::sync::CancellationToken;
 use super::actor::{Actor, outcome_of};
 use super::count;
 use super::jobs::{Done, model_panicked, tool_panicked};
-use crate::domain::{CorrelationId, Delivery, DeliveryId, ErrorKind, Intent, OutboundIntent, ToolCallId};
-use crate::policy::Class;
+use crate::domain::{
+    CorrelationId, Delivery, DeliveryId, ErrorKind, Intent, OutboundIntent, Permit, ToolCallId,
+};
+use crate::domain::Class;
 use crate::ports::{
     Commit, Durability, ModelError, OutboxEntry, OutboxLine, StoreError, ToolContext, ToolFailure, Work,
 };
@@ -192,10 +194,12 @@ impl Actor {
         let context = ToolContext {
             project: self.shop.agent.project.clone(),
             thread: self.id.clone(),
+            call: call.clone(),
+            permit: Permit::of(class),
+            history: self.shop.store.clone(),
+            progress: None,
             clock: self.shop.clock.clone(),
             cancel: cancel.clone(),
-            call: call.clone(),
-            class,
         };
         self.shop.metrics.tool_calls.count();
         let deadline = self.shop.limits.tool_deadline;

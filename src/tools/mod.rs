@@ -1,12 +1,18 @@
 //! What the agent can do. A new tool is one file here and one line in `registry.rs`.
 //!
-//! A tool knows its arguments, the project directory and the thread that asked; it knows no model, no
-//! platform and no history. Whatever touches the disk goes through `confine` first.
+//! A tool knows its arguments, the project directory, the thread that asked and what the call was given leave to
+//! do; it knows no model and no platform, and it asks nobody. Whatever touches the disk goes through `confine`
+//! first, or through the sandbox.
 
 mod arguments;
 mod bounds;
+mod change;
+mod chat_load_history;
 mod confine;
 mod current_time;
+mod diff;
+mod edit_file;
+mod exec_shell;
 mod glob;
 mod job;
 mod lines;
@@ -14,19 +20,28 @@ mod list_files;
 mod open;
 mod read_file;
 mod registry;
+mod replace;
 mod reserved;
 mod schema;
 mod search_files;
 mod sniff;
+mod version;
 mod walk;
+mod write_file;
 
 #[cfg(test)]
 mod testing;
 
+pub use change::preview;
+pub use chat_load_history::ChatLoadHistory;
 pub use confine::{Confinement, Inside};
 pub use current_time::CurrentTime;
+pub use diff::diff;
+pub use edit_file::EditFile;
+pub use exec_shell::{ExecSettings, ExecShell, Redact, programs_of};
 pub use list_files::ListFiles;
 pub use read_file::ReadFile;
 pub use registry::{TOOLS, all_tools};
 pub use schema::schema_of;
 pub use search_files::SearchFiles;
+pub use write_file::WriteFile;

@@ -1,6 +1,6 @@
 //! `read_file`: the text of a file, or a part of it.
 
-use std::io;
+use std::io::{self, Read};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -8,9 +8,10 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::bounds::{Budget, OUTPUT_BYTES};
-use super::confine::Confinement;
+use super::confine::{Confinement, Inside};
 use super::lines::{Content, Line, Lines};
 use super::schema::schema_of;
+use super::version::VersionOf;
 use super::{arguments, job};
 use crate::domain::{Effects, ToolSpec};
 use crate::ports::{BoxFuture, Tool, ToolContext, ToolFailure, ToolOutcome};
@@ -79,7 +80,29 @@ fn read(arguments: &Arguments, context: &ToolContext, cancel: &CancellationToken
     let start = arguments.start_line.unwrap_or(1).max(1);
     let wanted = arguments.max_lines.unwrap_or(DEFAULT_LINES).max(1);
     let part = Part::collect(&mut lines, start, wanted, size).map_err(failed)?;
-    part.into_output(inside.shown(), start, size)
+    let mut output = part.into_output(inside.shown(), start, size)?;
+    if let Some(version) = version(&confinement, &inside, size).map_err(failed)? {
+        output.insert("version".into(), version.into());
+    }
+    Ok(Value::Object(output))
+}
+
+/// The version of the content, by which `write_file` knows that it was seen; large files have none.
+fn version(confinement: &Confinement, inside: &Inside, size: u64) -> io::Result<Option<String>> {
+    if size > COUNTED_BYTES {
+        return Ok(None);
+    }
+    let Ok(opened) = confinement.open(inside) else { return Ok(None) };
+    let mut version = VersionOf::new();
+    let mut file = opened.file.take(COUNTED_BYTES);
+    let mut chunk = vec![0; 64 * 1024];
+    loop {
+        let length = file.read(&mut chunk)?;
+        if length == 0 {
+            return Ok(Some(version.finish()));
+        }
+        version.add(chunk.get(..length).unwrap_or_default());
+    }
 }
 
 /// What was read.
@@ -98,7 +121,7 @@ struct Part {
 }
 
 impl Part {
-    fn collect<R: io::Read>(lines: &mut Lines<R>, start: u64, wanted: u64, size: u64) -> io::Result<Self> {
+    fn collect<R: Read>(lines: &mut Lines<R>, start: u64, wanted: u64, size: u64) -> io::Result<Self> {
         let mut part = Self::default();
         let mut budget = Budget::new(OUTPUT_BYTES);
         let mut seen = 0;
@@ -136,7 +159,7 @@ impl Part {
         fits
     }
 
-    fn into_output(self, path: String, start: u64, size: u64) -> ToolOutcome {
+    fn into_output(self, path: String, start: u64, size: u64) -> Result<Map<String, Value>, ToolFailure> {
         if let (0, Some(total)) = (self.lines, self.total)
             && start > 1
         {
@@ -167,7 +190,7 @@ impl Part {
         if !notes.is_empty() {
             output.insert("note".into(), notes.join("; ").into());
         }
-        Ok(Value::Object(output))
+        Ok(output)
     }
 }
 
@@ -187,12 +210,13 @@ mod tests {
         assert_eq!(
             call(&project, json!({"path": "a.txt"})).await,
             Ok(json!({"path": "a.txt", "content": "one\r\ntwo\nthree", "startLine": 1, "lines": 3,
-                      "totalLines": 3, "size": 14, "truncated": false}))
+                      "totalLines": 3, "size": 14, "truncated": false, "version": "a001fb8bcb239ae1"}))
         );
         assert_eq!(
             call(&project, json!({"path": "./a.txt", "startLine": "2", "max_lines": 1})).await,
             Ok(json!({"path": "a.txt", "content": "two\n", "startLine": 2, "lines": 1, "totalLines": 3,
-                      "size": 14, "truncated": true, "note": "to go on, call again with startLine 3"}))
+                      "size": 14, "truncated": true, "note": "to go on, call again with startLine 3",
+                      "version": "a001fb8bcb239ae1"}))
         );
         project.file("empty", "");
         let empty = call(&project, json!({"path": "empty"})).await.unwrap();

@@ -2,16 +2,27 @@
 
 use std::sync::Arc;
 
-use super::{CurrentTime, ListFiles, ReadFile, SearchFiles};
+use super::{
+    ChatLoadHistory, CurrentTime, EditFile, ExecSettings, ExecShell, ListFiles, ReadFile, SearchFiles, WriteFile,
+};
 use crate::ports::{Tool, ToolBox};
 
 /// Every tool this binary has. A new one is one file and one line here.
 pub const TOOLS: &[fn() -> Arc<dyn Tool>] =
-    &[|| Arc::new(ReadFile), || Arc::new(ListFiles), || Arc::new(SearchFiles), || Arc::new(CurrentTime)];
+    &[
+        || Arc::new(ReadFile),
+        || Arc::new(ListFiles),
+        || Arc::new(SearchFiles),
+        || Arc::new(CurrentTime),
+        || Arc::new(WriteFile),
+        || Arc::new(EditFile),
+        || Arc::new(ChatLoadHistory),
+    ];
 
-/// A box with every tool there is.
-pub fn all_tools() -> ToolBox {
-    ToolBox::new(TOOLS.iter().map(|make| make()))
+/// A box with every tool there is; the shell is the one that needs settings.
+pub fn all_tools(exec: ExecSettings) -> ToolBox {
+    let shell: Arc<dyn Tool> = Arc::new(ExecShell::new(exec));
+    ToolBox::new(TOOLS.iter().map(|make| make()).chain([shell]))
 }
 
 #[cfg(test)]
@@ -19,26 +30,25 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::domain::Effects;
+    use crate::domain::ToolSpec;
+
+    fn specs() -> Vec<ToolSpec> {
+        TOOLS.iter().map(|make| make().spec()).collect()
+    }
 
     #[test]
-    fn every_tool_is_found_by_its_own_name() {
-        let tools = all_tools();
-        let specs = tools.specs();
-        let names: BTreeSet<_> = specs.iter().map(|spec| spec.name).collect();
+    fn every_tool_has_a_name_of_its_own_and_takes_an_object() {
+        let names: BTreeSet<_> = specs().iter().map(|spec| spec.name).collect();
         assert_eq!(names.len(), TOOLS.len());
-        for spec in &specs {
-            assert_eq!(tools.get(spec.name).unwrap().0, spec);
-            assert_eq!(spec.effects, Effects::ReadOnly, "{}", spec.name);
+        for spec in specs() {
             assert_eq!(spec.parameters["type"], "object", "{}", spec.name);
             assert!(spec.name.chars().all(|c| c.is_ascii_lowercase() || c == '_'), "{}", spec.name);
         }
-        assert!(tools.get("exec_shell").is_none());
     }
 
     #[test]
     fn every_argument_is_described_to_the_model() {
-        for spec in all_tools().specs() {
+        for spec in specs() {
             for (name, property) in spec.parameters["properties"].as_object().unwrap() {
                 assert!(property["description"].is_string(), "{}: {name}", spec.name);
                 assert!(property["type"].is_string(), "{}: {name}", spec.name);

@@ -2,19 +2,23 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use tokio_util::sync::CancellationToken;
 
 use super::Confinement;
-use crate::domain::{ThreadId, Timestamp};
-use crate::ports::{Clock, ToolContext};
+use crate::domain::{MessageId, Permit, ThreadId, Timestamp};
+use crate::ports::{
+    BoxFuture, Clock, Commit, StoreError, ThreadRecord, ThreadStore, ThreadSummary, ToolContext,
+};
+use crate::uimessage::UiMessage;
 
 /// A project directory that goes away with its value.
 #[derive(Debug)]
 pub(super) struct Project {
     root: PathBuf,
     cancel: CancellationToken,
+    history: Arc<History>,
     _dir: tempfile::TempDir,
 }
 
@@ -27,10 +31,55 @@ impl Clock for FixedClock {
     }
 }
 
+/// What was said in the one thread there is.
+#[derive(Debug, Default)]
+struct History(Mutex<Vec<UiMessage>>);
+
+impl ThreadStore for History {
+    fn load(&self, _: &ThreadId) -> BoxFuture<'_, Result<ThreadRecord, StoreError>> {
+        Box::pin(async { Err(StoreError::Closed) })
+    }
+
+    fn contains(&self, _: &ThreadId, _: &MessageId) -> BoxFuture<'_, Result<bool, StoreError>> {
+        Box::pin(async { Err(StoreError::Closed) })
+    }
+
+    fn run_of(&self, _: &ThreadId, _: &MessageId) -> BoxFuture<'_, Result<Vec<UiMessage>, StoreError>> {
+        Box::pin(async { Err(StoreError::Closed) })
+    }
+
+    fn page(
+        &self,
+        _: &ThreadId,
+        before: Option<&MessageId>,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<UiMessage>, StoreError>> {
+        let mut page = self.0.lock().unwrap().clone();
+        if let Some(end) = before.and_then(|id| page.iter().position(|message| message.id == *id)) {
+            page.truncate(end);
+        }
+        let page = page.split_off(page.len().saturating_sub(limit));
+        Box::pin(async move { Ok(page) })
+    }
+
+    fn commit(&self, _: Commit) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async { Err(StoreError::Closed) })
+    }
+
+    fn list(&self) -> BoxFuture<'_, Result<Vec<ThreadSummary>, StoreError>> {
+        Box::pin(async { Err(StoreError::Closed) })
+    }
+
+    fn unfinished(&self) -> Vec<ThreadId> {
+        Vec::new()
+    }
+}
+
 impl Project {
     pub(super) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        Self { root: dir.path().canonicalize().unwrap(), cancel: CancellationToken::new(), _dir: dir }
+        let root = dir.path().canonicalize().unwrap();
+        Self { root, cancel: CancellationToken::new(), history: Arc::default(), _dir: dir }
     }
 
     pub(super) fn root(&self) -> &Path {
@@ -52,16 +101,23 @@ impl Project {
         "web:chat:t1".parse().unwrap()
     }
 
+    /// Says something in the thread.
+    pub(super) fn said(&self, message: UiMessage) {
+        self.history.0.lock().unwrap().push(message);
+    }
+
     pub(super) fn cancel(&self) {
         self.cancel.cancel();
     }
 
     pub(super) fn context(&self) -> ToolContext {
         ToolContext {
-            call: "call_test".parse().unwrap(),
-            class: crate::policy::Class::ReadOnly,
             project: self.root.clone(),
             thread: self.thread(),
+            call: "call-1".parse().unwrap(),
+            permit: Permit::UNASKED,
+            history: self.history.clone(),
+            progress: None,
             clock: Arc::new(FixedClock),
             cancel: self.cancel.clone(),
         }

@@ -13,7 +13,7 @@ use super::{Conversation, Effect};
 use crate::domain::{
     Answer, Approval, ApprovalId, ApprovalKind, ApprovalState, AuthorId, Decided, Intent, Scope, Timestamp, ToolCallId,
 };
-use crate::policy::Class;
+use crate::domain::Class;
 use crate::ports::{Durability, Judgement, Ruling};
 use crate::render::Phrase;
 use crate::uimessage::{ApprovalAnswer, ApprovalAsk, Role, ToolState};

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::Ticket;
 use crate::domain::{Approval, CorrelationId, Intent, Scope, ToolCallId};
-use crate::policy::Class;
+use crate::domain::Class;
 use crate::ports::{Acceptance, Durability};
 use crate::uimessage::UiMessage;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::domain::{Approval, ApprovalId, ToolCallId};
-use crate::policy::Class;
+use crate::domain::Class;
 
 /// What a call waits for.
 #[derive(Clone, Debug, PartialEq)]

@@ -8,7 +8,7 @@ use super::ledger::Call;
 use super::run::{Phase, Run, TOOL_METADATA};
 use super::{Conversation, Effect};
 use crate::domain::{Delivery, Effects, ErrorKind, Intent, Timestamp, ToolCallId};
-use crate::policy::Class;
+use crate::domain::Class;
 use crate::ports::{Completion, Durability, ModelDelta, ModelError, ToolCall, ToolOutcome};
 use crate::render::Phrase;
 use crate::uimessage::{ErrorRecord, Part, RunStatus, TextPart, ToolPart, ToolState};

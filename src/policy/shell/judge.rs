@@ -10,7 +10,8 @@ use super::{parse, screen, wrappers};
 use crate::domain::Risk;
 use crate::policy::fingerprint::scripts_named;
 use crate::policy::paths::{self, Place};
-use crate::policy::{Class, Compound, Mode, Reason, Verdict};
+use crate::domain::Class;
+use crate::policy::{Compound, Mode, Reason, Verdict};
 
 /// How many commands inside commands are looked into.
 const DEEPEST: usize = 6;

@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 
 use super::{ShellCall, ShellRules, judge};
-use crate::policy::{Class, Compound, Mode, Verdict};
+use crate::domain::Class;
+use crate::policy::{Compound, Mode, Verdict};
 
 const CORPUS: &str = include_str!("../../../tests/fixtures/shell_corpus.tsv");
 

@@ -9,7 +9,8 @@ use crate::domain::{
     Approval, ApprovalNumber, Author, Capabilities, ChatKind, Command, CorrelationId, Effects, ErrorKind, IngressEvent, IngressKind,
     MessageId, Risk, Said, ThreadId, Timestamp, ToolCallId, WhileRunning, WhileWaiting,
 };
-use crate::policy::{Class, Rights};
+use crate::domain::Class;
+use crate::policy::Rights;
 use crate::ports::{Acceptance, Completion, Judgement, ModelDelta, ModelError, Ruling, ThreadRecord, ToolCall};
 use crate::turn::{Conversation, Effect, EffectsOf, Event, Rules, Seat, Ticket};
 use crate::uimessage::{ModelMessage, Role, UiMessage, fold, to_model};

@@ -1,0 +1,64 @@
+//! The helpers' end of the control socket, which is their standard input.
+
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+
+use super::report::Report;
+use super::spec::Spec;
+
+/// More than any spec needs.
+const SPEC_BYTES: usize = 4 * 1024 * 1024;
+
+/// One end of the control socket.
+#[derive(Debug)]
+pub(super) struct Control(UnixStream);
+
+impl Control {
+    /// The end that we were started with.
+    pub(super) fn from_stdin() -> io::Result<Self> {
+        Ok(Self(UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?)))
+    }
+
+    /// A second handle of the same end.
+    pub(super) fn try_clone(&self) -> io::Result<Self> {
+        Ok(Self(self.0.try_clone()?))
+    }
+
+    /// Reads one spec and not a byte more: the next helper reads its own copy from the same socket.
+    pub(super) fn spec(&mut self) -> io::Result<Spec> {
+        let mut length = [0; 4];
+        self.0.read_exact(&mut length)?;
+        let length = usize::try_from(u32::from_be_bytes(length)).unwrap_or(usize::MAX);
+        if length > SPEC_BYTES {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "the spec is too long"));
+        }
+        let mut json = vec![0; length];
+        self.0.read_exact(&mut json)?;
+        Ok(serde_json::from_slice(&json)?)
+    }
+
+    /// Tells the daemon something. A daemon that is gone needs no report.
+    pub(super) fn report(&mut self, report: &Report) {
+        if let Ok(mut line) = serde_json::to_vec(report) {
+            line.push(b'\n');
+            drop(self.0.write_all(&line));
+        }
+    }
+
+    /// Waits until the daemon closes its end, or dies.
+    pub(super) fn wait_for_hangup(&mut self) {
+        let mut ignored = [0; 64];
+        while matches!(self.0.read(&mut ignored), Ok(1..)) {}
+    }
+}
+
+/// A spec as it is sent: once for each helper.
+pub(super) fn frames(spec: &Spec) -> io::Result<Vec<u8>> {
+    let json = serde_json::to_vec(spec)?;
+    let length = u32::try_from(json.len()).ok().filter(|_| json.len() <= SPEC_BYTES);
+    let length =
+        length.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the command is too long"))?;
+    let frame = [length.to_be_bytes().as_slice(), &json].concat();
+    Ok(frame.repeat(2))
+}

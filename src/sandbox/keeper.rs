@@ -1,0 +1,87 @@
+//! The inner helper: it restricts itself for good, starts the command, and ends it when the daemon lets go.
+
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, kill_process_group};
+
+use super::control::Control;
+use super::report::{Report, Restrictions};
+use super::spec::{Isolation, Spec};
+use super::{limits, linux};
+
+/// Runs as the keeper.
+pub(super) fn run() -> ExitCode {
+    let Ok(mut control) = Control::from_stdin() else { return ExitCode::FAILURE };
+    let spec = control.spec().map_err(|error| format!("the spec cannot be read: {error}"));
+    let report = spec.and_then(|spec| keep(&spec, &mut control)).unwrap_or_else(|why| Report::Failed { why });
+    control.report(&report);
+    ExitCode::SUCCESS
+}
+
+fn keep(spec: &Spec, control: &mut Control) -> Result<Report, String> {
+    let restrictions = restrict(spec)?;
+    control.report(&Report::Entered(restrictions));
+    let shell = Command::new("/bin/sh")
+        .arg("-c")
+        .arg(&spec.command)
+        .stdin(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .map_err(|error| format!("the shell cannot be started: {error}"))?;
+    let shell = Pid::from_child(&shell);
+    linux::hide_self();
+    let mut lifeline = control.try_clone().map_err(|error| format!("the control socket is lost: {error}"))?;
+    let grace = Duration::from_millis(spec.grace_ms);
+    thread::Builder::new()
+        .name("lifeline".to_owned())
+        .spawn(move || {
+            lifeline.wait_for_hangup();
+            signal(shell, Signal::TERM);
+            thread::sleep(grace);
+            signal(shell, Signal::KILL);
+        })
+        .map_err(|error| {
+            signal(shell, Signal::KILL);
+            format!("the lifeline cannot be watched: {error}")
+        })?;
+    let status = wait_for(shell)?;
+    // What it left in the background ends with it.
+    kill_process_group(shell, Signal::KILL).ok();
+    Ok(match (status.exit_status(), status.terminating_signal()) {
+        (Some(code), _) => Report::Exited { code },
+        (None, signal) => Report::Killed { signal: signal.unwrap_or_default() },
+    })
+}
+
+fn restrict(spec: &Spec) -> Result<Restrictions, String> {
+    linux::die_with_parent().map_err(|error| format!("cannot be tied to its parent: {error}"))?;
+    if spec.isolation == Isolation::Namespaces {
+        linux::own_proc(&spec.limits)?;
+    }
+    std::env::set_current_dir(&spec.cwd).map_err(|error| format!("cannot start in the folder: {error}"))?;
+    limits::apply(&spec.limits).map_err(|error| format!("limits cannot be set: {error}"))?;
+    if spec.isolation == Isolation::Nothing {
+        return Ok(Restrictions::default());
+    }
+    linux::restrict(spec)
+}
+
+/// Reaps whatever ends until it is the shell: inside a namespace we are everybody's last parent.
+fn wait_for(shell: Pid) -> Result<WaitStatus, String> {
+    loop {
+        match rustix::process::wait(WaitOptions::empty()) {
+            Ok(Some((pid, status))) if pid == shell => return Ok(status),
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(format!("the shell cannot be waited for: {error}")),
+        }
+    }
+}
+
+/// Signals the command: its group, and itself wherever it may have moved. Who is gone needs no signal.
+fn signal(shell: Pid, signal: Signal) {
+    kill_process_group(shell, signal).ok();
+    kill_process(shell, signal).ok();
+}

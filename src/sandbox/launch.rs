@@ -1,0 +1,128 @@
+//! The daemon's side: starts a command in its sandbox, lets go of it, and hears how it ended.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream as StdStream;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::UnixStream;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::process::{Child, ChildStderr, ChildStdout, Command};
+
+use super::control::frames;
+use super::linux;
+use super::report::Report;
+use super::spec::Spec;
+use super::stage::{FLAG, Stage};
+
+/// More than the few lines of reports that there are.
+const REPORT_BYTES: u64 = 64 * 1024;
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// By itself, with this code.
+    Exited(i32),
+    /// By a signal.
+    Killed(i32),
+}
+
+/// Why a command was not run.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    /// The helper could not be started or spoken to.
+    #[error("the sandbox helper cannot be used")]
+    Helper(#[from] io::Error),
+    /// The sandbox could not be set up as asked, so the command was not started.
+    #[error("the sandbox cannot be set up: {0}")]
+    Setup(String),
+    /// The helper ended without a word; whether the command did anything is not known.
+    #[error("the sandbox helper ended without saying how the command ended")]
+    Silent,
+}
+
+/// A command that runs.
+#[derive(Debug)]
+pub struct Running {
+    /// Keeps it running.
+    pub lifeline: Lifeline,
+    /// Tells how it ended.
+    pub end: End,
+    /// What it writes.
+    pub stdout: ChildStdout,
+    /// What it complains of.
+    pub stderr: ChildStderr,
+}
+
+/// Keeps a command running. When it is dropped the command is asked to end, and what has not ended after the
+/// grace of its spec is killed.
+#[derive(Debug)]
+pub struct Lifeline {
+    _held_open: OwnedWriteHalf,
+}
+
+/// Hears of the end of a command.
+#[derive(Debug)]
+pub struct End {
+    supervisor: Child,
+    reports: OwnedReadHalf,
+}
+
+/// Our own binary, as the helper that [`start`] wants.
+pub fn own_binary() -> PathBuf {
+    PathBuf::from(linux::SELF)
+}
+
+/// Starts a command with this environment and no other. `helper` is our own binary.
+pub async fn start(
+    helper: &Path,
+    spec: &Spec,
+    environment: &[(String, String)],
+) -> Result<Running, LaunchError> {
+    let frames = frames(spec)?;
+    let (ours, theirs) = StdStream::pair()?;
+    ours.set_nonblocking(true)?;
+    let mut supervisor = Command::new(helper)
+        .arg0("shipagent")
+        .args([FLAG, Stage::Supervise.name()])
+        .env_clear()
+        .envs(environment.iter().map(|(name, value)| (name, value)))
+        .current_dir("/")
+        .stdin(Stdio::from(OwnedFd::from(theirs)))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let (Some(stdout), Some(stderr)) = (supervisor.stdout.take(), supervisor.stderr.take()) else {
+        return Err(LaunchError::Silent);
+    };
+    let (reports, mut lifeline) = UnixStream::from_std(ours)?.into_split();
+    lifeline.write_all(&frames).await?;
+    let (lifeline, end) = (Lifeline { _held_open: lifeline }, End { supervisor, reports });
+    Ok(Running { lifeline, end, stdout, stderr })
+}
+
+impl End {
+    /// Waits for the end of the command and of all that it started.
+    pub async fn wait(&mut self) -> Result<Ended, LaunchError> {
+        let mut lines = BufReader::new((&mut self.reports).take(REPORT_BYTES)).lines();
+        let mut ended = Err(LaunchError::Silent);
+        while let Some(line) = lines.next_line().await? {
+            match serde_json::from_str(&line).map_err(io::Error::from)? {
+                Report::Entered(_) => {}
+                Report::Exited { code } => ended = Ok(Ended::Exited(code)),
+                Report::Killed { signal } => ended = Ok(Ended::Killed(signal)),
+                Report::Failed { why } => ended = Err(LaunchError::Setup(why)),
+            }
+        }
+        self.supervisor.wait().await?;
+        ended
+    }
+
+    /// Kills the helpers and with them the command, for when letting go of the lifeline did not help.
+    pub async fn kill(&mut self) {
+        // One that has ended already is what we want.
+        self.supervisor.kill().await.ok();
+    }
+}

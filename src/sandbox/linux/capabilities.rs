@@ -1,0 +1,43 @@
+//! What root may do, and how a command gets little of it.
+
+use rustix::io;
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set,
+    configure_capability_in_ambient_set, remove_capability_from_bounding_set, set_capabilities,
+};
+
+/// What root's commands keep: to work with files of any owner, to change who they are, and to end processes.
+const KEPT: CapabilitySet = CapabilitySet::CHOWN
+    .union(CapabilitySet::DAC_OVERRIDE)
+    .union(CapabilitySet::FOWNER)
+    .union(CapabilitySet::FSETID)
+    .union(CapabilitySet::KILL)
+    .union(CapabilitySet::SETGID)
+    .union(CapabilitySet::SETUID);
+
+/// Hands the right to mount, which we have inside our user namespace, to the program that is started next.
+pub(super) fn keep_for_child() -> io::Result<()> {
+    let own = capabilities(None)?;
+    set_capabilities(None, CapabilitySets { inheritable: CapabilitySet::SYS_ADMIN, ..own })?;
+    configure_capability_in_ambient_set(CapabilitySet::SYS_ADMIN, true)
+}
+
+/// Gives up for good whatever a command does not need.
+pub(super) fn give_up() -> io::Result<()> {
+    clear_ambient_capability_set()?;
+    let own = capabilities(None)?;
+    if own.effective.contains(CapabilitySet::SETPCAP) {
+        for capability in CapabilitySet::all().iter().filter(|capability| !KEPT.contains(*capability)) {
+            match remove_capability_from_bounding_set(capability) {
+                // A kernel that does not know it does not grant it either.
+                Ok(()) | Err(io::Errno::INVAL) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    let left = own.permitted & KEPT;
+    set_capabilities(
+        None,
+        CapabilitySets { effective: left, permitted: left, inheritable: CapabilitySet::empty() },
+    )
+}

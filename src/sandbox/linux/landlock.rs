@@ -1,0 +1,68 @@
+//! The rules about files, told to the kernel.
+
+use ::landlock::{
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus, PathBeneath,
+    PathFd, RestrictionStatus, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
+};
+
+use crate::domain::Network;
+use crate::sandbox::report::Restrictions;
+use crate::sandbox::rules::{Access, Grant};
+
+/// The newest version that these rules were tried with; on an older kernel less of them is in force.
+const KNOWN: ABI = ABI::V6;
+
+/// Restricts this process, and all that it starts, to the grants.
+pub(super) fn enforce(grants: &[Grant], network: Network) -> Result<Restrictions, String> {
+    let status = build(grants, network).map_err(|error| format!("Landlock: {error}"))?;
+    let abi = match status.landlock {
+        LandlockStatus::Available { effective_abi, .. } => effective_abi,
+        LandlockStatus::NotEnabled => return Err("Landlock is not enabled in this kernel".to_owned()),
+        LandlockStatus::NotImplemented => return Err("this kernel has no Landlock".to_owned()),
+    };
+    if status.ruleset == RulesetStatus::NotEnforced || !status.no_new_privs {
+        return Err("Landlock did not take the rules".to_owned());
+    }
+    Ok(Restrictions { landlock: abi as u8, gaps: gaps(abi) })
+}
+
+/// What a kernel of this version cannot restrict.
+fn gaps(abi: ABI) -> Vec<String> {
+    let known = [
+        (ABI::V2, "files cannot be moved between folders"),
+        (ABI::V3, "files can be emptied that cannot be written"),
+        (ABI::V6, "signals can be sent to other processes of the same user"),
+    ];
+    known.iter().filter(|(since, _)| abi < *since).map(|(_, gap)| (*gap).to_owned()).collect()
+}
+
+fn build(grants: &[Grant], network: Network) -> Result<RestrictionStatus, RulesetError> {
+    let mut rules = Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::from_all(KNOWN))?
+        .scope(Scope::AbstractUnixSocket | Scope::Signal)?;
+    if network == Network::Off {
+        rules = rules.handle_access(AccessNet::BindTcp | AccessNet::ConnectTcp)?;
+    }
+    let mut rules = rules.create()?;
+    for grant in grants {
+        // What has gone since the rules were made needs none.
+        let Ok(place) = PathFd::new(&grant.path) else { continue };
+        let rights = rights(grant.access);
+        let rights = if grant.path.is_dir() { rights } else { rights & AccessFs::from_file(KNOWN) };
+        if !rights.is_empty() {
+            rules = rules.add_rule(PathBeneath::new(place, rights))?;
+        }
+    }
+    rules.restrict_self()
+}
+
+fn rights(access: Access) -> BitFlags<AccessFs> {
+    let devices = AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev;
+    match access {
+        Access::List => AccessFs::ReadDir.into(),
+        Access::Read => AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::Execute,
+        Access::Write => AccessFs::from_all(KNOWN) & !devices,
+        Access::Device => AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate,
+    }
+}

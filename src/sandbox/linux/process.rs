@@ -1,0 +1,90 @@
+//! Who is whose child, and how nobody is left behind.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+
+use rustix::io::{self, Errno};
+use rustix::process::{
+    DumpableBehavior, Pid, Signal, WaitOptions, getpid, getuid, kill_process, set_child_subreaper,
+    set_dumpable_behavior, set_parent_process_death_signal, wait,
+};
+
+/// Our own binary, also when the file it was started from has been replaced since.
+pub(in crate::sandbox) const SELF: &str = "/proc/self/exe";
+
+/// Makes us the parent of every descendant whose own parent ends.
+pub(in crate::sandbox) fn adopt_orphans() -> io::Result<()> {
+    set_child_subreaper(Some(getpid()))
+}
+
+/// Has the kernel kill us when our parent dies.
+pub(in crate::sandbox) fn die_with_parent() -> io::Result<()> {
+    set_parent_process_death_signal(Some(Signal::KILL))
+}
+
+/// Keeps the command from reading our memory and taking our files.
+pub(in crate::sandbox) fn hide_self() {
+    // It only hardens: tracing and taking files are refused by seccomp as well.
+    set_dumpable_behavior(DumpableBehavior::NotDumpable).ok();
+}
+
+/// Kills children until there are none. Children of those that die become ours, so however a process has
+/// detached itself, its turn comes.
+pub(in crate::sandbox) fn end_children() {
+    loop {
+        for child in children() {
+            // One that is gone already is what we want.
+            kill_process(child, Signal::KILL).ok();
+        }
+        match wait(WaitOptions::empty()) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(_) => return,
+        }
+    }
+}
+
+fn children() -> Vec<Pid> {
+    let own = getpid();
+    processes().filter(|pid| parent_of(*pid) == Some(own)).collect()
+}
+
+/// How many processes the user has.
+pub(in crate::sandbox) fn processes_of_user() -> u64 {
+    let uid = getuid().as_raw();
+    let ours = |pid: &Pid| fs::metadata(format!("/proc/{pid}")).is_ok_and(|process| process.uid() == uid);
+    processes().filter(ours).count() as u64
+}
+
+fn processes() -> impl Iterator<Item = Pid> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?))
+}
+
+fn parent_of(pid: Pid) -> Option<Pid> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    parent_in(&stat)
+}
+
+/// The name of a process stands in parentheses and may itself contain some.
+fn parent_in(stat: &str) -> Option<Pid> {
+    let (_, after_name) = stat.rsplit_once(')')?;
+    Pid::from_raw(after_name.split_whitespace().nth(1)?.parse().ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parent_is_found_whatever_a_process_calls_itself() {
+        for (stat, expected) in [
+            ("12 (sh) S 7 12 12 0", Some(7)),
+            ("12 (a) b) R 1 (x) S 9 1", Some(9)),
+            ("12 (sh) S 0 0", None),
+            ("", None),
+        ] {
+            assert_eq!(parent_in(stat).map(|pid| pid.as_raw_pid()), expected, "{stat}");
+        }
+        assert_eq!(parent_of(getpid()), rustix::process::getppid());
+    }
+}

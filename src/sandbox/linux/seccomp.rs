@@ -1,0 +1,184 @@
+//! Which calls of the kernel a command may not make: those that Landlock cannot judge, and those that no
+//! command needs and many exploits do.
+
+use std::collections::BTreeMap;
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    TargetArch,
+};
+
+use crate::domain::{Class, Network};
+
+/// Looks into other processes, changes the machine, or opens wide and little-tried parts of the kernel.
+const NEVER: &[i64] = &[
+    libc::SYS_acct,
+    libc::SYS_add_key,
+    libc::SYS_adjtimex,
+    libc::SYS_bpf,
+    libc::SYS_chroot,
+    libc::SYS_clock_adjtime,
+    libc::SYS_clock_settime,
+    libc::SYS_delete_module,
+    libc::SYS_finit_module,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fsopen,
+    libc::SYS_fspick,
+    libc::SYS_init_module,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_io_uring_setup,
+    libc::SYS_kcmp,
+    libc::SYS_kexec_file_load,
+    libc::SYS_kexec_load,
+    libc::SYS_keyctl,
+    libc::SYS_mount,
+    libc::SYS_mount_setattr,
+    libc::SYS_move_mount,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_open_tree,
+    libc::SYS_perf_event_open,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_pivot_root,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_ptrace,
+    libc::SYS_quotactl,
+    libc::SYS_reboot,
+    libc::SYS_request_key,
+    libc::SYS_setdomainname,
+    libc::SYS_sethostname,
+    libc::SYS_setns,
+    libc::SYS_settimeofday,
+    libc::SYS_swapoff,
+    libc::SYS_swapon,
+    libc::SYS_syslog,
+    libc::SYS_umount2,
+    libc::SYS_unshare,
+    libc::SYS_userfaultfd,
+    libc::SYS_vhangup,
+];
+
+/// Changes of what is known about a file, which Landlock lets pass.
+const METADATA: &[i64] = &[
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    SYS_FCHMODAT2,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    libc::SYS_utimensat,
+    SYS_SETXATTRAT,
+    SYS_REMOVEXATTRAT,
+    SYS_FILE_SETATTR,
+];
+
+/// Newer calls have the same number on every architecture.
+const SYS_FCHMODAT2: i64 = 452;
+const SYS_SETXATTRAT: i64 = 463;
+const SYS_REMOVEXATTRAT: i64 = 466;
+const SYS_FILE_SETATTR: i64 = 469;
+
+#[cfg(target_arch = "x86_64")]
+const NEVER_HERE: &[i64] = &[libc::SYS_ioperm, libc::SYS_iopl, libc::SYS_modify_ldt, libc::SYS_uselib];
+#[cfg(not(target_arch = "x86_64"))]
+const NEVER_HERE: &[i64] = &[];
+
+#[cfg(target_arch = "x86_64")]
+const METADATA_HERE: &[i64] = &[
+    libc::SYS_chmod,
+    libc::SYS_chown,
+    libc::SYS_lchown,
+    libc::SYS_utime,
+    libc::SYS_utimes,
+    libc::SYS_futimesat,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const METADATA_HERE: &[i64] = &[];
+
+/// Types into a terminal, or pastes into it.
+const TERMINAL_IOCTLS: [u64; 2] = [0x5412, 0x541C];
+/// Sets flags of a file.
+const METADATA_IOCTLS: [u64; 3] = [0x4008_6602, 0x4004_6602, 0x401C_5820];
+
+/// What programs speak over the network, to their own and to the kernel about addresses.
+const ORDINARY_SOCKETS: [i32; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+
+type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+
+/// Forbids the calls to this process and all that it starts.
+pub(super) fn enforce(class: Class, network: Network) -> Result<(), String> {
+    let told = |error: seccompiler::Error| format!("seccomp: {error}");
+    // No arguments of this one can be judged. Programs that hear it does not exist use the older call.
+    let newer_clone = Rules::from([(libc::SYS_clone3, Vec::new())]);
+    seccompiler::apply_filter(&program(newer_clone, libc::ENOSYS)?).map_err(told)?;
+    seccompiler::apply_filter(&program(forbidden(class, network)?, libc::EPERM)?).map_err(told)
+}
+
+fn forbidden(class: Class, network: Network) -> Result<Rules, String> {
+    let mut rules: Rules = NEVER.iter().chain(NEVER_HERE).map(|call| (*call, Vec::new())).collect();
+    // A user namespace would give the command back what was taken from it.
+    let new_user = u64::try_from(libc::CLONE_NEWUSER).unwrap_or_default();
+    rules.insert(libc::SYS_clone, vec![when(0, SeccompCmpOp::MaskedEq(new_user), new_user)?]);
+    let mut ioctls = TERMINAL_IOCTLS.to_vec();
+    if class == Class::ReadOnly {
+        rules.extend(METADATA.iter().chain(METADATA_HERE).map(|call| (*call, Vec::new())));
+        ioctls.extend(METADATA_IOCTLS);
+    }
+    let ioctls: Result<Vec<_>, _> = ioctls.into_iter().map(|code| when(1, SeccompCmpOp::Eq, code)).collect();
+    rules.insert(libc::SYS_ioctl, ioctls?);
+    let sockets = match network {
+        // Of no kind: local ones reach daemons that act with rights of their own.
+        Network::Off => Vec::new(),
+        Network::On => vec![none_of(0, &ORDINARY_SOCKETS)?],
+    };
+    rules.insert(libc::SYS_socket, sockets);
+    Ok(rules)
+}
+
+fn when(argument: u8, compare: SeccompCmpOp, value: u64) -> Result<SeccompRule, String> {
+    let condition = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, compare, value);
+    condition
+        .and_then(|condition| SeccompRule::new(vec![condition]))
+        .map_err(|error| format!("seccomp: {error}"))
+}
+
+fn none_of(argument: u8, values: &[i32]) -> Result<SeccompRule, String> {
+    let differs = |value: &i32| {
+        let value = u64::try_from(*value).unwrap_or_default();
+        SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, value)
+    };
+    let conditions: Result<Vec<_>, _> = values.iter().map(differs).collect();
+    conditions.and_then(SeccompRule::new).map_err(|error| format!("seccomp: {error}"))
+}
+
+fn program(rules: Rules, errno: i32) -> Result<BpfProgram, String> {
+    let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(|error| format!("seccomp: {error}"))?;
+    let refuse = SeccompAction::Errno(u32::try_from(errno).unwrap_or(1));
+    SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch)
+        .and_then(BpfProgram::try_from)
+        .map_err(|error| format!("seccomp: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_combination_makes_a_program() {
+        for class in [Class::ReadOnly, Class::ProjectWritable] {
+            for network in [Network::Off, Network::On] {
+                let rules = forbidden(class, network).unwrap();
+                assert_eq!(rules[&libc::SYS_socket].is_empty(), network == Network::Off);
+                assert_eq!(rules.contains_key(&libc::SYS_fchmodat), class == Class::ReadOnly);
+                assert!(!program(rules, libc::EPERM).unwrap().is_empty());
+            }
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! Which paths a command may use and how, as data. It looks at folders but opens no file.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::spec::{Isolation, Spec};
+use crate::domain::Class;
+
+/// What may be done with a path and all beneath it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    /// List names.
+    List,
+    /// Read, list and execute.
+    Read,
+    /// Anything but making devices.
+    Write,
+    /// Read from and write to a device.
+    Device,
+}
+
+/// One rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Grant {
+    /// A file or folder; never a link.
+    pub(super) path: PathBuf,
+    /// What may be done.
+    pub(super) access: Access,
+}
+
+/// Programs, libraries and what they read. `/etc` has rules of its own.
+const SYSTEM: &[&str] = &[
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/opt",
+    "/nix/store",
+    "/gnu/store",
+    "/snap",
+    "/var/lib/dpkg",
+    "/var/lib/rpm",
+    "/run/systemd/resolve",
+    "/run/current-system",
+    "/sys/devices/system/cpu",
+    "/sys/fs/cgroup",
+];
+
+/// What of `/etc` is nobody's business; it matters where the daemon runs as root.
+const SECRETS_OF_ETC: &[&str] = &[
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/security/opasswd",
+    "/etc/sudoers",
+    "/etc/sudoers.d",
+    "/etc/ssh",
+    "/etc/ssl/private",
+    "/etc/pki/tls/private",
+    "/etc/letsencrypt",
+    "/etc/krb5.keytab",
+    "/etc/wireguard",
+    "/etc/openvpn",
+    "/etc/ipsec.secrets",
+    "/etc/NetworkManager",
+    "/etc/netplan",
+    "/etc/wpa_supplicant",
+    "/etc/docker",
+    "/etc/kubernetes",
+    "/etc/rancher",
+    "/etc/shipagent",
+];
+
+const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+
+/// What can be told of the machine without telling of other processes.
+const FACTS_OF_PROC: &[&str] = &[
+    "/proc/cpuinfo",
+    "/proc/filesystems",
+    "/proc/loadavg",
+    "/proc/meminfo",
+    "/proc/stat",
+    "/proc/sys",
+    "/proc/uptime",
+    "/proc/version",
+];
+
+/// The rules for a command. Whatever is not named is forbidden.
+pub(super) fn grants(spec: &Spec) -> Vec<Grant> {
+    let mut rules = Rules::default();
+    for path in SYSTEM {
+        rules.allow(Path::new(path), Access::Read);
+    }
+    let secrets: Vec<PathBuf> = SECRETS_OF_ETC.iter().map(PathBuf::from).collect();
+    rules.allow_around(Path::new("/etc"), &secrets, Access::Read);
+    for path in DEVICES {
+        rules.allow(Path::new(path), Access::Device);
+    }
+    match spec.isolation {
+        // Its own: there is nobody else in it.
+        Isolation::Namespaces => rules.allow(Path::new("/proc"), Access::Read),
+        Isolation::Rules | Isolation::Nothing => {
+            FACTS_OF_PROC.iter().for_each(|path| rules.allow(Path::new(path), Access::Read));
+        }
+    }
+    for path in &spec.readable {
+        rules.allow(path, Access::Read);
+    }
+    let access = match spec.class {
+        Class::ReadOnly => Access::Read,
+        Class::ProjectWritable => Access::Write,
+    };
+    match spec.isolation {
+        // What is hidden is covered by a mount.
+        Isolation::Namespaces => rules.allow(&spec.project, access),
+        Isolation::Rules | Isolation::Nothing => {
+            rules.allow_around(&spec.project, &spec.hidden, access);
+            spec.shown.iter().for_each(|path| rules.allow(path, Access::Read));
+        }
+    }
+    rules.allow(&spec.scratch, access);
+    rules.0
+}
+
+#[derive(Debug, Default)]
+struct Rules(Vec<Grant>);
+
+impl Rules {
+    /// Allows a path. A rule follows links, so for a link there is none: where it leads to has its own, or is
+    /// out of reach.
+    fn allow(&mut self, path: &Path, access: Access) {
+        if fs::symlink_metadata(path).is_ok_and(|found| !found.is_symlink()) {
+            self.0.push(Grant { path: path.to_owned(), access });
+        }
+    }
+
+    /// Allows a folder without some of what is beneath it. Rules only ever add, so each folder on the way to a
+    /// hidden place is taken apart: it can be listed, and what it holds is allowed one by one.
+    fn allow_around(&mut self, path: &Path, hidden: &[PathBuf], access: Access) {
+        if hidden.iter().any(|place| place == path) {
+            return;
+        }
+        if !hidden.iter().any(|place| place.starts_with(path)) {
+            return self.allow(path, access);
+        }
+        self.allow(path, Access::List);
+        let Ok(entries) = fs::read_dir(path) else { return };
+        for entry in entries.flatten() {
+            self.allow_around(&entry.path(), hidden, access);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use crate::domain::Network;
+    use crate::sandbox::Limits;
+
+    fn spec(project: &Path, isolation: Isolation, class: Class) -> Spec {
+        Spec {
+            command: "true".to_owned(),
+            isolation,
+            class,
+            network: Network::Off,
+            project: project.to_owned(),
+            cwd: project.to_owned(),
+            scratch: project.join("../nowhere"),
+            hidden: vec![project.join(".env"), project.join("api/.env")],
+            shown: Vec::new(),
+            readable: Vec::new(),
+            limits: Limits::default(),
+            grace_ms: 0,
+        }
+    }
+
+    fn project() -> (tempfile::TempDir, PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("api/src")).unwrap();
+        fs::create_dir(root.join("web")).unwrap();
+        for file in [".env", "api/.env", "api/main.py", "README.md"] {
+            fs::File::create(root.join(file)).unwrap();
+        }
+        symlink("/root", root.join("out")).unwrap();
+        symlink(".env", root.join("alias")).unwrap();
+        (dir, root)
+    }
+
+    fn inside(grants: &[Grant], root: &Path) -> Vec<(String, Access)> {
+        let mut inside: Vec<_> = grants
+            .iter()
+            .filter_map(|grant| {
+                let relative = grant.path.strip_prefix(root).ok()?;
+                Some((relative.to_string_lossy().into_owned(), grant.access))
+            })
+            .collect();
+        inside.sort_by(|one, other| one.0.cmp(&other.0));
+        inside
+    }
+
+    #[test]
+    fn a_folder_with_something_hidden_is_taken_apart_and_links_get_no_rule() {
+        let (_dir, root) = project();
+        let grants = grants(&spec(&root, Isolation::Rules, Class::ProjectWritable));
+        let expected = [
+            ("", Access::List),
+            ("README.md", Access::Write),
+            ("api", Access::List),
+            ("api/main.py", Access::Write),
+            ("api/src", Access::Write),
+            ("web", Access::Write),
+        ];
+        assert_eq!(inside(&grants, &root), expected.map(|(path, access)| (path.to_owned(), access)));
+    }
+
+    #[test]
+    fn where_mounts_cover_what_is_hidden_the_project_is_one_rule() {
+        let (_dir, root) = project();
+        for (class, access) in [(Class::ReadOnly, Access::Read), (Class::ProjectWritable, Access::Write)] {
+            let grants = grants(&spec(&root, Isolation::Namespaces, class));
+            assert_eq!(inside(&grants, &root), [(String::new(), access)]);
+        }
+    }
+
+    #[test]
+    fn a_read_only_command_may_write_to_devices_alone() {
+        let (_dir, root) = project();
+        for isolation in [Isolation::Namespaces, Isolation::Rules] {
+            for grant in grants(&spec(&root, isolation, Class::ReadOnly)) {
+                assert_ne!(grant.access, Access::Write, "{grant:?}");
+                assert_eq!(grant.access == Access::Device, grant.path.starts_with("/dev"), "{grant:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn secrets_of_the_system_have_no_rule() {
+        let (_dir, root) = project();
+        for grant in grants(&spec(&root, Isolation::Rules, Class::ProjectWritable)) {
+            let secret = SECRETS_OF_ETC.iter().any(|secret| grant.path.starts_with(secret));
+            let above = SECRETS_OF_ETC.iter().any(|secret| Path::new(secret).starts_with(&grant.path));
+            assert!(!secret && (!above || grant.access == Access::List), "{grant:?}");
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Which helper our binary was started as, if any.
+
+use std::process::ExitCode;
+
+use super::{keeper, supervisor};
+
+/// The first argument of a helper.
+pub(super) const FLAG: &str = "__sandbox";
+
+/// A helper, by its second argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Sets up namespaces, and sees to it that nothing is left behind.
+    Supervise,
+    /// Restricts itself and starts the command.
+    Keep,
+}
+
+impl Stage {
+    /// How it is called.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Supervise => "supervise",
+            Self::Keep => "keep",
+        }
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        [Self::Supervise, Self::Keep].into_iter().find(|stage| stage.name() == name)
+    }
+}
+
+/// Runs as a helper where the arguments (the program's own name aside) ask for one. To be called first of all,
+/// before any thread is started; nothing means that this is an ordinary start.
+pub fn run_if_asked(mut arguments: impl Iterator<Item = std::ffi::OsString>) -> Option<ExitCode> {
+    if arguments.next()? != FLAG {
+        return None;
+    }
+    match arguments.next().as_deref().and_then(|name| name.to_str()).and_then(Stage::named) {
+        Some(Stage::Supervise) => Some(supervisor::run()),
+        Some(Stage::Keep) => Some(keeper::run()),
+        None => Some(ExitCode::from(2)),
+    }
+}

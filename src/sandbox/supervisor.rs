@@ -1,0 +1,46 @@
+//! The outer helper: it sets up namespaces, starts the keeper, and ends when nothing of the command is left.
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode, Stdio};
+
+use super::control::Control;
+use super::linux;
+use super::report::Report;
+use super::spec::{Isolation, Spec};
+use super::stage::{FLAG, Stage};
+
+/// Runs as the supervisor.
+pub(super) fn run() -> ExitCode {
+    let Ok(mut control) = Control::from_stdin() else { return ExitCode::FAILURE };
+    match control
+        .spec()
+        .map_err(|error| format!("the spec cannot be read: {error}"))
+        .and_then(|spec| supervise(&spec))
+    {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            control.report(&Report::Failed { why });
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn supervise(spec: &Spec) -> Result<(), String> {
+    // A session of its own: no terminal to read from or to type into. It fails only where we have one already.
+    rustix::process::setsid().ok();
+    linux::adopt_orphans().map_err(|error| format!("orphans cannot be adopted: {error}"))?;
+    if spec.isolation == Isolation::Namespaces {
+        linux::separate(spec)?;
+    }
+    let mut keeper = Command::new(linux::SELF)
+        .arg0("shipagent")
+        .args([FLAG, Stage::Keep.name()])
+        .stdin(Stdio::inherit())
+        .spawn()
+        .map_err(|error| format!("the inner helper cannot be started: {error}"))?;
+    // Whatever became of it, it has reported itself; ours is to leave nothing behind.
+    let waited: io::Result<_> = keeper.wait();
+    linux::end_children();
+    waited.map(drop).map_err(|error| format!("the inner helper cannot be waited for: {error}"))
+}

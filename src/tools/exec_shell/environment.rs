@@ -1,0 +1,138 @@
+//! What a command gets of the daemon's environment. Pure but for looking whether folders exist.
+
+use std::path::{Path, PathBuf};
+
+use super::settings::Redact;
+
+/// Passed on as they are. None of them is a place for secrets.
+const PASSED_ON: &[&str] =
+    &["LANG", "LANGUAGE", "TZ", "USER", "LOGNAME", "JAVA_HOME", "GOROOT", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"];
+
+/// So that nothing waits for a person, draws colours or pages.
+const SET: &[(&str, &str)] = &[
+    ("TERM", "dumb"),
+    ("NO_COLOR", "1"),
+    ("PAGER", "cat"),
+    ("GIT_PAGER", "cat"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("DEBIAN_FRONTEND", "noninteractive"),
+    ("SHELL", "/bin/sh"),
+];
+
+const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
+
+/// The environment of a command: an allow-list, without any value in which a secret is found. Home and
+/// temporary files are in `scratch`.
+pub(super) fn environment_of(
+    own: &[(String, String)],
+    scratch: &Path,
+    redact: &Redact,
+) -> Vec<(String, String)> {
+    let passed = |name: &str| PASSED_ON.contains(&name) || name.starts_with("LC_");
+    let mut environment: Vec<(String, String)> =
+        own.iter().filter(|(name, value)| passed(name) && redact.apply(value) == *value).cloned().collect();
+    environment.push(("PATH".to_owned(), path_of(own, redact)));
+    if let Some(rustup) = rustup_of(own).filter(|_| value_of(own, "RUSTUP_HOME").is_none()) {
+        environment.push(("RUSTUP_HOME".to_owned(), rustup.to_string_lossy().into_owned()));
+    }
+    for name in ["HOME", "TMPDIR"] {
+        environment.push((name.to_owned(), scratch.to_string_lossy().into_owned()));
+    }
+    environment.extend(SET.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+    environment
+}
+
+/// Folders outside of the system's usual ones in which the programs of this environment live: what its `PATH`
+/// names, and the toolchains behind it.
+pub fn programs_of(own: &[(String, String)]) -> Vec<PathBuf> {
+    let home = value_of(own, "HOME").map(PathBuf::from);
+    let named = value_of(own, "PATH").unwrap_or_default().split(':').map(PathBuf::from);
+    let toolchains =
+        ["JAVA_HOME", "GOROOT"].into_iter().filter_map(|name| value_of(own, name)).map(PathBuf::from);
+    let mut folders: Vec<PathBuf> = named
+        .chain(toolchains)
+        .chain(rustup_of(own))
+        .filter(|folder| folder.is_absolute())
+        .filter_map(|folder| folder.canonicalize().ok())
+        // A whole home, or the whole machine, is never meant.
+        .filter(|folder| folder.parent().is_some() && Some(folder) != home.as_ref())
+        .collect();
+    folders.sort();
+    folders.dedup();
+    folders
+}
+
+/// Relative folders are left out: what they name depends on where a command happens to be.
+fn path_of(own: &[(String, String)], redact: &Redact) -> String {
+    let path = value_of(own, "PATH").filter(|path| redact.apply(path) == **path).unwrap_or(USUAL_PATH);
+    let absolute: Vec<&str> = path.split(':').filter(|folder| folder.starts_with('/')).collect();
+    if absolute.is_empty() { USUAL_PATH.to_owned() } else { absolute.join(":") }
+}
+
+/// Rust's toolchains stand beside its programs, which look for them in the home that a command does not have.
+fn rustup_of(own: &[(String, String)]) -> Option<PathBuf> {
+    let named = value_of(own, "RUSTUP_HOME").map(PathBuf::from);
+    let usual = || Some(Path::new(value_of(own, "HOME")?).join(".rustup"));
+    named.or_else(usual).filter(|folder| folder.is_dir())
+}
+
+fn value_of<'a>(own: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    own.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn own(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn only_what_is_listed_is_passed_on_and_no_secret_under_any_name() {
+        let own = own(&[
+            ("OPENAI_API_KEY", "hunter2hunter2"),
+            ("SHIPAGENT_TOKEN", "t"),
+            ("LD_PRELOAD", "/evil.so"),
+            ("BASH_ENV", "/evil.sh"),
+            ("SSH_AUTH_SOCK", "/run/agent"),
+            ("HOME", "/nowhere/home"),
+            ("TZ", "hunter2hunter2"),
+            ("LANG", "zh_CN.UTF-8"),
+            ("LC_ALL", "C"),
+            ("PATH", ".:/usr/bin::bin:/bin"),
+        ]);
+        let redact = Redact::new(|text| text.replace("hunter2", "*"));
+        let environment = environment_of(&own, Path::new("/scratch"), &redact);
+        let expected =
+            [("LANG", "zh_CN.UTF-8"), ("LC_ALL", "C"), ("PATH", "/usr/bin:/bin"), ("HOME", "/scratch")];
+        for (name, value) in expected.into_iter().chain([("TMPDIR", "/scratch")]).chain(SET.iter().copied()) {
+            assert_eq!(value_of(&environment, name), Some(value), "{name}");
+        }
+        assert_eq!(environment.len(), 5 + SET.len(), "{environment:?}");
+    }
+
+    #[test]
+    fn a_path_with_a_secret_or_without_a_folder_is_replaced() {
+        let redact = Redact::new(|text| text.replace("hunter2", "*"));
+        for path in ["/usr/bin:/hunter2", "", "bin:.", ":"] {
+            assert_eq!(path_of(&own(&[("PATH", path)]), &redact), USUAL_PATH, "{path}");
+        }
+        assert_eq!(path_of(&[], &redact), USUAL_PATH);
+    }
+
+    #[test]
+    fn programs_live_in_folders_but_never_in_the_whole_home() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path().canonicalize().unwrap();
+        for folder in ["bin", ".rustup"] {
+            std::fs::create_dir(home.join(folder)).unwrap();
+        }
+        let shown = |path: PathBuf| path.to_string_lossy().into_owned();
+        let path = [shown(home.join("bin")), shown(home.clone()), "/".into(), "bin".into(), "/gone".into()]
+            .join(":");
+        let own = own(&[("HOME", &shown(home.clone())), ("PATH", &path)]);
+        assert_eq!(programs_of(&own), [home.join(".rustup"), home.join("bin")]);
+    }
+}

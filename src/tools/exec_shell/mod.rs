@@ -1,0 +1,20 @@
+//! `exec_shell`: runs a shell command in a sandbox.
+//!
+//! Whether it may run was decided before; here it is only kept in by what the call's permit says. Its
+//! environment holds no secrets, its output is bounded and redacted, and whatever happens it ends.
+
+mod capture;
+mod clean;
+mod environment;
+mod excerpt;
+mod full_output;
+mod hidden;
+mod outcome;
+mod quarantine;
+mod run;
+mod settings;
+mod tool;
+
+pub use environment::programs_of;
+pub use settings::{ExecSettings, Redact};
+pub use tool::ExecShell;

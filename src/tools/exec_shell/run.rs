@@ -1,0 +1,77 @@
+//! Runs one command from its start to its end, whatever it does in between.
+
+use std::pin::pin;
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::capture::Transcript;
+use super::outcome::Why;
+use super::settings::ExecSettings;
+use crate::ports::ToolFailure;
+use crate::sandbox::{self, Ended, LaunchError, Running, Spec};
+
+/// How long helpers may take for what is theirs to do, on a machine that is busy.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long pipes may stay open when every process has ended.
+const PIPES: Duration = Duration::from_secs(2);
+
+/// Runs a command. Dropping the future lets go of it: the sandbox ends it without us.
+pub(super) async fn run(
+    settings: &ExecSettings,
+    spec: &Spec,
+    environment: &[(String, String)],
+    allowed: Duration,
+    cancel: &CancellationToken,
+    transcript: &mut Transcript,
+) -> Result<(Why, Option<Ended>, Duration), ToolFailure> {
+    let started = Instant::now();
+    let running =
+        sandbox::start(&settings.helper, spec, environment).await.map_err(|error| failed(&error))?;
+    let Running { lifeline, mut end, stdout, stderr } = running;
+    let (why, ended) = {
+        let mut work = pin!(async {
+            let mut recording = pin!(transcript.record(stdout, stderr));
+            let mut waiting = pin!(end.wait());
+            tokio::select! {
+                biased;
+                ended = &mut waiting => {
+                    // What was written last may still be on its way.
+                    timeout(PIPES, recording).await.ok();
+                    ended
+                }
+                () = &mut recording => waiting.await,
+            }
+        });
+        let why = tokio::select! {
+            biased;
+            ended = &mut work => return Ok((Why::Done, Some(known(ended)?), started.elapsed())),
+            () = cancel.cancelled() => Why::Stopped,
+            () = tokio::time::sleep(allowed) => Why::TimedOut,
+        };
+        drop(lifeline);
+        (why, timeout(settings.grace + PATIENCE, work).await)
+    };
+    let ended = match ended {
+        Ok(ended) => Some(known(ended)?),
+        Err(_) => {
+            tracing::warn!("a command did not end when it was let go of; its helpers are killed");
+            timeout(PATIENCE, end.kill()).await.ok();
+            None
+        }
+    };
+    Ok((why, ended, started.elapsed()))
+}
+
+fn known(ended: Result<Ended, LaunchError>) -> Result<Ended, ToolFailure> {
+    ended.map_err(|error| failed(&error))
+}
+
+fn failed(error: &LaunchError) -> ToolFailure {
+    match error {
+        LaunchError::Helper(cause) => ToolFailure::Failed(format!("{error}: {cause}")),
+        LaunchError::Setup(_) | LaunchError::Silent => ToolFailure::Failed(error.to_string()),
+    }
+}

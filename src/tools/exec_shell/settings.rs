@@ -1,0 +1,53 @@
+//! What `exec_shell` is given once, when the daemon starts.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::sandbox::{Limits, Mode, Status};
+
+/// Takes known secrets out of a text.
+#[derive(Clone)]
+pub struct Redact(Arc<dyn Fn(&str) -> String + Send + Sync>);
+
+impl Redact {
+    /// One that does what the function does. Doing it twice must change nothing more.
+    pub fn new(redact: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
+        Self(Arc::new(redact))
+    }
+
+    /// The text without secrets.
+    pub(super) fn apply(&self, text: &str) -> String {
+        (self.0)(text)
+    }
+}
+
+impl fmt::Debug for Redact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Redact")
+    }
+}
+
+/// How commands are run.
+#[derive(Clone, Debug)]
+pub struct ExecSettings {
+    /// Our own binary: see [`crate::sandbox::own_binary`].
+    pub helper: PathBuf,
+    /// What the operator wants of the sandbox.
+    pub mode: Mode,
+    /// What this machine has of it.
+    pub status: Status,
+    /// The daemon's environment; little of it is passed on.
+    pub environment: Vec<(String, String)>,
+    /// What commands may read and execute beside the system and the project: see [`super::programs_of`].
+    pub readable: Vec<PathBuf>,
+    /// How long a command may take, and the most that a call can ask for.
+    pub timeout: Duration,
+    /// Between being asked to end and being ended.
+    pub grace: Duration,
+    /// How much a command may use.
+    pub limits: Limits,
+    /// Takes secrets out of what it says.
+    pub redact: Redact,
+}

@@ -1,0 +1,166 @@
+//! The tool itself: arguments in, what the command said out.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::capture::Transcript;
+use super::environment::environment_of;
+use super::full_output::{FullOutput, plain_name};
+use super::hidden::hidden_in;
+use super::outcome::Ran;
+use super::quarantine::Quarantine;
+use super::run::run;
+use super::settings::ExecSettings;
+use crate::domain::{Effects, ToolSpec};
+use crate::ports::{BoxFuture, Tool, ToolContext, ToolFailure, ToolOutcome};
+use crate::sandbox::{Isolation, Spec};
+use crate::tools::open::must_be_directory;
+use crate::tools::{Confinement, arguments, schema_of};
+
+/// Longer ones are scripts, and belong into a file.
+const COMMAND_BYTES: usize = 32 * 1024;
+
+/// Runs shell commands.
+#[derive(Clone, Debug)]
+pub struct ExecShell {
+    settings: Arc<ExecSettings>,
+}
+
+impl ExecShell {
+    /// One that runs commands this way.
+    pub fn new(settings: ExecSettings) -> Self {
+        Self { settings: Arc::new(settings) }
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Arguments {
+    /// The command, for `sh -c`.
+    command: String,
+    /// The folder to run it in, relative to the project directory. Default: the project directory.
+    cwd: Option<String>,
+    /// After how many seconds it is ended. Default, and at most: what the operator allows.
+    timeout_secs: Option<u64>,
+}
+
+impl Tool for ExecShell {
+    fn spec(&self) -> ToolSpec {
+        let most = self.settings.timeout.as_secs();
+        ToolSpec {
+            name: "exec_shell",
+            description: format!(
+                "Runs a shell command in the project, in a sandbox, for at most {most} seconds. Standard input is \
+                 empty and processes left in the background end with the command. Of long output the beginning and \
+                 the end are given."
+            ),
+            parameters: schema_of::<Arguments>(),
+            effects: Effects::SideEffects,
+        }
+    }
+
+    fn call(&self, arguments: Value, context: ToolContext) -> BoxFuture<'_, ToolOutcome> {
+        Box::pin(async move {
+            let arguments: Arguments = arguments::read(arguments)?;
+            self.execute(arguments, context).await
+        })
+    }
+}
+
+impl ExecShell {
+    async fn execute(&self, arguments: Arguments, context: ToolContext) -> ToolOutcome {
+        let settings = &self.settings;
+        let isolation = settings
+            .status
+            .isolation_for(settings.mode)
+            .map_err(|refusal| ToolFailure::Refused(refusal.to_string()))?;
+        let allowed = arguments
+            .timeout_secs
+            .map_or(settings.timeout, |secs| Duration::from_secs(secs.max(1)).min(settings.timeout));
+        let Prepared { spec, quarantine, _scratch } = self.prepare(arguments, &context, isolation).await?;
+        let environment = environment_of(&settings.environment, &spec.scratch, &settings.redact);
+        let full = FullOutput::new(&context.project, &context.call);
+        let mut transcript = Transcript::new(&settings.redact, full, context.progress);
+        let ran = run(settings, &spec, &environment, allowed, &context.cancel, &mut transcript).await;
+        let said = transcript.finish().await;
+        let call = plain_name(context.call.as_str());
+        let notes = blocking(move || Ok(quarantine.after(&call))).await?;
+        let (why, ended, took) = ran?;
+        Ok(Ran { why, ended, said, took, class: spec.class, isolation, notes }.into_output())
+    }
+
+    /// Looks at the project and makes the folder that the command has to itself.
+    async fn prepare(
+        &self,
+        arguments: Arguments,
+        context: &ToolContext,
+        isolation: Isolation,
+    ) -> Result<Prepared, ToolFailure> {
+        check(&arguments.command)?;
+        let (limits, grace) = (self.settings.limits, self.settings.grace);
+        let readable = self.settings.readable.clone();
+        let (confinement, permit) = (Confinement::new(context), context.permit);
+        let own_files = context.project.join(".ship/files").join(context.thread.file_name());
+        blocking(move || {
+            let cwd = confinement.resolve(arguments.cwd.as_deref().unwrap_or_default())?;
+            must_be_directory(&cwd, &confinement.absolute(&cwd))?;
+            let scratch = tempfile::Builder::new().prefix("shipagent-").tempdir();
+            let scratch =
+                scratch.map_err(|error| ToolFailure::Failed(format!("no temporary folder: {error}")))?;
+            let path = scratch.path().canonicalize();
+            let path = path.map_err(|error| ToolFailure::Failed(format!("no temporary folder: {error}")))?;
+            let project = confinement.project().to_owned();
+            let shown: Vec<PathBuf> = Some(own_files).filter(|folder| folder.is_dir()).into_iter().collect();
+            let spec = Spec {
+                command: arguments.command,
+                isolation,
+                class: permit.class,
+                network: permit.network,
+                cwd: confinement.absolute(&cwd),
+                scratch: path,
+                hidden: hidden_in(&project),
+                shown,
+                readable,
+                limits,
+                grace_ms: u64::try_from(grace.as_millis()).unwrap_or(u64::MAX),
+                project,
+            };
+            Ok(Prepared { quarantine: Quarantine::before(&spec.project), spec, _scratch: scratch })
+        })
+        .await
+    }
+}
+
+/// A command that is ready to run.
+#[derive(Debug)]
+struct Prepared {
+    spec: Spec,
+    quarantine: Quarantine,
+    /// Goes away with it.
+    _scratch: tempfile::TempDir,
+}
+
+fn check(command: &str) -> Result<(), ToolFailure> {
+    let wrong = if command.trim().is_empty() {
+        "`command` is empty"
+    } else if command.contains('\0') {
+        "`command` cannot contain a NUL character"
+    } else if command.len() > COMMAND_BYTES {
+        "`command` is too long: write a script with write_file and run that"
+    } else {
+        return Ok(());
+    };
+    Err(ToolFailure::BadArguments(wrong.to_owned()))
+}
+
+async fn blocking<T: Send + 'static>(
+    job: impl FnOnce() -> Result<T, ToolFailure> + Send + 'static,
+) -> Result<T, ToolFailure> {
+    let done = tokio::task::spawn_blocking(job).await;
+    done.unwrap_or_else(|_| Err(ToolFailure::Failed("the tool broke down".to_owned())))
+}
