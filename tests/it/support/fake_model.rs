@@ -18,6 +18,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
+use axum::serve::ListenerExt as _;
 use futures_util::stream;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -366,6 +367,8 @@ impl FakeModel {
         let address = listener.local_addr().unwrap();
         let router =
             Router::new().fallback(answer).layer(DefaultBodyLimit::disable()).with_state(shared.clone());
+        // A piece that waits for the acknowledgement of the one before would come 40 ms late.
+        let listener = listener.tap_io(|stream| stream.set_nodelay(true).unwrap());
         let mut serving = JoinSet::new();
         serving.spawn(async move { axum::serve(listener, router).await.unwrap() });
         Self { address, shared, _serving: serving }
