@@ -2,7 +2,6 @@
 //!
 //! Two apps can run in one process; nothing here is global.
 
-use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +19,7 @@ use crate::metrics::Metrics;
 use crate::model::{FallbackModel, Http, ModelSpec, OfflineModel, OpenAiModel, Pace, Shared};
 use crate::ports::{Clock, Door, Ids, Model, RandomIds, SystemClock, ThreadStore};
 use crate::threads::{AgentFacts, Limits, Router, Workshop};
-use crate::tools::ToolBox;
+use crate::tools::all_tools;
 
 /// How long one call of a tool may take.
 const TOOL_DEADLINE: Duration = Duration::from_secs(120);
@@ -68,6 +67,7 @@ fn model_spec(endpoint: &Endpoint) -> ModelSpec {
         timeout: endpoint.timeout,
         send_reasoning: endpoint.send_reasoning,
         max_output_tokens: endpoint.max_output_tokens,
+        temperature: endpoint.temperature,
     }
 }
 
@@ -204,16 +204,10 @@ fn workshop(
         Provider::OpenAi(endpoint) => endpoint.timeout.saturating_mul(12),
     };
     let fallbacks: Duration = settings.model.fallbacks.iter().map(patience).sum();
-    let tools = ToolBox::all();
-    let tools: BTreeMap<_, _> = tools
-        .specs()
-        .iter()
-        .filter_map(|spec| tools.get(spec.name).map(|(_, tool)| (spec.name, tool.clone())))
-        .collect();
     Workshop {
         store,
         model: world.model,
-        tools,
+        tools: all_tools(),
         adapters: adapters.to_run().map(|adapter| (adapter.platform(), adapter.clone())).collect(),
         clock: world.clock,
         ids: world.ids,

@@ -9,11 +9,11 @@
 
 #![expect(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
     clippy::print_stdout,
     clippy::print_stderr,
-    clippy::too_many_lines,
     reason = "a benchmark that cannot measure has nothing better to do than to say so and stop"
 )]
 

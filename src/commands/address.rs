@@ -25,6 +25,12 @@ pub(super) fn token(state: &Path) -> io::Result<SecretString> {
     Ok(fresh.into())
 }
 
+/// The token that a daemon made for this project, if one did.
+pub(super) fn known_token(state: &Path) -> Option<SecretString> {
+    let text = std::fs::read_to_string(state.join(TOKEN)).ok()?;
+    Some(text.trim()).filter(|text| !text.is_empty()).map(SecretString::from)
+}
+
 /// Notes where the daemon listens.
 pub(super) fn announce(state: &Path, address: SocketAddr) -> io::Result<()> {
     replace_file(&state.join(ADDRESS), format!("{address}\n").as_bytes(), OWNER_ONLY)

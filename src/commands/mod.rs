@@ -2,11 +2,14 @@
 //! never print by themselves and never end the process.
 
 mod address;
+pub mod chat;
 pub mod config;
 mod dispatch;
 pub mod doctor;
 pub mod init;
 pub mod run;
 mod summary;
+mod terminal;
+pub mod threads;
 
 pub use dispatch::run;

@@ -23,6 +23,9 @@ pub(crate) fn body(spec: &ModelSpec, prompt: &Prompt, quirks: Quirks) -> Value {
         let key = if quirks.has(Quirk::CompletionTokens) { "max_completion_tokens" } else { "max_tokens" };
         body.insert(key.into(), limit.into());
     }
+    if let Some(temperature) = spec.temperature {
+        body.insert("temperature".into(), json!(temperature));
+    }
     let stream = !quirks.has(Quirk::NoStream);
     body.insert("stream".into(), stream.into());
     if stream && !quirks.has(Quirk::NoStreamOptions) {
@@ -186,14 +189,17 @@ mod tests {
 
     #[test]
     fn quirks_change_the_body_and_nothing_more() {
-        let limited = ModelSpec { max_output_tokens: Some(9), ..spec() };
+        let limited = ModelSpec { max_output_tokens: Some(9), temperature: Some(0.5), ..spec() };
         for (quirk, expected) in [
-            (None, json!({"max_tokens": 9, "stream": true, "stream_options": {"include_usage": true}})),
-            (Some(Quirk::NoStreamOptions), json!({"max_tokens": 9, "stream": true})),
-            (Some(Quirk::NoStream), json!({"max_tokens": 9, "stream": false})),
+            (
+                None,
+                json!({"max_tokens": 9, "temperature": 0.5, "stream": true, "stream_options": {"include_usage": true}}),
+            ),
+            (Some(Quirk::NoStreamOptions), json!({"max_tokens": 9, "temperature": 0.5, "stream": true})),
+            (Some(Quirk::NoStream), json!({"max_tokens": 9, "temperature": 0.5, "stream": false})),
             (
                 Some(Quirk::CompletionTokens),
-                json!({"max_completion_tokens": 9, "stream": true, "stream_options": {"include_usage": true}}),
+                json!({"max_completion_tokens": 9, "temperature": 0.5, "stream": true, "stream_options": {"include_usage": true}}),
             ),
         ] {
             let quirks = quirk.map_or(Quirks::default(), |quirk| Quirks::default().with(quirk));

@@ -19,6 +19,8 @@ pub struct ModelSpec {
     pub send_reasoning: bool,
     /// How many tokens an answer may have; nothing leaves it to the server.
     pub max_output_tokens: Option<u32>,
+    /// How freely words are chosen; nothing leaves it to the server.
+    pub temperature: Option<f64>,
 }
 
 impl ModelSpec {
@@ -31,6 +33,7 @@ impl ModelSpec {
             timeout: Duration::from_secs(120),
             send_reasoning: true,
             max_output_tokens: None,
+            temperature: None,
         }
     }
 

@@ -9,6 +9,7 @@ mod door;
 mod model;
 mod store;
 mod tool;
+mod toolbox;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -22,6 +23,7 @@ pub use store::{
     ThreadSummary, Work,
 };
 pub use tool::{Tool, ToolContext, ToolFailure, ToolOutcome};
+pub use toolbox::ToolBox;
 
 /// A future behind a pointer, for traits that are used as objects.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -20,7 +20,6 @@ pub(super) fn say(phrase: &Phrase) -> String {
         Phrase::StorageFailed => "Your message could not be saved, so it was not taken. Please send it again; if this \
                                   goes on, the operator should check the disk (`shipagent doctor` tells more)."
             .into(),
-        Phrase::Interrupted => "I was restarted in the middle of this. Going on.".into(),
         Phrase::Truncated => {
             "(The answer reached the model's length limit and stops here. Say \"go on\" for the rest.)".into()
         }

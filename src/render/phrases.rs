@@ -33,8 +33,6 @@ pub enum Phrase {
     Status(Status),
     /// A message could not be written, so it was not taken.
     StorageFailed,
-    /// A turn was cut off by a restart of the daemon and goes on.
-    Interrupted,
     /// The answer above ends where the model's own limit was.
     Truncated,
     /// The model answered nothing.
@@ -131,7 +129,6 @@ mod tests {
             Phrase::Status(Status { state: ThreadState::AwaitingApproval, ..Status::default() }),
             Phrase::Status(busy_status()),
             Phrase::StorageFailed,
-            Phrase::Interrupted,
             Phrase::Truncated,
             Phrase::EmptyAnswer,
         ];

@@ -137,3 +137,43 @@ pub(super) fn forget_index(disk: &dyn Disk, layout: &Layout, key: &FileKey) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::disk::SystemDisk;
+
+    #[test]
+    fn an_index_goes_with_the_lines_it_may_tell_of() {
+        let dir = tempfile::tempdir().unwrap();
+        let layout = Layout::new(dir.path());
+        layout.create().unwrap();
+        let mut files = DataFiles::new(Arc::new(SystemDisk), layout.clone());
+        let key = FileKey { thread: "web:chat:1".parse().unwrap(), stream: Stream::Thread };
+        files.append(&key, b"one\ntwo\n").unwrap();
+        let index = layout.index(&key.thread);
+        File::create(&index).unwrap();
+        files.cut(&key, 8).unwrap();
+        assert!(index.exists(), "nothing was cut");
+        files.cut(&key, 4).unwrap();
+        assert!(!index.exists());
+        assert_eq!(files.end(&key).unwrap(), 4);
+    }
+
+    #[test]
+    fn many_threads_share_few_open_files() {
+        let dir = tempfile::tempdir().unwrap();
+        let layout = Layout::new(dir.path());
+        layout.create().unwrap();
+        let mut files = DataFiles::new(Arc::new(SystemDisk), layout);
+        for round in 1..=2u64 {
+            for n in 0..MAX_OPEN + 20 {
+                let thread = format!("web:chat:{n}").parse().unwrap();
+                let key = FileKey { thread, stream: Stream::Outbox };
+                files.append(&key, b"x\n").unwrap();
+                assert_eq!(files.end(&key).unwrap(), 2 * round);
+            }
+            assert_eq!(files.open.len(), MAX_OPEN);
+        }
+    }
+}

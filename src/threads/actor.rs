@@ -119,6 +119,7 @@ impl Actor {
         }
         let mut open = true;
         let mut stopping = false;
+        let mut read = 0;
         loop {
             self.settle().await;
             if (stopping || !open) && self.may_end(stopping) {
@@ -136,7 +137,10 @@ impl Actor {
                 () = tokio::time::sleep(idle), if rests => Wake::Idle,
             };
             match wake {
-                Wake::Mail(Some(mail)) => self.read(mail).await,
+                Wake::Mail(Some(mail)) => {
+                    read += 1;
+                    self.read(mail).await;
+                }
                 Wake::Mail(None) => open = false,
                 Wake::Delta(delta) => self.take_deltas(delta),
                 Wake::DeltasEnded => self.deltas = None,
@@ -147,7 +151,7 @@ impl Actor {
                 }
                 Wake::Idle if self.stage.is_watched() => {}
                 // The router answers by closing the mailbox. If it is busy, the next idle spell asks again.
-                Wake::Idle => drop(notes.try_send(Note::Idle(self.id.clone()))),
+                Wake::Idle => drop(notes.try_send(Note::Idle { thread: self.id.clone(), read })),
             }
         }
     }

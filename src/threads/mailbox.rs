@@ -19,6 +19,12 @@ pub(super) enum Mail {
 /// For the router.
 #[derive(Debug)]
 pub(super) enum Note {
-    /// This actor has had nothing to do for a while and may be let go.
-    Idle(ThreadId),
+    /// This actor has had nothing to do for a while and may be let go, unless mail has been sent to it since:
+    /// `read` is how many it had read by then.
+    Idle {
+        /// Which.
+        thread: ThreadId,
+        /// How many pieces of mail it has read.
+        read: u64,
+    },
 }

@@ -153,7 +153,7 @@ impl Actor {
             now: shop.clock.now(),
             context_tokens: shop.agent.context_tokens,
         };
-        let (prompt, estimate) = build_prompt(&self.conversation, &facts, shop.tool_specs());
+        let (prompt, estimate) = build_prompt(&self.conversation, &facts, shop.tools.specs());
         self.conversation.note_estimate(estimate);
         let (live, deltas) = mpsc::channel(DELTA_BACKLOG);
         self.deltas = Some(deltas);
@@ -178,7 +178,7 @@ impl Actor {
     }
 
     fn run_tool(&mut self, call: ToolCallId, name: &str, arguments: Value) {
-        let Some(tool) = self.shop.tools.get(name).cloned() else {
+        let Some(tool) = self.shop.tools.get(name).map(|(_, tool)| tool.clone()) else {
             let failure = ToolFailure::Failed(format!("there is no tool named {name:?}"));
             self.upcoming.push_back(Event::ToolEnded { call, outcome: Err(failure) });
             return;

@@ -22,8 +22,8 @@ const MAX_PANICS: u32 = 3;
 
 /// A thread in memory.
 enum Slot {
-    /// It works.
-    Live { mail: mpsc::Sender<Mail>, view: watch::Receiver<ThreadView> },
+    /// It works. `sent` is how many pieces of mail it was sent.
+    Live { mail: mpsc::Sender<Mail>, view: watch::Receiver<ThreadView>, sent: u64 },
     /// It is ending; what comes meanwhile is kept for its successor. Two must never work on one thread.
     Retiring { held: Vec<Mail> },
 }
@@ -70,7 +70,7 @@ impl Router {
     /// `recovered` once all that was left open has an actor again.
     pub async fn run(mut self, recovered: watch::Sender<bool>) {
         for thread in self.shop.store.unfinished() {
-            self.live(&thread);
+            self.wake(&thread);
         }
         recovered.send_replace(true);
         let mut stopping = false;
@@ -122,42 +122,47 @@ impl Router {
 
     /// Puts mail into a thread's mailbox; gives it back when there is no room.
     fn send(&mut self, thread: &ThreadId, mail: Mail) -> Option<Mail> {
+        self.wake(thread);
         let limit = self.shop.limits.mailbox;
-        match self.slots.get_mut(thread) {
-            Some(Slot::Retiring { held }) if held.len() >= limit => Some(mail),
-            Some(Slot::Retiring { held }) => {
+        let slot = self.slots.get_mut(thread)?;
+        match slot {
+            Slot::Retiring { held } if held.len() >= limit => Some(mail),
+            Slot::Retiring { held } => {
                 held.push(mail);
                 None
             }
-            Some(Slot::Live { .. }) | None => match self.live(thread).try_send(mail) {
-                Ok(()) => None,
+            Slot::Live { mail: mailbox, sent, .. } => match mailbox.try_send(mail) {
+                Ok(()) => {
+                    *sent += 1;
+                    None
+                }
                 Err(TrySendError::Full(mail)) => Some(mail),
                 // It has ended without being asked to; `ended` will be told and start a successor.
                 Err(TrySendError::Closed(mail)) => {
-                    self.slots.insert(thread.clone(), Slot::Retiring { held: vec![mail] });
+                    *slot = Slot::Retiring { held: vec![mail] };
                     None
                 }
             },
         }
     }
 
-    /// The mailbox of a thread's actor, which is started if need be.
-    fn live(&mut self, thread: &ThreadId) -> mpsc::Sender<Mail> {
-        if let Some(Slot::Live { mail, .. }) = self.slots.get(thread) {
-            return mail.clone();
+    /// Starts the actor of a thread, unless it is at work or ending.
+    fn wake(&mut self, thread: &ThreadId) {
+        if self.slots.contains_key(thread) {
+            return;
         }
         let (mail, mailbox) = mpsc::channel(self.shop.limits.mailbox.max(1));
         let (actor, view) = Actor::new(thread.clone(), self.shop.clone());
         let task = self.actors.spawn(actor.run(mailbox, self.note_sender.clone(), self.stop.clone()));
         self.tasks.insert(task.id(), thread.clone());
-        self.slots.insert(thread.clone(), Slot::Live { mail: mail.clone(), view });
-        mail
+        self.slots.insert(thread.clone(), Slot::Live { mail, view, sent: 0 });
     }
 
     fn retire(&mut self, note: Note) {
-        let Note::Idle(thread) = note;
-        if matches!(self.slots.get(&thread), Some(Slot::Live { .. })) {
-            // Dropping the sender closes the mailbox; the actor reads what is left in it, then ends.
+        let Note::Idle { thread, read } = note;
+        // Mail that is on its way would find the actor at work again: then it stays.
+        if matches!(self.slots.get(&thread), Some(Slot::Live { sent, .. }) if *sent == read) {
+            // Dropping the sender closes the mailbox, and the actor ends.
             self.slots.insert(thread, Slot::Retiring { held: Vec::new() });
         }
     }
@@ -184,7 +189,7 @@ impl Router {
             Some(Slot::Live { .. }) | None => Vec::new(),
         };
         if wake {
-            self.live(&thread);
+            self.wake(&thread);
         }
         for mail in held {
             if let Some(Mail::Event(_, reply)) = self.send(&thread, mail) {

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
-use crate::domain::{Capabilities, Language, Platform, ThreadId, ToolSpec, WhileRunning};
+use crate::domain::{Capabilities, Language, Platform, ThreadId, WhileRunning};
 use crate::metrics::Metrics;
-use crate::ports::{Adapter, Clock, Ids, Model, ThreadStore, Tool};
+use crate::ports::{Adapter, Clock, Ids, Model, ThreadStore, ToolBox};
 use crate::turn::{EffectsOf, Rules};
 
 /// Who the agent is.
@@ -55,8 +55,8 @@ pub struct Workshop {
     pub store: Arc<dyn ThreadStore>,
     /// The model.
     pub model: Arc<dyn Model>,
-    /// The tools, by name.
-    pub tools: BTreeMap<&'static str, Arc<dyn Tool>>,
+    /// The tools.
+    pub tools: ToolBox,
     /// The platforms that replies are sent to; any other is one whose clients read the thread themselves.
     pub adapters: BTreeMap<Platform, Arc<dyn Adapter>>,
     /// The time.
@@ -94,15 +94,9 @@ impl Workshop {
         self.adapters.get(platform).map_or_else(Capabilities::pull, |adapter| adapter.capabilities())
     }
 
-    /// What the model may call.
-    pub(super) fn tool_specs(&self) -> Vec<ToolSpec> {
-        self.tools.values().map(|tool| tool.spec()).collect()
-    }
-
     /// Looks up what calls of a tool may do.
     pub(super) fn effects_of(&self) -> EffectsOf {
-        let effects: BTreeMap<&'static str, _> =
-            self.tools.iter().map(|(name, tool)| (*name, tool.spec().effects)).collect();
-        Arc::new(move |name| effects.get(name).copied())
+        let tools = self.tools.clone();
+        Arc::new(move |name| tools.get(name).map(|(spec, _)| spec.effects))
     }
 }

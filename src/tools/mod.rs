@@ -27,6 +27,6 @@ pub use confine::{Confinement, Inside};
 pub use current_time::CurrentTime;
 pub use list_files::ListFiles;
 pub use read_file::ReadFile;
-pub use registry::{TOOLS, ToolBox};
+pub use registry::{TOOLS, all_tools};
 pub use schema::schema_of;
 pub use search_files::SearchFiles;

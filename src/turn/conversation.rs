@@ -18,6 +18,9 @@ use crate::uimessage::{ErrorRecord, Part, Role, RunStatus, UiMessage};
 /// How long the tail kept in memory may grow before its oldest messages are let go.
 const TAIL_BYTES: usize = 1 << 20;
 
+/// How many messages may come before the tail is measured again.
+const TRIM_EVERY: usize = 32;
+
 /// What a conversation goes by. The same for all threads of a daemon, but for the capabilities.
 #[derive(Clone, Debug)]
 pub struct Rules {
@@ -59,6 +62,8 @@ pub struct Conversation {
     pub(super) stopping: bool,
     /// Whether the file has older messages than `history`.
     pub(super) has_older: bool,
+    /// How long the history must be before it is worth measuring.
+    trim_at: usize,
     /// Real tokens per estimated token, by the server's last word.
     pub(super) token_ratio: f64,
     /// Deliveries outstanding and given up, for `/status`; the actor keeps them up to date.
@@ -87,6 +92,7 @@ impl Conversation {
             run: None,
             waiting: VecDeque::new(),
             stopping: false,
+            trim_at: TRIM_EVERY,
             token_ratio: 1.0,
             deliveries: (record.undelivered.len(), record.dead),
         }
@@ -253,6 +259,10 @@ impl Conversation {
 
     /// Lets go of the oldest messages once the tail has grown too long. Whole runs only, and never one that is open.
     pub(super) fn trim(&mut self) {
+        if self.history.len() < self.trim_at {
+            return;
+        }
+        self.trim_at = self.history.len() + TRIM_EVERY;
         let size = |message: &UiMessage| message.parts.iter().map(part_size).sum::<usize>() + 400;
         let mut total: usize = self.history.iter().map(size).sum();
         if total <= TAIL_BYTES {
@@ -270,6 +280,7 @@ impl Conversation {
             cut = at + 1;
         }
         self.history.drain(..cut);
+        self.trim_at = self.history.len() + TRIM_EVERY;
         self.has_older |= cut > 0;
     }
 

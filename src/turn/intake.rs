@@ -279,18 +279,22 @@ const ONLY_LAST: &str = "only the last answer can be made anew, and only while n
 
 /// The words of a person, unchanged, with what we know about them.
 fn user_message(event: &IngressEvent, said: &Said, correlation: &CorrelationId) -> UiMessage {
-    let mut parts: Vec<Part> = Vec::new();
+    // Files before the words about them: so do the clients that show the message before we have it.
+    let mut parts: Vec<Part> = said
+        .files
+        .iter()
+        .map(|file| {
+            Part::File(FilePart {
+                media_type: file.media_type.clone(),
+                url: file.url.clone(),
+                filename: file.name.clone(),
+                extra: Map::new(),
+            })
+        })
+        .collect();
     if !said.text.is_empty() || said.files.is_empty() {
         parts.push(Part::Text(TextPart::plain(said.text.clone())));
     }
-    parts.extend(said.files.iter().map(|file| {
-        Part::File(FilePart {
-            media_type: file.media_type.clone(),
-            url: file.url.clone(),
-            filename: file.name.clone(),
-            extra: Map::new(),
-        })
-    }));
     let mut extra = Map::new();
     // Where several people speak, the model is told who did, beside their words and not inside them.
     if event.chat == ChatKind::Group {

@@ -246,7 +246,11 @@ impl Conversation {
     }
 
     pub(super) fn fail(&mut self, kind: ErrorKind, now: Timestamp, out: &mut Vec<Effect>) {
-        let text = Phrase::Error(kind).say(self.language());
+        self.fail_saying(&Phrase::Error(kind), kind, now, out);
+    }
+
+    fn fail_saying(&mut self, phrase: &Phrase, kind: ErrorKind, now: Timestamp, out: &mut Vec<Effect>) {
+        let text = phrase.say(self.language());
         let Some(run) = self.run.as_mut() else { return };
         run.end_texts();
         if !run.in_flight.is_empty() {
@@ -259,7 +263,7 @@ impl Conversation {
     fn empty_answer(&mut self, now: Timestamp, out: &mut Vec<Effect>) {
         let Some(run) = self.run.as_mut() else { return };
         if run.empty_answers >= MAX_EMPTY || run.shown {
-            return self.fail(ErrorKind::BadResponse, now, out);
+            return self.fail_saying(&Phrase::EmptyAnswer, ErrorKind::BadResponse, now, out);
         }
         run.empty_answers += 1;
         out.push(Effect::CallModel);

@@ -1,10 +1,10 @@
 //! The events of the UI message stream, as they stand on the wire.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Why a response ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FinishReason {
     /// The answer is whole.
@@ -18,7 +18,7 @@ pub enum FinishReason {
 }
 
 /// One event of the stream. Every key is one the format knows; an absent option is left out.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 #[expect(missing_docs, reason = "the names are the format's own")]
 pub enum Chunk {

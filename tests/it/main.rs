@@ -3,14 +3,20 @@
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
+    clippy::panic,
     clippy::indexing_slicing,
     reason = "what the tests share may fail as loudly as the tests themselves"
 )]
 
 mod architecture;
+mod browser;
 mod commands;
+mod cut;
 mod kill;
 mod model;
+mod sdk;
 mod security;
 mod support;
+mod terminal;
+mod threads;
 mod turns;

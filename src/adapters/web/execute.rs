@@ -40,9 +40,10 @@ enum Status {
     Failed,
 }
 
+/// What became of some instructions.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct ExecuteResponse {
+pub struct ExecuteResponse {
     success: bool,
     output: String,
     tool_calls: Vec<Value>,
@@ -97,7 +98,8 @@ pub(super) async fn execute(
     Ok(Json(answer(thread, taken.message, taken.correlation, &outcome)))
 }
 
-fn answer(
+/// A run as it is told to programs.
+pub fn answer(
     thread_id: ThreadId,
     message_id: MessageId,
     correlation: Option<CorrelationId>,

@@ -7,10 +7,11 @@ use axum::http::StatusCode;
 use super::problem::Problem;
 use super::server::Web;
 use crate::domain::{
-    Author, AuthorId, ChatKind, Command, CorrelationId, IngressEvent, IngressKind, MessageId, Platform, Said,
-    ThreadId,
+    Author, AuthorId, ChatKind, Command, CorrelationId, IngressEvent, IngressKind, Language, MessageId,
+    Platform, Said, ThreadId,
 };
 use crate::ports::Acceptance;
+use crate::render::Phrase;
 
 /// Within this time the disk must have taken a message.
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -56,6 +57,7 @@ impl Web {
         message: MessageId,
         kind: IngressKind,
     ) -> Result<Taken, Problem> {
+        let language = self.options.language.unwrap_or_else(|| language_of(&kind));
         let event = IngressEvent {
             thread: thread.clone(),
             author,
@@ -75,15 +77,29 @@ impl Web {
             }
             Acceptance::Duplicate { message } => Ok(Taken { message, correlation: None, duplicate: true }),
             Acceptance::Busy => {
-                let text = "too many messages wait in this thread: try again in a moment";
+                let text = Phrase::Busy.say(language);
                 Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, text).after(5))
             }
             Acceptance::Refused(reason) => Err(Problem::new(StatusCode::CONFLICT, reason)),
             Acceptance::StorageFailed(reason) => {
-                let text = format!("the message could not be stored: {reason}");
+                tracing::error!(reason, "a message could not be stored");
+                let text = Phrase::StorageFailed.say(language);
                 Err(Problem::new(StatusCode::INSUFFICIENT_STORAGE, text).after(30))
             }
-            Acceptance::Stopping => Err(Problem::stopping()),
+            Acceptance::Stopping => {
+                let text = Phrase::Stopping.say(language);
+                Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, text).after(5))
+            }
         }
+    }
+}
+
+/// The language a refusal should be in: that of the words it refuses.
+fn language_of(kind: &IngressKind) -> Language {
+    match kind {
+        IngressKind::Said(said) | IngressKind::Edited(said) | IngressKind::Revised(said) => {
+            Language::of(&said.text)
+        }
+        IngressKind::Regenerate(_) | IngressKind::Command(_) => Language::default(),
     }
 }

@@ -23,5 +23,6 @@ mod tests;
 mod threads;
 
 pub use adapter::WebAdapter;
+pub use execute::{ExecuteResponse, answer};
 pub use listen::BindError;
 pub use options::{WebOptions, WebParts};

@@ -9,7 +9,7 @@ use crate::store::{FileStore, Lock, OpenError};
 
 #[test]
 fn a_commit_is_there_after_a_restart_with_messages_outbox_and_open_work() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = scratch();
     let (a, b) = (thread("a"), thread("b"));
     block_on(async {
         let store = open(dir.path());
@@ -40,7 +40,7 @@ fn a_commit_is_there_after_a_restart_with_messages_outbox_and_open_work() {
 
 #[test]
 fn a_closed_store_leaves_one_small_journal_and_the_plain_lines() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = scratch();
     let a = thread("a");
     let messages: Vec<_> = (0..50).map(|n| said(&a, &format!("u{n}"))).collect();
     block_on(async {
@@ -58,7 +58,7 @@ fn a_closed_store_leaves_one_small_journal_and_the_plain_lines() {
 
 #[test]
 fn fifty_threads_commit_at_once_and_share_the_waits_for_the_disk() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = scratch();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
     runtime.block_on(async {
         let store = Arc::new(open(dir.path()));
@@ -91,7 +91,7 @@ fn fifty_threads_commit_at_once_and_share_the_waits_for_the_disk() {
 
 #[test]
 fn commits_are_written_in_the_order_of_the_calls_even_when_nobody_waits() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = scratch();
     let a = thread("a");
     let messages: Vec<_> = (0..300).map(|n| said(&a, &format!("u{n}"))).collect();
     block_on(async {
@@ -110,10 +110,10 @@ fn a_thread_file_cut_at_every_byte_loads_and_can_be_appended_to() {
     let a = thread("a");
     let messages = vec![said(&a, "u1"), message(&a, "a1", "run", 2, "多字节\u{2028}"), said(&a, "u2")];
     let whole = lines(&messages).into_bytes();
-    let dir = tempfile::tempdir().unwrap();
+    let dir = scratch();
     let path = open(dir.path()).layout().thread(&a);
     for cut in 0..=whole.len() {
-        crate::store::replace_file(&path, &whole[..cut], 0o600).unwrap();
+        overwrite(&path, &whole[..cut]);
         let kept = whole[..cut].iter().filter(|byte| **byte == b'\n').count();
         let mut expected = messages[..kept].to_vec();
         block_on(async {
@@ -130,7 +130,7 @@ fn a_thread_file_cut_at_every_byte_loads_and_can_be_appended_to() {
 
 #[test]
 fn a_file_that_changes_under_our_feet_is_appended_to_as_it_is() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = scratch();
     let a = thread("a");
     block_on(async {
         let store = open(dir.path());
@@ -152,7 +152,7 @@ fn a_file_that_changes_under_our_feet_is_appended_to_as_it_is() {
 
 #[test]
 fn an_outbox_of_settled_deliveries_does_not_grow_without_end() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = scratch();
     let a = thread("a");
     let outbox = |lines| Commit { outbox: lines, ..commit(&a, vec![]) };
     block_on(async {
@@ -175,7 +175,7 @@ fn an_outbox_of_settled_deliveries_does_not_grow_without_end() {
 
 #[test]
 fn a_second_store_is_refused_while_reading_goes_on() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = scratch();
     let store = open(dir.path());
     let Err(OpenError::Held { holder, .. }) = FileStore::open(dir.path()) else { panic!("two daemons") };
     assert_eq!(holder.pid, Some(std::process::id()));

@@ -10,8 +10,8 @@ use proptest::prelude::*;
 use super::support::*;
 use crate::domain::ThreadId;
 use crate::ports::{Commit, Durability, OutboxLine, ThreadStore, Work};
-use crate::store::FileStore;
 use crate::store::outbox::Outbox;
+use crate::store::{FileStore, Reader};
 
 /// What a directory comes to.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -53,10 +53,11 @@ fn expected(commits: &[Commit]) -> Vec<Facts> {
 /// Starts the store and looks.
 fn found(dir: &Path) -> Facts {
     let store = open(dir);
+    let reader = Reader::read_only(dir);
     let mut facts = Facts { open: store.unfinished().into_iter().collect(), ..Facts::default() };
     for name in THREADS {
         let thread = thread(name);
-        let record = block_on(store.load(&thread)).unwrap();
+        let record = reader.load(&thread).unwrap();
         let ids: Vec<_> = record.undelivered.iter().map(|entry| entry.id.as_str().to_owned()).collect();
         if !ids.is_empty() {
             facts.undelivered.insert(thread.clone(), ids);
@@ -132,7 +133,7 @@ proptest! {
         let expected = expected(&commits);
         let mut death = 0;
         loop {
-            let dir = tempfile::tempdir().unwrap();
+            let dir = scratch();
             let disk = FakeDisk::with(Trouble::DeadAfter(death));
             // A death inside the very start is a death too.
             let answered = match FileStore::open_on(Arc::clone(&disk) as _, dir.path(), TIGHT) {
@@ -158,7 +159,7 @@ proptest! {
         let commits = commits(&steps);
         let expected = expected(&commits);
         for death in deaths {
-            let dir = tempfile::tempdir().unwrap();
+            let dir = scratch();
             let disk = FakeDisk::with(Trouble::DeadAfter(death));
             let mut answered = 0;
             if let Ok(store) = FileStore::open_on(disk, dir.path(), TIGHT) {
@@ -187,7 +188,7 @@ proptest! {
             .collect();
         let expected = expected(&commits);
         for upto in 0..=commits.len() {
-            let dir = tempfile::tempdir().unwrap();
+            let dir = scratch();
             let disk = FakeDisk::with(Trouble::None);
             let store = FileStore::open_on(Arc::clone(&disk) as _, dir.path(), TIGHT).unwrap();
             prop_assert_eq!(write_until_refused(&store, &commits[..upto]), upto);
@@ -199,15 +200,19 @@ proptest! {
             prop_assert_eq!(&found(dir.path()), &expected[upto]);
         }
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4))]
 
     #[test]
     fn a_journal_cut_at_every_byte_gives_a_prefix_of_the_commits(
-        steps in prop::collection::vec(step(), 1..5),
+        steps in prop::collection::vec(step(), 2..4),
         applied in 0u64..1000,
     ) {
         let commits = commits(&steps);
         let expected = expected(&commits);
-        let dir = tempfile::tempdir().unwrap();
+        let dir = scratch();
         // One journal, never closed: it tells of everything.
         let store = FileStore::open_on(FakeDisk::with(Trouble::None), dir.path(), Default::default()).unwrap();
         prop_assert_eq!(write_until_refused(&store, &commits), commits.len());
@@ -216,16 +221,16 @@ proptest! {
         let journal = std::fs::read(layout.journal(1)).unwrap();
         let mut largest = 0;
         for cut in 0..=journal.len() {
-            let crashed = tempfile::tempdir().unwrap();
+            let crashed = scratch();
             let other = crate::store::Layout::new(crashed.path());
             other.create().unwrap();
-            crate::store::atomic::swap(&other.journal(1), &journal[..cut], 0o600).unwrap();
+            overwrite(&other.journal(1), &journal[..cut]);
             let journaled = crate::store::journal::Contents::read(&other.journal(1)).unwrap();
             let whole = journaled.records.len().saturating_sub(1);
             // Data files may hold any part of what the journal tells, never more.
             for (thread, content) in &expected[whole].files {
                 let part = content.len() * usize::try_from(applied).unwrap() / 999;
-                crate::store::atomic::swap(&other.thread(thread), &content.as_bytes()[..part], 0o600).unwrap();
+                overwrite(&other.thread(thread), &content.as_bytes()[..part]);
             }
             prop_assert_eq!(&found(crashed.path()), &expected[whole], "cut at {}", cut);
             prop_assert!(whole >= largest);
@@ -236,8 +241,71 @@ proptest! {
 }
 
 #[test]
+fn a_process_that_dies_while_it_takes_a_refused_commit_back_leaves_it_whole_or_absent() {
+    let a = thread("a");
+    let write = |n| Commit {
+        outbox: vec![put(&a, n)],
+        durability: Durability::Synced,
+        ..commit(&a, vec![said(&a, &format!("u{n}"))])
+    };
+    let commits = [write(1), write(2)];
+    let expected = expected(&commits);
+    for full in ["journal", "threads", "outbox"] {
+        for death in 0.. {
+            let dir = scratch();
+            block_on(open(dir.path()).commit(commits[0].clone())).unwrap();
+            let disk = FakeDisk::with(Trouble::FullForThenDead(full, death));
+            if let Ok(store) = FileStore::open_on(Arc::clone(&disk) as _, dir.path(), TIGHT) {
+                assert_eq!(write_until_refused(&store, &commits[1..]), 0);
+            }
+            let facts = found(dir.path());
+            assert!(expected[1..].contains(&facts), "no room for {full}, death after {death}: {facts:#?}");
+            if disk.operations() <= death {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn bytes_that_are_not_the_journals_give_way_to_its_lines() {
+    let a = thread("a");
+    let two = [said(&a, "u1"), said(&a, "u2")];
+    let whole = lines(&two).into_bytes();
+    let first = lines(&two[..1]).len();
+    for from in [first, first + 10, whole.len() - 1] {
+        let dir = scratch();
+        let store = open(dir.path());
+        let path = store.layout().thread(&a);
+        assert_eq!(write_until_refused(&store, &two.clone().map(|message| commit(&a, vec![message]))), 2);
+        drop(store);
+        // As a file system leaves a file whose length it knew and whose bytes it had not.
+        let zeroed = [&whole[..from], &vec![0; whole.len() - from]].concat();
+        overwrite(&path, &zeroed);
+        drop(open(dir.path()));
+        assert_eq!(std::fs::read(&path).unwrap(), whole, "zeroes from {from} on");
+    }
+}
+
+#[test]
+fn a_journal_begun_in_vain_is_not_believed() {
+    let dir = scratch();
+    let a = thread("a");
+    let store = open(dir.path());
+    let work = Commit { work: Work::Open, ..commit(&a, vec![said(&a, "u1")]) };
+    assert_eq!(write_until_refused(&store, &[work]), 1);
+    let layout = store.layout().clone();
+    drop(store);
+    let stale = crate::store::record::Record::Checkpoint { open: vec![thread("b")] };
+    overwrite(&layout.journal(2), &stale.encode().unwrap());
+    for _ in 0..2 {
+        assert_eq!(open(dir.path()).unfinished(), std::slice::from_ref(&a));
+    }
+}
+
+#[test]
 fn open_work_outlives_the_journal_it_was_told_in() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = scratch();
     let (a, b) = (thread("a"), thread("b"));
     block_on(async {
         let store = open(dir.path());
@@ -256,7 +324,7 @@ fn open_work_outlives_the_journal_it_was_told_in() {
 
 #[test]
 fn a_start_does_not_look_at_finished_threads() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = scratch();
     let a = thread("a");
     block_on(async {
         let store = open(dir.path());
@@ -272,7 +340,7 @@ fn a_start_does_not_look_at_finished_threads() {
 
 #[test]
 fn a_thread_file_shorter_than_the_journal_remembers_gets_the_lines_once() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = scratch();
     let a = thread("a");
     let store = open(dir.path());
     let path = store.layout().thread(&a);
@@ -285,7 +353,7 @@ fn a_thread_file_shorter_than_the_journal_remembers_gets_the_lines_once() {
     let journals = store.layout().journals();
     drop(store);
     assert_eq!(std::fs::read_dir(journals).unwrap().count(), 1);
-    crate::store::replace_file(&path, (lines(&[said(&a, "u0")]) + "torn").as_bytes(), 0o600).unwrap();
+    overwrite(&path, (lines(&[said(&a, "u0")]) + "torn").as_bytes());
     for _ in 0..2 {
         drop(open(dir.path()));
         let three = [said(&a, "u0"), said(&a, "u2"), said(&a, "u3")];

@@ -11,7 +11,7 @@ use crate::store::{FileStore, survive_file_size_limits};
 
 /// Two good commits around one that fails; then a restart as after a crash.
 fn fail_in_between(trouble: Trouble, check: impl Fn(&StoreError)) {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = scratch();
     let a = thread("a");
     let write = |id: &str, index| Commit {
         outbox: vec![put(&a, index)],
@@ -65,7 +65,7 @@ fn a_disk_that_cannot_be_waited_for_refuses_the_commit() {
 
 #[test]
 fn a_commit_without_room_takes_no_other_with_it() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = scratch();
     let (a, b) = (thread("without-room"), thread("b"));
     block_on(async {
         let disk = FakeDisk::with(Trouble::FullFor("without-room"));
@@ -97,7 +97,7 @@ fn a_journal_at_the_size_limit_gives_way_to_a_new_one_and_a_thread_at_it_is_told
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
         return;
     }
-    let dir = tempfile::tempdir().unwrap();
+    let dir = scratch();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(fill_up(dir.path()));
 }

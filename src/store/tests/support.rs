@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -68,6 +68,17 @@ pub(super) fn lines(messages: &[UiMessage]) -> String {
     messages.iter().map(|message| serde_json::to_string(message).unwrap() + "\n").collect()
 }
 
+/// A directory for one test, in memory where the system offers that: these tests make very many files.
+pub(super) fn scratch() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+}
+
+/// Puts a content into a file, as somebody else would.
+pub(super) fn overwrite(path: &Path, bytes: &[u8]) {
+    let _gone = std::fs::remove_file(path);
+    File::create(path).unwrap().write_all(bytes).unwrap();
+}
+
 /// Bounds so small that journals and outboxes turn over within a short test.
 pub(super) const TIGHT: Bounds = Bounds { journal: 1500, outbox: 600 };
 
@@ -88,6 +99,8 @@ pub(super) enum Trouble {
     DeadAfter(usize),
     /// Appends to files whose path holds this word are half done and fail: no room.
     FullFor(&'static str),
+    /// Both: no room for such files, and after so many operations the end.
+    FullForThenDead(&'static str, usize),
     /// Waiting for the disk fails.
     SyncFails,
 }
@@ -143,7 +156,9 @@ impl FakeDisk {
         let mut state = self.state.lock().unwrap();
         state.operations += 1;
         match state.trouble {
-            Trouble::DeadAfter(last) if state.operations > last => Err(state.operations == last + 1),
+            Trouble::DeadAfter(last) | Trouble::FullForThenDead(_, last) if state.operations > last => {
+                Err(state.operations == last + 1)
+            }
             _ => Ok(()),
         }
     }
@@ -173,7 +188,7 @@ impl Disk for FakeDisk {
             return Err(dead(now));
         }
         let trouble = self.state.lock().unwrap().trouble.clone();
-        if let Trouble::FullFor(word) = trouble
+        if let Trouble::FullFor(word) | Trouble::FullForThenDead(word, _) = trouble
             && path_of(file).contains(word)
         {
             SystemDisk.append(file, half)?;

@@ -18,7 +18,7 @@ fn summary(thread: &ThreadId, title: &str, at: i64, count: u64) -> ThreadSummary
 
 #[test]
 fn threads_are_listed_newest_first_with_title_count_and_state() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = scratch();
     let (a, b) = (thread("a"), thread("b"));
     let listed = block_on(async {
         let store = open(dir.path());
@@ -47,7 +47,7 @@ fn threads_are_listed_newest_first_with_title_count_and_state() {
 
 #[test]
 fn a_catalog_that_is_missing_damaged_or_outdated_gives_the_same_list() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = scratch();
     let (a, b, c) = (thread("a"), thread("b"), thread("c"));
     let catalog = dir.path().join("state/catalog.jsonl");
     let expected = block_on(async {
@@ -64,13 +64,13 @@ fn a_catalog_that_is_missing_damaged_or_outdated_gives_the_same_list() {
             [summary(&a, "hello", 9, 2), summary(&c, "hello", 3, 1), summary(&b, "hello", 2, 1)]
         );
         store.close().await;
-        crate::store::replace_file(&catalog, &outdated, 0o600).unwrap();
+        overwrite(&catalog, &outdated);
         expected
     });
     let list = || Reader::read_only(dir.path()).list().unwrap();
     assert_eq!(list(), expected, "outdated");
     let damaged = std::fs::read_to_string(&catalog).unwrap().replace("title", "tilte") + "{\"torn";
-    crate::store::replace_file(&catalog, damaged.as_bytes(), 0o600).unwrap();
+    overwrite(&catalog, damaged.as_bytes());
     assert_eq!(list(), expected, "damaged");
     std::fs::remove_file(&catalog).unwrap();
     assert_eq!(list(), expected, "missing");
@@ -86,7 +86,7 @@ fn a_catalog_that_is_missing_damaged_or_outdated_gives_the_same_list() {
 
 #[test]
 fn a_catalog_with_many_outdated_lines_is_written_anew() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = scratch();
     let a = thread("a");
     block_on(async {
         let store = open(dir.path());
@@ -101,7 +101,7 @@ fn a_catalog_with_many_outdated_lines_is_written_anew() {
 
 #[test]
 fn reading_a_directory_that_is_no_project_finds_nothing_and_makes_nothing() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = scratch();
     let reader = Reader::read_only(&dir.path().join(".ship"));
     assert_eq!(reader.list().unwrap(), []);
     assert_eq!(reader.load(&thread("a")).unwrap().tail, []);

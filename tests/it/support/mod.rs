@@ -1,5 +1,9 @@
 //! What the tests share.
 
 pub(crate) mod checker;
+pub(crate) mod console;
 pub(crate) mod daemon;
 pub(crate) mod fake_model;
+pub(crate) mod sdk;
+pub(crate) mod stage;
+pub(crate) mod webdriver;

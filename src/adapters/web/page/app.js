@@ -51,7 +51,7 @@ function say(text) {
 function open(threadId) {
   if (page.thread?.id === threadId) return;
   page.thread?.close();
-  const thread = new Thread(threadId, { changed, stateChanged: () => refreshThreads() });
+  const thread = new Thread(threadId, { changed, stateChanged });
   page.thread = thread;
   context.foreign = !thread.writable;
   log.show(thread);
@@ -60,6 +60,12 @@ function open(threadId) {
   changed();
   renderThreads();
   composer.focus();
+}
+
+// The open thread's own state is known at once, the others' with the next list.
+function stateChanged() {
+  renderThreads();
+  refreshThreads();
 }
 
 function newChat() {
@@ -153,9 +159,11 @@ function renderActivity(thread) {
 }
 
 function renderThreads() {
-  threads.render(page.threads, page.thread?.id);
-  const own = page.threads.find((thread) => thread.threadId === page.thread?.id);
-  const mark = page.thread?.running ? '● ' : '';
+  const { thread } = page;
+  const known = page.threads.map((listed) => (listed.threadId === thread?.id && thread.known ? { ...listed, state: thread.state } : listed));
+  threads.render(known, thread?.id);
+  const own = known.find((listed) => listed.threadId === thread?.id);
+  const mark = thread?.running ? '● ' : '';
   document.title = `${mark}${own?.title ? `${own.title} – ` : ''}${agentName()}`;
 }
 

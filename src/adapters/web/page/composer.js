@@ -85,6 +85,6 @@ export class Composer {
 
   /** Not on touch screens, where focus throws up a keyboard over the page. */
   focus() {
-    if (!this.form.hidden && matchMedia('(pointer: fine)').matches) this.input.focus({ preventScroll: true });
+    if (!this.form.hidden && !matchMedia('(pointer: coarse)').matches) this.input.focus({ preventScroll: true });
   }
 }

@@ -70,11 +70,14 @@ class ErrorView {
   update(part) {
     const { kind, text, retryable } = part.data ?? {};
     setAttr(this.el, 'data-kind', kind ?? null);
+    // The daemon's own words name settings and commands in backticks.
+    const words = h('div', { class: 'error-text md' });
+    renderMarkdown(words, String(text ?? ''));
     this.el.replaceChildren(
       icon('error'),
       h('div', null,
         h('p', { class: 'error-title' }, t('errorTitle'), kind && kind !== 'error' ? h('code', { text: String(kind) }) : null),
-        text ? h('p', { class: 'error-text', text: String(text) }) : null,
+        text ? words : null,
         retryable ? h('p', { class: 'error-hint', text: t('errorRetryable') }) : null));
   }
 }
@@ -185,15 +188,24 @@ export class MessageView {
       this.body.replaceChildren(h('div', { class: 'divider', role: 'separator' }, h('span', { text: t('newConversation') })));
       return;
     }
+    const who = this.context.foreign && command.author ? h('span', { class: 'chip-author', text: `${command.author} ` }) : null;
+    const chip = h('div', { class: 'chip' }, who, h('code', { text: name }));
+    // The stopped message says it already; the record needs no more than a word.
+    if (name === '/stop') {
+      chip.append(h('span', { class: 'chip-reply', text: String(command.reply ?? '') }));
+      this.body.replaceChildren(chip);
+      return;
+    }
     const note = h('div', { class: 'note md' });
     renderMarkdown(note, String(command.reply ?? ''));
-    const who = this.context.foreign && command.author ? h('span', { class: 'chip-author', text: `${command.author} ` }) : null;
-    this.body.replaceChildren(h('div', { class: 'chip' }, who, h('code', { text: name })), note);
+    this.body.replaceChildren(chip, note);
   }
 
   updateMeta(message, role, live, command) {
-    const { authorName, timestamp, status } = message.metadata ?? {};
-    const name = role === 'user' ? (this.context.foreign && authorName) || t('you') : this.context.agentName();
+    const { authorName, authorId, timestamp, status } = message.metadata ?? {};
+    // In a thread of another channel whoever speaks is somebody else.
+    const person = () => (this.context.foreign ? authorName || String(authorId ?? '').split(':').pop() : '') || t('you');
+    const name = role === 'user' ? person() : this.context.agentName();
     setText(this.author, name);
     this.author.classList.toggle('quiet', !(this.context.foreign && role === 'user'));
     const at = Number(timestamp);

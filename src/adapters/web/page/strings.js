@@ -13,7 +13,7 @@ const STRINGS = {
     noThreads: 'Conversations will appear here.',
     untitled: 'Untitled',
     adapters: 'Channels',
-    adapterState: {},
+    adapterState: { starting: 'starting', up: 'connected', degraded: 'silent', restarting: 'restarting', failed: 'failed' },
     version: 'version {version}',
 
     connecting: 'Connecting…',
@@ -118,10 +118,7 @@ const STRINGS = {
     noThreads: '会话会显示在这里。',
     untitled: '未命名',
     adapters: '渠道',
-    adapterState: {
-      running: '运行中', ready: '就绪', connected: '已连接', starting: '启动中', connecting: '连接中',
-      stopped: '已停止', disabled: '未启用', error: '出错', failed: '失败',
-    },
+    adapterState: { starting: '启动中', up: '已连接', degraded: '无响应', restarting: '重启中', failed: '失败' },
     version: '版本 {version}',
 
     connecting: '正在连接…',
@@ -199,9 +196,9 @@ const STRINGS = {
     helloSub: '我在这个项目目录里工作：可以阅读、搜索，并按你的要求动手。',
     suggestions: [
       { label: '你是谁？', text: '你是谁？' },
-      { label: '读一读 Agent.md', text: 'read: Agent.md' },
-      { label: '看看项目里有什么', text: 'list: .' },
-      { label: '搜索 “hello”', text: 'search: hello' },
+      { label: '读一读 Agent.md', text: '读：Agent.md' },
+      { label: '看看项目里有什么', text: '列出：.' },
+      { label: '搜索 “hello”', text: '搜索：hello' },
     ],
     suggestionsLabel: '可以试试',
 

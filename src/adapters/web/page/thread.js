@@ -43,6 +43,8 @@ export class Thread {
     };
     this.store = new MessageStore(this.notify);
     this.state = 'idle';
+    /** Whether the state above is what the daemon said, and not a guess. */
+    this.known = false;
     this.queued = 0;
     this.pendingApprovals = 0;
     this.notice = null;
@@ -114,6 +116,7 @@ export class Thread {
 
   onState(data) {
     const before = this.state;
+    this.known = true;
     this.state = ['running', 'awaiting-approval'].includes(data.state) ? data.state : 'idle';
     this.queued = Number(data.queued) || 0;
     this.pendingApprovals = Number(data.pendingApprovals) || 0;

@@ -59,6 +59,25 @@ function pretty(value) {
   }
 }
 
+// Most tools give one long text and some facts about it. As JSON the text would
+// be a single line full of escapes.
+const TEXTS = ['content', 'stdout', 'text'];
+
+function textAndFacts(output) {
+  if (output === null || typeof output !== 'object' || Array.isArray(output)) return null;
+  const key = TEXTS.find((name) => typeof output[name] === 'string' && output[name] !== '');
+  const facts = Object.entries(output).filter(([name, value]) => name !== key && value !== '');
+  if (!key || facts.some(([, value]) => value !== null && typeof value === 'object')) return null;
+  return { text: output[key], facts: facts.map(([name, value]) => `${name}: ${value}`).join(' · ') };
+}
+
+function outputSection(output) {
+  const split = textAndFacts(output);
+  const body = section(t('toolOutput'), split ? split.text : pretty(output), 'output');
+  if (split?.facts) body.append(h('p', { class: 'io-facts', text: split.facts }));
+  return body;
+}
+
 function section(label, text, kind) {
   const pre = h('pre', { tabindex: '0' });
   const body = h('div', { class: `io io-${kind}` },
@@ -129,7 +148,7 @@ export class ToolView {
       const output = pretty(part.output);
       sections.push(output === ''
         ? h('p', { class: 'io-none', text: t('toolNoOutput') })
-        : section(t('toolOutput'), output, 'output'));
+        : outputSection(part.output));
     }
     if (part.approval?.reason) {
       sections.push(h('p', { class: 'io-none', text: t('approvalReason', { reason: part.approval.reason }) }));

@@ -1,0 +1,143 @@
+//! What a person types, line by line. Reading blocks, so it has a thread of its own, which ends with the process.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc as blocking;
+
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
+use rustyline::error::ReadlineError;
+use rustyline::history::FileHistory;
+use rustyline::{ColorMode, Config, Editor};
+use tokio::sync::mpsc;
+
+/// How many lines are remembered.
+const HISTORY: usize = 1000;
+
+/// What came of asking for a line.
+#[derive(Debug)]
+pub(super) enum Typed {
+    /// A line.
+    Line(String),
+    /// Ctrl-C: the line is thrown away.
+    Cleared,
+    /// Ctrl-D, or the end of the terminal.
+    Left,
+}
+
+/// What the keyboard is read with.
+#[derive(Debug)]
+pub(super) struct Style {
+    /// The prompt as it is.
+    pub(super) prompt: String,
+    /// The prompt with its colours, of the same width.
+    pub(super) painted: String,
+    /// Where earlier lines are kept.
+    pub(super) history: PathBuf,
+    /// Whether the terminal can do nothing but print.
+    pub(super) dumb: bool,
+}
+
+/// The keyboard. Gives the terminal back as it was, also while somebody is typing.
+#[derive(Debug)]
+pub(super) struct Keyboard {
+    asked: blocking::Sender<()>,
+    lines: mpsc::Receiver<Typed>,
+    before: Option<Termios>,
+}
+
+impl Keyboard {
+    /// Takes the keyboard.
+    pub(super) fn open(style: Style) -> io::Result<Self> {
+        let before = tcgetattr(io::stdin()).ok();
+        let (asked, questions) = blocking::channel();
+        let (answers, lines) = mpsc::channel(1);
+        let mut typist = Typist::new(style)?;
+        let read = move || {
+            while questions.recv().is_ok() && answers.blocking_send(typist.read()).is_ok() {}
+        };
+        std::thread::Builder::new().name("keyboard".to_owned()).spawn(read)?;
+        Ok(Self { asked, lines, before })
+    }
+
+    /// Asks for a line.
+    pub(super) fn ask(&self) {
+        // Should the thread have ended, `next` says so.
+        let _ended = self.asked.send(()).is_err();
+    }
+
+    /// The line that was asked for. Dropping the future loses nothing.
+    pub(super) async fn next(&mut self) -> Typed {
+        self.lines.recv().await.unwrap_or(Typed::Left)
+    }
+
+    /// Gives the terminal back as it was.
+    pub(super) fn release(&self) {
+        if let Some(before) = &self.before {
+            // A terminal that is gone needs nothing back.
+            let _gone = tcsetattr(io::stdin(), OptionalActions::Drain, before).is_err();
+        }
+    }
+}
+
+impl Drop for Keyboard {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+/// Reads lines, where it may block.
+enum Typist {
+    Skilled {
+        editor: Box<Editor<(), FileHistory>>,
+        style: Style,
+    },
+    /// For terminals that can do nothing but print.
+    Plain,
+}
+
+impl Typist {
+    fn new(style: Style) -> io::Result<Self> {
+        if style.dumb {
+            return Ok(Self::Plain);
+        }
+        let config = Config::builder().max_history_size(HISTORY).map_err(io::Error::other)?;
+        // The prompt comes with its colours, or without: there is nothing more to decide.
+        let config = config.history_ignore_space(true).color_mode(ColorMode::Forced).build();
+        let mut editor = Editor::with_config(config).map_err(io::Error::other)?;
+        // Lines that cannot be remembered are no reason not to talk.
+        if make_private(&style.history).is_ok() {
+            drop(editor.load_history(&style.history));
+        }
+        Ok(Self::Skilled { editor: Box::new(editor), style })
+    }
+
+    fn read(&mut self) -> Typed {
+        match self {
+            Self::Skilled { editor, style } => {
+                match editor.readline(&(style.prompt.as_str(), style.painted.as_str())) {
+                    Ok(line) => {
+                        drop(editor.add_history_entry(line.as_str()));
+                        drop(editor.append_history(&style.history));
+                        Typed::Line(line)
+                    }
+                    Err(ReadlineError::Interrupted) => Typed::Cleared,
+                    Err(_) => Typed::Left,
+                }
+            }
+            Self::Plain => {
+                let mut line = String::new();
+                match io::stdin().lock().read_line(&mut line) {
+                    Ok(0) | Err(_) => Typed::Left,
+                    Ok(_) => Typed::Line(line),
+                }
+            }
+        }
+    }
+}
+
+/// Makes the file, for its owner only, where there is none.
+fn make_private(path: &Path) -> io::Result<File> {
+    OpenOptions::new().append(true).create(true).mode(0o600).open(path)
+}

@@ -1,0 +1,191 @@
+//! How words look on a terminal: colours, widths, and what must not reach it. Pure: it writes nothing.
+
+use std::borrow::Cow;
+use std::io::IsTerminal;
+
+use jiff::tz::TimeZone;
+use serde_json::Value;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use crate::config::Env;
+use crate::domain::Timestamp;
+
+/// The widest a tool call is shown.
+const CALL_COLUMNS: usize = 100;
+
+/// What stands at the end of one of the outputs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Surface {
+    /// A file or another program: it gets the words as they are.
+    #[default]
+    Stream,
+    /// A terminal that shows no colours, or must not.
+    Plain,
+    /// A terminal with colours.
+    Colour,
+}
+
+impl Surface {
+    /// What an output is, and whether colours are wanted.
+    pub(super) fn of(output: &impl IsTerminal, env: &Env) -> Self {
+        let wanted = env.get("NO_COLOR").is_none_or(str::is_empty) && !is_dumb(env);
+        match (output.is_terminal(), wanted) {
+            (false, _) => Self::Stream,
+            (true, false) => Self::Plain,
+            (true, true) => Self::Colour,
+        }
+    }
+
+    /// Whether a person looks at it.
+    pub(super) fn is_terminal(self) -> bool {
+        self != Self::Stream
+    }
+
+    /// Words of less weight.
+    pub(super) fn dim(self, text: &str) -> String {
+        self.paint("2", text)
+    }
+
+    /// Words that stand out.
+    pub(super) fn strong(self, text: &str) -> String {
+        self.paint("1;36", text)
+    }
+
+    /// Trouble.
+    pub(super) fn alarm(self, text: &str) -> String {
+        self.paint("31", text)
+    }
+
+    fn paint(self, code: &str, text: &str) -> String {
+        match self {
+            Self::Colour => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
+            Self::Stream | Self::Plain => text.to_owned(),
+        }
+    }
+
+    /// Words of others, fit for this output: on a terminal, letters alone, for what stands between them could
+    /// move the cursor or change what is on the screen.
+    pub(super) fn clean(self, text: &str) -> Cow<'_, str> {
+        let unfit = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+        if self.is_terminal() && text.contains(unfit) {
+            Cow::Owned(text.replace(unfit, ""))
+        } else {
+            Cow::Borrowed(text)
+        }
+    }
+}
+
+/// Whether the terminal can do nothing but print.
+pub(super) fn is_dumb(env: &Env) -> bool {
+    matches!(env.get("TERM"), Some("dumb" | "cons25" | "emacs"))
+}
+
+/// A text on one line, without control characters, in at most so many columns.
+pub(super) fn one_line(text: &str, columns: usize) -> String {
+    let words: Vec<&str> = text.split(|c: char| c.is_whitespace() || c.is_control()).collect();
+    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+    clip(&words.join(" "), columns)
+}
+
+/// The beginning of a text that fits into so many columns, with a mark where something is left out.
+pub(super) fn clip(text: &str, columns: usize) -> String {
+    if text.width() <= columns {
+        return text.to_owned();
+    }
+    let mut used = 1;
+    let fits = text.chars().take_while(|c| {
+        used += c.width().unwrap_or(0);
+        used <= columns
+    });
+    fits.chain(['…']).collect()
+}
+
+/// A text with spaces behind it, up to so many columns. Chinese characters take two.
+pub(super) fn pad(text: &str, columns: usize) -> String {
+    let missing = columns.saturating_sub(text.width());
+    format!("{text}{}", " ".repeat(missing))
+}
+
+/// A tool call in one line: its name and what it is called with.
+pub(super) fn call_line(name: &str, input: &Value) -> String {
+    let mut line = name.to_owned();
+    match input {
+        Value::Object(fields) => {
+            for (index, (key, value)) in fields.iter().enumerate() {
+                let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                line.push(' ');
+                if index > 0 {
+                    line.push_str(&format!("{key}="));
+                }
+                line.push_str(&value);
+            }
+        }
+        Value::Null => {}
+        other => line.push_str(&format!(" {other}")),
+    }
+    one_line(&line, CALL_COLUMNS)
+}
+
+/// A moment on the clock of whoever looks.
+pub(super) fn moment(at: Timestamp, zone: &TimeZone) -> String {
+    let at = jiff::Timestamp::from_millisecond(at.as_millis()).unwrap_or_default();
+    at.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn colours_are_for_terminals_that_want_them() {
+        assert_eq!(Surface::Colour.dim("x"), "\u{1b}[2mx\u{1b}[0m");
+        assert_eq!(Surface::Plain.dim("x"), "x");
+        assert_eq!(Surface::Stream.alarm("x"), "x");
+    }
+
+    #[test]
+    fn nothing_that_moves_the_cursor_reaches_a_terminal() {
+        let nasty = "a\u{1b}[2Jb\r\u{9b}c\td\ne\u{7}";
+        assert_eq!(Surface::Plain.clean(nasty), "a[2Jbc\td\ne");
+        assert_eq!(Surface::Stream.clean(nasty), nasty);
+    }
+
+    #[test]
+    fn a_call_is_one_line_however_it_is_called() {
+        for (input, line) in [
+            (json!({ "path": "Agent.md" }), "read_file Agent.md"),
+            (json!({ "path": "a\n\u{1b}[2Jb", "start": 3 }), "read_file a [2Jb start=3"),
+            (json!({}), "read_file"),
+            (json!(null), "read_file"),
+            (json!("oops"), "read_file \"oops\""),
+        ] {
+            assert_eq!(call_line("read_file", &input), line);
+        }
+        assert_eq!(call_line("t", &json!({ "q": "长".repeat(80) })).width(), 99);
+    }
+
+    #[test]
+    fn chinese_takes_two_columns() {
+        assert_eq!(pad("中文", 6), "中文  ");
+        assert_eq!(pad("toolong", 3), "toolong");
+        assert_eq!(clip("中文字", 5), "中文…");
+        assert_eq!(clip("中文字", 6), "中文字");
+    }
+
+    #[test]
+    fn a_moment_is_told_in_the_zone_of_the_reader() {
+        let at = Timestamp::from_millis(1_700_000_000_000);
+        assert_eq!(moment(at, &TimeZone::UTC), "2023-11-14 22:13");
+        assert_eq!(moment(at, &TimeZone::get("Asia/Shanghai").unwrap()), "2023-11-15 06:13");
+    }
+
+    proptest! {
+        #[test]
+        fn a_clipped_line_fits(text in "\\PC{0,40}", columns in 1usize..30) {
+            prop_assert!(one_line(&text, columns).width() <= columns);
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! `threads export`: one conversation, whole, to standard output or into a new file.
+
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use tempfile::NamedTempFile;
+
+use super::run::Look;
+use super::show::speaker;
+use super::words;
+use crate::cli::{Exit, ExportFormat};
+use crate::commands::terminal::{call_line, moment, one_line};
+use crate::domain::{MessageId, ThreadId};
+use crate::ports::StoreError;
+use crate::store::Reader;
+use crate::uimessage::{Part, ToolState, UiMessage};
+
+/// So many messages are in memory at once.
+const PAGE: usize = 256;
+
+/// The widest a line about a tool or a file becomes.
+const COLUMNS: usize = 200;
+
+/// Writes a whole thread. A file that exists is left as it is, and one that could not be written whole does not
+/// come into being.
+pub(super) fn export(
+    look: &Look,
+    thread: &ThreadId,
+    format: ExportFormat,
+    file: Option<&Path>,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> anyhow::Result<Exit> {
+    let Some(path) = file else {
+        let mut out = BufWriter::new(out);
+        write_thread(look, thread, format, &mut out)?;
+        out.flush()?;
+        return Ok(Exit::Ok);
+    };
+    // Looked at first, so that nobody waits for a long export only to be refused.
+    if path.symlink_metadata().is_ok() {
+        writeln!(err, "{}", words::exists(path, look.language))?;
+        return Ok(Exit::Failed);
+    }
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut temp = NamedTempFile::new_in(dir)?;
+    let mut writer = BufWriter::new(&mut temp);
+    write_thread(look, thread, format, &mut writer)?;
+    writer.flush()?;
+    drop(writer);
+    temp.as_file().sync_all()?;
+    match temp.persist_noclobber(path) {
+        Ok(_) => Ok(Exit::Ok),
+        Err(refused) if refused.error.kind() == io::ErrorKind::AlreadyExists => {
+            writeln!(err, "{}", words::exists(path, look.language))?;
+            Ok(Exit::Failed)
+        }
+        Err(refused) => Err(refused.error.into()),
+    }
+}
+
+fn write_thread(
+    look: &Look,
+    thread: &ThreadId,
+    format: ExportFormat,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    if format == ExportFormat::Markdown {
+        writeln!(out, "# {thread}")?;
+    }
+    let mut write = |message: &UiMessage| match format {
+        ExportFormat::Jsonl => writeln!(out, "{}", serde_json::to_string(message)?),
+        ExportFormat::Markdown => write!(out, "\n{}", markdown(look, message)),
+    };
+    // The newest message of this moment is where the export ends, whatever is said meanwhile.
+    let Some(last) = look.reader.page(thread, None, 1)?.pop() else { return Ok(()) };
+    for end in page_ends(&look.reader, thread, &last.id)? {
+        for message in look.reader.page(thread, Some(&end), PAGE)? {
+            write(&message)?;
+        }
+    }
+    write(&last)?;
+    Ok(())
+}
+
+/// Before which messages the pages end, the oldest page first. Pages can only be had from the newest backwards,
+/// so they are walked once for their ends and once for their content.
+fn page_ends(reader: &Reader, thread: &ThreadId, last: &MessageId) -> Result<Vec<MessageId>, StoreError> {
+    let mut ends = Vec::new();
+    let mut end = last.clone();
+    loop {
+        let page = reader.page(thread, Some(&end), PAGE)?;
+        let Some(first) = page.first() else { break };
+        ends.push(std::mem::replace(&mut end, first.id.clone()));
+    }
+    ends.reverse();
+    Ok(ends)
+}
+
+fn markdown(look: &Look, message: &UiMessage) -> String {
+    let at = moment(message.metadata.timestamp, &look.zone);
+    let ending = words::ending(message.metadata.status, look.language);
+    let ending = ending.map(|ending| format!(" ({ending})")).unwrap_or_default();
+    let mut text = format!("## {} · {at}{ending}\n", speaker(look, message));
+    let mut before = Block::Words;
+    for part in &message.parts {
+        let Some((block, words)) = block(part) else { continue };
+        // The lines of a list stand together, everything else apart.
+        if block == Block::Words || before == Block::Words {
+            text.push('\n');
+        }
+        text.push_str(&words);
+        text.push('\n');
+        before = block;
+    }
+    text
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Block {
+    Words,
+    Item,
+}
+
+fn block(part: &Part) -> Option<(Block, String)> {
+    Some(match part {
+        Part::Text(text) if !text.text.trim().is_empty() => {
+            (Block::Words, text.text.trim_matches('\n').to_owned())
+        }
+        Part::Tool(tool) => {
+            let input = tool.state.input().cloned().unwrap_or_default();
+            let call = code(&call_line(tool.tool.name(), &input));
+            let error = match &tool.state {
+                ToolState::OutputError { error_text, .. } => format!(": {}", one_line(error_text, COLUMNS)),
+                _ => String::new(),
+            };
+            (Block::Item, format!("- {call}{error}"))
+        }
+        Part::File(file) => {
+            let name = file.filename.as_ref().unwrap_or(&file.url);
+            (Block::Item, format!("- {} {}", file.media_type, code(&one_line(name, COLUMNS))))
+        }
+        Part::Command(record) => (Block::Words, format!("{}\n\n{}", code(&record.command), record.reply)),
+        Part::Error(record) => (Block::Words, format!("> {}", record.text.replace('\n', "\n> "))),
+        Part::Text(_) | Part::Reasoning(_) | Part::StepStart | Part::Other(_) => return None,
+    })
+}
+
+/// A text as code, fenced by more backticks than stand in it.
+fn code(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    if longest == 0 { format!("{fence}{text}{fence}") } else { format!("{fence} {text} {fence}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_is_fenced_by_more_backticks_than_it_has() {
+        for (text, expected) in [("ls", "`ls`"), ("a `b` c", "`` a `b` c ``"), ("```", "```` ``` ````")] {
+            assert_eq!(code(text), expected);
+        }
+    }
+}

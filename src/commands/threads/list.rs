@@ -1,0 +1,109 @@
+//! `threads list`: which conversations there are.
+
+use std::io::Write;
+
+use serde_json::{Value, json};
+use unicode_width::UnicodeWidthStr;
+
+use super::run::Look;
+use super::words;
+use crate::cli::{Exit, Output};
+use crate::commands::terminal::{moment, one_line, pad};
+use crate::ports::ThreadSummary;
+
+/// The widest a title is shown.
+const TITLE_COLUMNS: usize = 60;
+
+/// Lists every thread, the newest first.
+pub(super) fn list(look: &Look, output: Output, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    let threads = look.reader.list()?;
+    if output.json {
+        let threads: Vec<Value> = threads.iter().map(wire).collect();
+        writeln!(out, "{:#}", json!({ "threads": threads }))?;
+    } else if threads.is_empty() {
+        writeln!(out, "{}", words::no_threads(look.language))?;
+    } else {
+        write!(out, "{}", table(look, &threads))?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// A thread as the HTTP interface tells it.
+fn wire(thread: &ThreadSummary) -> Value {
+    json!({
+        "threadId": thread.thread_id,
+        "state": thread.state,
+        "title": thread.title,
+        "updatedAt": thread.updated_at.rfc3339(),
+        "messageCount": thread.message_count,
+        "pendingApprovals": thread.pending_approvals,
+    })
+}
+
+fn table(look: &Look, threads: &[ThreadSummary]) -> String {
+    let head = words::columns(look.language).map(str::to_owned);
+    let rows = threads.iter().map(|thread| {
+        [
+            thread.thread_id.to_string(),
+            words::state(thread.state, look.language).to_owned(),
+            thread.message_count.to_string(),
+            moment(thread.updated_at, &look.zone),
+            one_line(&thread.title, TITLE_COLUMNS),
+        ]
+    });
+    let rows: Vec<[String; 5]> = rows.collect();
+    let widest = |cells: &[String; 5], mut widths: [usize; 5]| {
+        for (width, cell) in widths.iter_mut().zip(cells) {
+            *width = cell.width().max(*width);
+        }
+        widths
+    };
+    let widths = rows.iter().fold(widest(&head, [0; 5]), |widths, row| widest(row, widths));
+    let line = |cells: &[String; 5]| {
+        let cells: Vec<String> = cells.iter().zip(widths).map(|(cell, width)| pad(cell, width)).collect();
+        cells.join("  ").trim_end().to_owned()
+    };
+    let mut text = look.surface.dim(&line(&head)) + "\n";
+    for row in &rows {
+        text.push_str(&line(row));
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::tz::TimeZone;
+
+    use super::*;
+    use crate::commands::terminal::Surface;
+    use crate::domain::{Language, ThreadState, Timestamp};
+    use crate::store::Reader;
+
+    #[test]
+    fn columns_stand_below_each_other_also_with_chinese() {
+        let look = Look {
+            reader: Reader::read_only(std::path::Path::new("/nonexistent")),
+            language: Language::Zh,
+            zone: TimeZone::UTC,
+            surface: Surface::Stream,
+        };
+        let thread = |id: &str, state, title: &str, message_count| ThreadSummary {
+            thread_id: id.parse().unwrap(),
+            state,
+            title: title.to_owned(),
+            updated_at: Timestamp::from_millis(1_700_000_000_000),
+            message_count,
+            pending_approvals: 0,
+        };
+        let threads = [
+            thread("web:chat:1", ThreadState::Running, "你好", 12),
+            thread("cli:chat:terminal", ThreadState::Idle, "hello \u{1b}[2J there", 2),
+        ];
+        insta::assert_snapshot!(table(&look, &threads), @r"
+        会话               状态    消息数  更新时间          标题
+        web:chat:1         进行中  12      2023-11-14 22:13  你好
+        cli:chat:terminal  空闲    2       2023-11-14 22:13  hello [2J there
+        ");
+    }
+}

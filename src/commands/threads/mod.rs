@@ -1,0 +1,10 @@
+//! `shipagent threads`: looks at conversations. It reads the files themselves, beside a running daemon or without
+//! one, and never writes state.
+
+mod export;
+mod list;
+mod run;
+mod show;
+mod words;
+
+pub use run::run;

@@ -1,0 +1,258 @@
+//! The threads without sockets: the real router and store, a model and a platform that do as they are told.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use shipagent::domain::{
+    Author, Capabilities, ChatKind, Delivery, IngressEvent, IngressKind, Intent, LengthUnit, MessageId,
+    OutboundIntent, Platform, Said, ThreadId, Timestamp, WhileRunning,
+};
+use shipagent::metrics::Metrics;
+use shipagent::ports::{
+    Acceptance, Adapter, AdapterError, AdapterIo, BoxFuture, Commit, Completion, DeliveryError, Door, Model,
+    ModelDelta, ModelError, OutboxEntry, Prompt, RandomIds, Receipt, StoreError, SystemClock, ThreadRecord,
+    ThreadStore, ThreadSummary, ToolBox,
+};
+use shipagent::store::FileStore;
+use shipagent::threads::{AgentFacts, Limits, Router, Workshop};
+use shipagent::uimessage::{Content, ModelMessage, UiMessage};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+/// A platform that is sent replies and writes down what came.
+#[derive(Debug, Default)]
+pub(crate) struct Recorder {
+    /// Every chunk it took, in order.
+    pub(crate) delivered: Mutex<Vec<(String, String)>>,
+    /// What to answer to the next tries; afterwards it takes everything.
+    pub(crate) troubles: Mutex<VecDeque<DeliveryError>>,
+    pub(crate) tries: AtomicUsize,
+}
+
+impl Recorder {
+    pub(crate) fn texts(&self) -> Vec<String> {
+        self.delivered.lock().unwrap().iter().map(|(_, text)| text.clone()).collect()
+    }
+}
+
+impl Adapter for Recorder {
+    fn platform(&self) -> Platform {
+        "task".parse().unwrap()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            delivery: Delivery::Push,
+            max_length: Some(20),
+            length_unit: LengthUnit::Chars,
+            ..Capabilities::pull()
+        }
+    }
+
+    fn stale_after(&self) -> Option<Duration> {
+        None
+    }
+
+    fn run(
+        self: Arc<Self>,
+        _io: AdapterIo,
+        stop: CancellationToken,
+    ) -> BoxFuture<'static, Result<(), AdapterError>> {
+        Box::pin(async move {
+            stop.cancelled().await;
+            Ok(())
+        })
+    }
+
+    fn deliver(&self, entry: OutboxEntry, _attempt: u32) -> BoxFuture<'_, Result<Receipt, DeliveryError>> {
+        self.tries.fetch_add(1, Ordering::SeqCst);
+        Box::pin(async move {
+            if let Some(trouble) = self.troubles.lock().unwrap().pop_front() {
+                return Err(trouble);
+            }
+            let text = match entry.intent.intent {
+                Intent::AssistantText { text } | Intent::Error { text, .. } => text,
+                other => format!("{other:?}"),
+            };
+            self.delivered.lock().unwrap().push((entry.id.as_str().to_owned(), text));
+            Ok(Receipt { platform_message: Some("1".to_owned()) })
+        })
+    }
+
+    fn show(&self, _intent: OutboundIntent) {}
+}
+
+/// A model that answers with the words it was asked with, or panics if asked to.
+#[derive(Debug)]
+pub(crate) struct Parrot;
+
+impl Model for Parrot {
+    fn complete(
+        &self,
+        prompt: Prompt,
+        _live: tokio::sync::mpsc::Sender<ModelDelta>,
+    ) -> BoxFuture<'_, Result<Completion, ModelError>> {
+        let said = prompt.messages.iter().rev().find_map(|message| match message {
+            ModelMessage::User { content, .. } => content.iter().find_map(|part| match part {
+                Content::Text(text) => Some(text.clone()),
+                _ => None,
+            }),
+            _ => None,
+        });
+        Box::pin(async move {
+            let text = said.unwrap_or_default();
+            assert!(text != "panic", "asked to");
+            Ok(Completion { text, ..Completion::default() })
+        })
+    }
+
+    fn name(&self) -> &'static str {
+        "parrot"
+    }
+}
+
+/// A disk that refuses writes for as long as it is told to.
+#[derive(Debug)]
+pub(crate) struct Moody {
+    inner: FileStore,
+    pub(crate) refuses: std::sync::atomic::AtomicBool,
+}
+
+impl Moody {
+    pub(crate) fn open(dir: &Path) -> Self {
+        Self { inner: FileStore::open(dir).unwrap(), refuses: false.into() }
+    }
+
+    pub(crate) async fn close(&self) {
+        self.inner.close().await;
+    }
+}
+
+impl ThreadStore for Moody {
+    fn load(&self, thread: &ThreadId) -> BoxFuture<'_, Result<ThreadRecord, StoreError>> {
+        self.inner.load(thread)
+    }
+
+    fn contains(&self, thread: &ThreadId, id: &MessageId) -> BoxFuture<'_, Result<bool, StoreError>> {
+        self.inner.contains(thread, id)
+    }
+
+    fn run_of(&self, thread: &ThreadId, id: &MessageId) -> BoxFuture<'_, Result<Vec<UiMessage>, StoreError>> {
+        self.inner.run_of(thread, id)
+    }
+
+    fn page(
+        &self,
+        thread: &ThreadId,
+        before: Option<&MessageId>,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<UiMessage>, StoreError>> {
+        self.inner.page(thread, before, limit)
+    }
+
+    fn commit(&self, commit: Commit) -> BoxFuture<'_, Result<(), StoreError>> {
+        if self.refuses.load(Ordering::SeqCst) {
+            let source = std::io::Error::from(std::io::ErrorKind::StorageFull);
+            return Box::pin(async { Err(StoreError::Full { path: "state".into(), source }) });
+        }
+        self.inner.commit(commit)
+    }
+
+    fn list(&self) -> BoxFuture<'_, Result<Vec<ThreadSummary>, StoreError>> {
+        self.inner.list()
+    }
+
+    fn unfinished(&self) -> Vec<ThreadId> {
+        self.inner.unfinished()
+    }
+}
+
+/// Threads at work on a directory.
+#[derive(Debug)]
+pub(crate) struct Stage {
+    pub(crate) door: Door,
+    pub(crate) recorder: Arc<Recorder>,
+    pub(crate) store: Arc<Moody>,
+    pub(crate) metrics: Arc<Metrics>,
+    stop: CancellationToken,
+    router: JoinSet<()>,
+}
+
+impl Stage {
+    /// Takes the directory up. `recorder` is the platform, which outlives the daemon as a real one does.
+    pub(crate) fn open(dir: &Path, recorder: Arc<Recorder>) -> Self {
+        let store = Arc::new(Moody::open(dir));
+        let metrics = Arc::new(Metrics::default());
+        let stop = CancellationToken::new();
+        let adapters: BTreeMap<Platform, Arc<dyn Adapter>> =
+            [(recorder.platform(), recorder.clone() as Arc<dyn Adapter>)].into();
+        let shop = Workshop {
+            store: store.clone(),
+            model: Arc::new(Parrot),
+            tools: ToolBox::new([]),
+            adapters,
+            clock: Arc::new(SystemClock),
+            ids: Arc::new(RandomIds),
+            agent: AgentFacts {
+                name: "stage".into(),
+                agent_md: "Say it again.".into(),
+                project: dir.into(),
+                context_tokens: 8000,
+            },
+            language: None,
+            limits: Limits {
+                concurrent_runs: 4,
+                mailbox: 8,
+                max_steps: 5,
+                merge_ms: 0,
+                while_running: WhileRunning::Merge,
+                model_deadline: Duration::from_secs(60),
+                tool_deadline: Duration::from_secs(60),
+                delivery_deadline: Duration::from_secs(60),
+                idle: Duration::from_millis(20),
+            },
+            slots: Arc::new(Semaphore::new(4)),
+            metrics: metrics.clone(),
+        };
+        let (router, door) = Router::new(Arc::new(shop), stop.clone());
+        let mut tasks = JoinSet::new();
+        tasks.spawn(router.run(watch::Sender::new(false)));
+        Self { door, recorder, store, metrics, stop, router: tasks }
+    }
+
+    /// Says something in the thread `task:chat:<chat>`.
+    pub(crate) async fn say(&self, chat: &str, id: &str, text: &str) -> Acceptance {
+        self.door.deliver(said(chat, id, text)).await
+    }
+
+    /// Ends as a crash would: at once, wherever it is.
+    pub(crate) async fn crash(mut self) {
+        self.router.abort_all();
+        while self.router.join_next().await.is_some() {}
+        self.store.close().await;
+    }
+
+    /// Ends as it should.
+    pub(crate) async fn stop(mut self) {
+        self.stop.cancel();
+        while self.router.join_next().await.is_some() {}
+        self.store.close().await;
+    }
+}
+
+pub(crate) fn said(chat: &str, id: &str, text: &str) -> IngressEvent {
+    let platform: Platform = "task".parse().unwrap();
+    IngressEvent {
+        thread: ThreadId::of_chat(&platform, chat).unwrap(),
+        author: Author { id: "task:user:1".parse().unwrap(), name: None },
+        message: id.parse().unwrap(),
+        platform_message: id.to_owned(),
+        at: Timestamp::from_millis(1),
+        chat: ChatKind::Direct,
+        kind: IngressKind::Said(Said { text: text.to_owned(), ..Said::default() }),
+    }
+}

@@ -1,0 +1,146 @@
+//! The actors with a platform that is sent replies: order, receipts, retries, dead letters, and the disk's moods.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use shipagent::domain::ErrorKind;
+use shipagent::ports::{Acceptance, DeliveryError};
+use shipagent::uimessage::RunStatus;
+
+use crate::support::daemon::PATIENCE;
+use crate::support::stage::{Recorder, Stage, said};
+
+async fn until(what: &str, is_so: impl Fn() -> bool) {
+    let deadline = tokio::time::Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(tokio::time::Instant::now() < deadline, "waited in vain for {what}");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
+fn retry() -> DeliveryError {
+    DeliveryError::Retry { after: None, reason: "busy".to_owned() }
+}
+
+#[tokio::test]
+async fn a_long_answer_goes_out_in_order_in_pieces_that_fit() {
+    let dir = tempfile::tempdir().unwrap();
+    let stage = Stage::open(dir.path(), Arc::default());
+    stage.say("a", "m1", "one two three four five six seven eight nine ten").await;
+    until("all of it", || stage.recorder.texts().join(" ").ends_with("ten")).await;
+    let texts = stage.recorder.texts();
+    assert!(texts.len() > 2 && texts.iter().all(|text| text.chars().count() <= 20), "{texts:?}");
+    assert_eq!(texts.join(" ").split_whitespace().count(), 10);
+    stage.stop().await;
+}
+
+#[tokio::test]
+async fn a_refused_delivery_is_tried_again_and_holds_back_what_follows() {
+    let dir = tempfile::tempdir().unwrap();
+    let recorder = Arc::new(Recorder::default());
+    recorder.troubles.lock().unwrap().push_back(retry());
+    let stage = Stage::open(dir.path(), recorder);
+    stage.say("a", "m1", "first").await;
+    stage.say("a", "m2", "second").await;
+    until("both", || stage.recorder.texts().len() == 2).await;
+    assert_eq!(stage.recorder.texts(), ["first", "second"]);
+    assert_eq!(stage.recorder.tries.load(Ordering::SeqCst), 3);
+    stage.stop().await;
+}
+
+#[tokio::test]
+async fn what_can_never_be_delivered_is_kept_as_a_dead_letter_and_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let recorder = Arc::new(Recorder::default());
+    recorder
+        .troubles
+        .lock()
+        .unwrap()
+        .push_back(DeliveryError::Permanent { reason: "blocked by the user".to_owned() });
+    let stage = Stage::open(dir.path(), recorder);
+    stage.say("a", "m1", "first").await;
+    until("the dead letter", || stage.metrics.dead_letters.get() == 1).await;
+    stage.say("a", "m2", "second").await;
+    until("the next", || stage.recorder.texts() == ["second"]).await;
+    let mut status = said("a", "s1", "");
+    status.kind = shipagent::domain::IngressKind::Command(shipagent::domain::Command::Status);
+    stage.door.deliver(status).await;
+    until("the status", || stage.recorder.texts().join(" ").contains("could not")).await;
+    stage.stop().await;
+    let outbox = std::fs::read_to_string(dir.path().join("state/outbox/task%3Achat%3Aa.jsonl")).unwrap();
+    assert!(outbox.contains("blocked by the user"), "{outbox}");
+}
+
+#[tokio::test]
+async fn after_a_crash_what_was_delivered_is_not_sent_again_and_what_was_not_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let recorder = Arc::new(Recorder::default());
+    let stage = Stage::open(dir.path(), recorder.clone());
+    stage.say("a", "m1", "first").await;
+    until("the first", || stage.metrics.deliveries.get() == 1).await;
+    recorder.troubles.lock().unwrap().extend((0..50).map(|_| retry()));
+    stage.say("a", "m2", "second").await;
+    until("a failed try", || stage.metrics.delivery_retries.get() > 0).await;
+    stage.crash().await;
+    recorder.troubles.lock().unwrap().clear();
+    let stage = Stage::open(dir.path(), recorder.clone());
+    until("the second", || recorder.texts().len() == 2).await;
+    assert_eq!(recorder.texts(), ["first", "second"]);
+    stage.stop().await;
+    let stage = Stage::open(dir.path(), recorder.clone());
+    stage.say("b", "m3", "elsewhere").await;
+    until("the third", || recorder.texts().len() == 3).await;
+    assert_eq!(recorder.texts()[2], "elsewhere");
+    stage.stop().await;
+}
+
+#[tokio::test]
+async fn idle_actors_leave_and_come_back_without_loss() {
+    let dir = tempfile::tempdir().unwrap();
+    let stage = Stage::open(dir.path(), Arc::default());
+    for round in 0..5 {
+        let id = format!("m{round}");
+        assert!(matches!(stage.say("a", &id, &id).await, Acceptance::Accepted { .. }));
+        let deadline = tokio::time::Instant::now() + PATIENCE;
+        while !stage.door.views().await.is_empty() {
+            assert!(tokio::time::Instant::now() < deadline, "the actor stays");
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        assert!(matches!(stage.say("a", &id, &id).await, Acceptance::Duplicate { .. }), "it is remembered");
+    }
+    assert_eq!(stage.recorder.texts(), ["m0", "m1", "m2", "m3", "m4"]);
+    stage.stop().await;
+}
+
+#[tokio::test]
+async fn a_panicking_model_ends_the_turn_and_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let stage = Stage::open(dir.path(), Arc::default());
+    stage.say("a", "m1", "panic").await;
+    let thread = said("a", "m1", "").thread;
+    let outcome = stage.door.outcome(thread, "m1".parse().unwrap()).await.unwrap();
+    assert_eq!(outcome.status, Some(RunStatus::Failed));
+    assert_eq!(outcome.error.unwrap().kind, ErrorKind::Internal);
+    stage.say("a", "m2", "fine").await;
+    until("the next answer", || stage.recorder.texts().iter().any(|text| text == "fine")).await;
+    stage.stop().await;
+}
+
+#[tokio::test]
+async fn a_disk_that_refuses_is_told_and_when_it_takes_writes_again_so_does_the_thread() {
+    let dir = tempfile::tempdir().unwrap();
+    let stage = Stage::open(dir.path(), Arc::default());
+    stage.say("a", "m1", "before").await;
+    until("the first answer", || stage.recorder.texts() == ["before"]).await;
+    stage.store.refuses.store(true, Ordering::SeqCst);
+    assert!(matches!(stage.say("a", "m2", "refused").await, Acceptance::StorageFailed(_)));
+    assert!(matches!(stage.say("a", "m3", "refused").await, Acceptance::StorageFailed(_)));
+    stage.store.refuses.store(false, Ordering::SeqCst);
+    assert!(
+        matches!(stage.say("a", "m2", "after").await, Acceptance::Accepted { .. }),
+        "nothing of the refused one stayed"
+    );
+    until("the last answer", || stage.recorder.texts() == ["before", "after"]).await;
+    stage.stop().await;
+}
