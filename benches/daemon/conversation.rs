@@ -61,11 +61,15 @@ impl Conversation {
         elapsed.saturating_sub(model_time)
     }
 
-    /// One of the daemon's own numbers.
-    pub(crate) async fn metric(&self, name: &str) -> f64 {
+    /// What the daemon says of its waits for the disk: how many, and how long together.
+    pub(crate) async fn journal(&self) -> (f64, Duration) {
         let text = self.daemon.get("/metrics").send().await.unwrap().text().await.unwrap();
-        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-        line.unwrap_or_else(|| panic!("no {name} in {text}")).parse().unwrap()
+        let number = |name: &str| -> f64 {
+            let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+            line.unwrap_or_else(|| panic!("no {name} in {text}")).parse().unwrap()
+        };
+        let seconds = number("shipagent_journal_sync_seconds_total");
+        (number("shipagent_journal_syncs_total"), Duration::from_secs_f64(seconds))
     }
 }
 

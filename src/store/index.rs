@@ -109,12 +109,18 @@ impl View {
             from = end;
         }
         let mut lines = LineReader::from(self.data.try_clone()?, from)?;
+        let mut unreadable = Vec::new();
         while let Some((offset, line)) = lines.next_line()? {
             let record = describe(offset, line);
             if record.kind == Kind::Void && line != b"\n" {
-                tracing::warn!(path = %self.path.display(), offset, "unreadable line skipped");
+                unreadable.push(offset);
             }
             self.fresh.push(record);
+        }
+        // Told once: a file of another kind may have very many.
+        if let Some(first) = unreadable.first() {
+            let (path, lines) = (self.path.display(), unreadable.len());
+            tracing::warn!(%path, lines, first, "unreadable lines skipped");
         }
         Ok(())
     }

@@ -67,8 +67,7 @@ pub(super) fn estimate_messages(messages: &[ModelMessage]) -> usize {
 /// results left out.
 pub fn fit(messages: Vec<ModelMessage>, budget: usize) -> Vec<ModelMessage> {
     let costs: Vec<usize> = messages.iter().map(cost).collect();
-    let total: usize = costs.iter().sum();
-    if total <= budget {
+    if costs.iter().sum::<usize>() <= budget {
         return messages;
     }
     let is_user = |message: &ModelMessage| matches!(message, ModelMessage::User { .. });
@@ -76,7 +75,17 @@ pub fn fit(messages: Vec<ModelMessage>, budget: usize) -> Vec<ModelMessage> {
         // Only the first of several messages in a row may begin the tail: they were asked together.
         is_user(message) && !at.checked_sub(1).and_then(|before| messages.get(before)).is_some_and(is_user)
     });
-    let suffix_cost = |from: usize| costs.iter().skip(from).sum::<usize>();
+    // What each message costs together with all behind it, summed once: there may be thousands.
+    let mut suffixes: Vec<usize> = costs
+        .iter()
+        .rev()
+        .scan(0, |sum, cost| {
+            *sum += cost;
+            Some(*sum)
+        })
+        .collect();
+    suffixes.reverse();
+    let suffix_cost = |from: usize| suffixes.get(from).copied().unwrap_or_default();
     let fitting = cuts.clone().map(|(at, _)| at).find(|at| suffix_cost(*at) <= budget);
     let start = fitting.or_else(|| cuts.next_back().map(|(at, _)| at)).unwrap_or(0);
     let mut tail: Vec<ModelMessage> = messages.into_iter().skip(start).collect();

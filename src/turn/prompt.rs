@@ -1,5 +1,7 @@
 //! What the model reads: who it is, where it is, and the conversation as far as it fits.
 
+use std::sync::Arc;
+
 use super::Conversation;
 use super::budget::{estimate_tokens, fit};
 use crate::domain::{ThreadId, Timestamp, ToolSpec};
@@ -49,7 +51,11 @@ pub fn system_prompt(facts: &Facts<'_>) -> String {
 }
 
 /// The whole prompt for the next model call, inside the model's window, and the estimate of its tokens.
-pub fn build_prompt(conversation: &Conversation, facts: &Facts<'_>, tools: Vec<ToolSpec>) -> (Prompt, usize) {
+pub fn build_prompt(
+    conversation: &Conversation,
+    facts: &Facts<'_>,
+    tools: Arc<[ToolSpec]>,
+) -> (Prompt, usize) {
     let system = system_prompt(facts);
     let tool_tokens: usize = tools
         .iter()
