@@ -46,7 +46,7 @@ impl Conversation {
         self.asked += 1;
         let body = json!({ "instructions": format!("question {}", self.asked), "chatId": chat });
         let model_time = async {
-            self.model.wait_for_requests(self.asked).await;
+            self.model.wait_for_answers(|under_way| under_way > 0).await;
             let begun = Instant::now();
             self.model.wait_until_idle().await;
             begun.elapsed()

@@ -1,11 +1,11 @@
 //! Questions to a thread file, answered through its index: the tail, a page, a message, a run. The answers are
 //! those of folding the whole file; the work is not.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use super::index::{Fault, View};
-use super::index_record::{Kind, LineRecord, id_hash, run_hash};
+use super::index_record::{IdMap, Kind, LineRecord, id_hash, run_hash};
 use crate::domain::MessageId;
 use crate::uimessage::UiMessage;
 
@@ -16,7 +16,7 @@ const STOP: ControlFlow<()> = ControlFlow::Break(());
 /// older ones.
 pub(super) fn tail(view: &mut View, bytes: u64) -> Result<(Vec<UiMessage>, bool), Fault> {
     view.resolve()?;
-    let mut contents: HashMap<u64, LineRecord> = HashMap::new();
+    let mut contents: IdMap<LineRecord> = IdMap::default();
     let mut taken: Vec<LineRecord> = Vec::new();
     let (mut size, mut more) = (0u64, false);
     view.visit_back(view.count(), |_, record| {
@@ -150,7 +150,7 @@ fn find_first(view: &View, id: &MessageId) -> Result<Option<(u64, LineRecord)>, 
 
 /// The messages of these hashes, in this order, as their last lines from `from` on tell them.
 fn read_all(view: &View, from: u64, wanted: &[u64]) -> Result<Vec<UiMessage>, Fault> {
-    let mut contents: HashMap<u64, Option<LineRecord>> = wanted.iter().map(|id| (*id, None)).collect();
+    let mut contents: IdMap<Option<LineRecord>> = wanted.iter().map(|id| (*id, None)).collect();
     view.visit(from, view.count(), |_, record| {
         if record.kind != Kind::Void
             && let Some(content) = contents.get_mut(&record.id)

@@ -5,7 +5,6 @@
 //! thread file, and what does not fit makes it start anew. Two different ids of one hash (one pair in 2^64) would
 //! be taken for one message in lists; `contains` looks at the line itself.
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::ops::ControlFlow;
@@ -16,7 +15,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::disk::refused;
-use super::index_record::{Kind, LineRecord, RECORD_BYTES, id_hash, run_hash};
+use super::index_record::{IdMap, Kind, LineRecord, RECORD_BYTES, id_hash, run_hash};
 use super::layout::{Layout, private_file};
 use super::lines::{LineReader, fnv, length, to_u64};
 use crate::domain::{MessageId, ThreadId};
@@ -184,8 +183,8 @@ impl View {
             return Ok(());
         }
         let readable = self.fresh.iter().filter(|record| record.kind != Kind::Void);
-        let mut speakers: HashMap<u64, Option<Role>> = readable.map(|record| (record.id, None)).collect();
-        let kept = self.kept_count();
+        let mut speakers: IdMap<Option<Role>> = readable.map(|record| (record.id, None)).collect();
+        let kept = if speakers.is_empty() { 0 } else { self.kept_count() };
         self.visit(0, kept, |_, record| {
             if record.kind == Kind::First
                 && let Some(speaker) = speakers.get_mut(&record.id)
@@ -233,18 +232,23 @@ impl View {
         to: u64,
         mut visit: impl FnMut(u64, LineRecord) -> ControlFlow<()>,
     ) -> Result<(), Fault> {
+        let kept = self.kept_count();
         let mut at = from;
-        while at < to {
-            let records = self.chunk(at, to.min(at.saturating_add(CHUNK)))?;
-            if records.is_empty() {
-                break;
-            }
-            for record in records {
+        while at < to.min(kept) {
+            let bytes = self.kept_bytes(at, to.min(kept).min(at.saturating_add(CHUNK)))?;
+            for record in bytes.chunks_exact(RECORD_BYTES) {
+                let record = LineRecord::from_bytes(record).ok_or(Fault::Damaged)?;
                 if visit(at, record).is_break() {
                     return Ok(());
                 }
                 at = at.saturating_add(1);
             }
+        }
+        for record in self.fresh_between(at, to) {
+            if visit(at, *record).is_break() {
+                break;
+            }
+            at = at.saturating_add(1);
         }
         Ok(())
     }
@@ -255,12 +259,18 @@ impl View {
         to: u64,
         mut visit: impl FnMut(u64, LineRecord) -> ControlFlow<()>,
     ) -> Result<(), Fault> {
+        let kept = self.kept_count();
         let mut at = to;
+        for record in self.fresh_between(kept, to).iter().rev() {
+            at = at.saturating_sub(1);
+            if visit(at, *record).is_break() {
+                return Ok(());
+            }
+        }
         while at > 0 {
-            // Never across the border between disk and memory, so that a chunk is whole.
-            let kept = self.kept_count();
-            let floor = if at > kept { kept } else { 0 };
-            for record in self.chunk(at.saturating_sub(CHUNK).max(floor), at)?.into_iter().rev() {
+            let bytes = self.kept_bytes(at.saturating_sub(CHUNK), at)?;
+            for record in bytes.rchunks_exact(RECORD_BYTES) {
+                let record = LineRecord::from_bytes(record).ok_or(Fault::Damaged)?;
                 at = at.saturating_sub(1);
                 if visit(at, record).is_break() {
                     return Ok(());
@@ -270,25 +280,22 @@ impl View {
         Ok(())
     }
 
-    /// The records from `from` up to `to` at most, all from the disk or all from memory; at least one where
-    /// there is one.
-    fn chunk(&self, from: u64, to: u64) -> Result<Vec<LineRecord>, Fault> {
-        let kept = self.kept_count();
-        match &self.kept {
-            Some((index, _)) if from < kept => {
-                let count = to.min(kept).saturating_sub(from);
-                let size = usize::try_from(count).unwrap_or(0).saturating_mul(RECORD_BYTES);
-                let mut bytes = vec![0; size];
-                index.read_exact_at(&mut bytes, place(from)).map_err(|_| Fault::Damaged)?;
-                let records = bytes.chunks_exact(RECORD_BYTES).map(LineRecord::from_bytes);
-                records.collect::<Option<_>>().ok_or(Fault::Damaged)
-            }
-            _ => {
-                let start = usize::try_from(from.saturating_sub(kept)).unwrap_or(usize::MAX);
-                let end = usize::try_from(to.saturating_sub(kept)).unwrap_or(usize::MAX);
-                Ok(self.fresh.get(start..end.min(self.fresh.len())).unwrap_or_default().to_vec())
-            }
-        }
+    /// Records as they stand in the index.
+    fn kept_bytes(&self, from: u64, to: u64) -> Result<Vec<u8>, Fault> {
+        let Some((index, _)) = &self.kept else { return Err(Fault::Damaged) };
+        let count = usize::try_from(to.saturating_sub(from)).unwrap_or(0);
+        let mut bytes = vec![0; count.saturating_mul(RECORD_BYTES)];
+        index.read_exact_at(&mut bytes, place(from)).map_err(|_| Fault::Damaged)?;
+        Ok(bytes)
+    }
+
+    /// Those that are not in the index.
+    fn fresh_between(&self, from: u64, to: u64) -> &[LineRecord] {
+        let place = |at: u64| {
+            let at = usize::try_from(at.saturating_sub(self.kept_count())).unwrap_or(usize::MAX);
+            at.min(self.fresh.len())
+        };
+        self.fresh.get(place(from)..place(to)).unwrap_or_default()
     }
 
     /// A line, whole.

@@ -19,8 +19,8 @@ use crate::domain::{MessageId, ThreadId};
 use crate::ports::{StoreError, ThreadRecord, ThreadSummary};
 use crate::uimessage::UiMessage;
 
-/// How much of a thread is taken up with it.
-pub const TAIL_BYTES: u64 = 1024 * 1024;
+/// How much of a thread is taken up with it: as much as a conversation keeps when it lets the oldest go.
+pub const TAIL_BYTES: u64 = 512 * 1024;
 
 /// Indexes are brought up to date by one reader at a time; so many threads can be at once.
 const STRIPES: usize = 16;

@@ -192,20 +192,20 @@ impl Conversation {
 
     /// The messages that the model is to read now: the history up to and including the run's own message.
     /// What came in for a later run is not shown before it.
-    pub fn context(&self) -> Vec<UiMessage> {
+    pub fn context(&self) -> Vec<&UiMessage> {
         let boundary = self.history.iter().rposition(is_new_conversation).map_or(0, |at| at + 1);
-        let mut out: Vec<UiMessage> = Vec::new();
+        let mut out: Vec<&UiMessage> = Vec::new();
         for message in self.history.iter().skip(boundary) {
             match &self.run {
                 Some(run) if run.message.id == message.id => {
-                    out.push(run.message.clone());
+                    out.push(&run.message);
                     return out;
                 }
                 _ if self.waiting.iter().any(|waiting| waiting.messages.contains(&message.id)) => {}
-                _ => out.push(message.clone()),
+                _ => out.push(message),
             }
         }
-        out.extend(self.run.as_ref().map(|run| run.message.clone()));
+        out.extend(self.run.as_ref().map(|run| &run.message));
         out
     }
 

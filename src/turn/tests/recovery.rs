@@ -14,7 +14,7 @@ fn drive_to_rest(driver: &mut Driver) {
         if driver.conversation.is_idle() {
             return;
         }
-        assert_provider_valid(&to_model(&driver.conversation.context()));
+        assert_provider_valid(&to_model(driver.conversation.context()));
         let open: Vec<_> = (0..500)
             .map(|n| format!("c{n}"))
             .filter(|c| driver.conversation.is_running(&c.parse().unwrap()))
@@ -140,7 +140,7 @@ proptest! {
                 6 => drop(driver.command(&format!("s{at}"), Command::Stop)),
                 _ => driver.now += 700,
             }
-            assert_provider_valid(&to_model(&driver.conversation.context()));
+            assert_provider_valid(&to_model(driver.conversation.context()));
         }
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a share of a small number")]
         let cut = (driver.lines.len() as f64 * cut) as usize;

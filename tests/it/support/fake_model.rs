@@ -391,7 +391,12 @@ impl FakeModel {
 
     /// Waits until no answer is under way: each was sent, or its client went away.
     pub(crate) async fn wait_until_idle(&self) {
-        self.shared.open.subscribe().wait_for(|open| *open == 0).await.unwrap();
+        self.wait_for_answers(|under_way| under_way == 0).await;
+    }
+
+    /// Waits until a number of answers is under way.
+    pub(crate) async fn wait_for_answers(&self, enough: impl Fn(usize) -> bool) {
+        self.shared.open.subscribe().wait_for(|open| enough(*open)).await.unwrap();
     }
 }
 
@@ -402,9 +407,9 @@ async fn answer(
     body: Bytes,
 ) -> Result<Response, Infallible> {
     let authorization = headers.get("authorization").and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let open = Open::new(shared.clone());
     let body = serde_json::from_slice(&body).unwrap_or_default();
     let seen = Seen { path: uri.path().to_owned(), authorization, body };
-    let open = Open::new(shared.clone());
     let reply = shared.script.lock().unwrap().next(&seen);
     shared.seen.lock().unwrap().push(seen);
     shared.count.send_modify(|count| *count += 1);
