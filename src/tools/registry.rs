@@ -27,7 +27,7 @@ mod tests {
         let specs = tools.specs();
         let names: BTreeSet<_> = specs.iter().map(|spec| spec.name).collect();
         assert_eq!(names.len(), TOOLS.len());
-        for spec in &specs {
+        for spec in specs.iter() {
             assert_eq!(tools.get(spec.name).unwrap().0, spec);
             assert_eq!(spec.effects, Effects::ReadOnly, "{}", spec.name);
             assert_eq!(spec.parameters["type"], "object", "{}", spec.name);
@@ -38,7 +38,7 @@ mod tests {
 
     #[test]
     fn every_argument_is_described_to_the_model() {
-        for spec in all_tools().specs() {
+        for spec in all_tools().specs().iter() {
             for (name, property) in spec.parameters["properties"].as_object().unwrap() {
                 assert!(property["description"].is_string(), "{}: {name}", spec.name);
                 assert!(property["type"].is_string(), "{}: {name}", spec.name);

@@ -97,7 +97,7 @@ async fn a_thread_file_cut_at_every_byte_loads_and_makes_a_prompt_that_providers
         );
         let mut fresh = || "run_fresh".parse::<CorrelationId>().unwrap();
         conversation.step(Event::Resumed, Timestamp::from_millis(1), &mut fresh);
-        assert_provider_valid(&to_model(&conversation.context()), &place);
+        assert_provider_valid(&to_model(conversation.context()), &place);
     }
 }
 

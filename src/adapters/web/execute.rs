@@ -76,6 +76,8 @@ pub(super) async fn execute(
             .transpose()
             .map_err(|_| Problem::bad("Idempotency-Key must be plain text"))?,
     };
+    // The head shares the connection's buffer, which is not needed while the turn runs.
+    drop(headers);
     // Without a chat the message's own id names the thread, so that a retry finds it.
     let chat = request.chat_id.or_else(|| key.clone()).unwrap_or_else(|| web.parts.ids.unique());
     let thread = ThreadId::of_chat(&platform, &chat)?;

@@ -179,7 +179,7 @@ impl Driver {
 
     /// What the model is shown now, as short lines.
     pub(super) fn context(&self) -> Vec<String> {
-        to_model(&self.conversation.context()).iter().map(short).collect()
+        to_model(self.conversation.context()).iter().map(short).collect()
     }
 
     /// The conversation as the file tells it: role, text, status.
