@@ -13,20 +13,24 @@ use tokio_util::task::TaskTracker;
 
 use crate::adapters::web::{WebAdapter, WebOptions, WebParts};
 use crate::adapters::{AdapterHealths, AdapterSet, supervise};
-use crate::config::{Approver, Endpoint, ModelSettings, Provider, Settings};
+use crate::config::{Approver, Endpoint, ModelSettings, Provider, Sandbox, Settings};
 use crate::domain::{Approval, Platform};
 use crate::metrics::Metrics;
 use crate::model::{FallbackModel, Http, ModelSpec, OfflineModel, OpenAiModel, Pace, Shared};
 use crate::permissions::{GrantBook, JudgeSettings, ProjectJudge};
 use crate::policy::Rights;
 use crate::policy::shell::{BadRule, ShellRules};
-use crate::ports::{Clock, Door, Ids, Model, RandomIds, SystemClock, ThreadStore, ToolBox};
+use crate::ports::{ApprovalBook, Clock, Door, Ids, Model, RandomIds, SystemClock, ThreadStore, ToolBox};
+use crate::sandbox;
 use crate::store::{FileApprovals, replace_file};
+use crate::telemetry::Redactor;
 use crate::threads::{AgentFacts, Asking, Limits, Router, Workshop};
-use crate::tools::all_tools;
+use crate::tools::{ExecSettings, Redact, all_tools, programs_of};
 
 /// How long one call of a tool may take.
 const TOOL_DEADLINE: Duration = Duration::from_secs(120);
+/// How long a command has between being asked to end and being ended.
+const EXEC_GRACE: Duration = Duration::from_secs(2);
 /// How long one delivery may take.
 const DELIVERY_DEADLINE: Duration = Duration::from_secs(60);
 /// Where the grants are kept, in the state directory.
@@ -43,26 +47,47 @@ pub struct World {
     pub clock: Arc<dyn Clock>,
     /// Fresh ids.
     pub ids: Arc<dyn Ids>,
+    /// What commands are run with.
+    pub shell: ShellWorld,
+}
+
+/// What commands are run with.
+#[derive(Clone, Debug)]
+pub struct ShellWorld {
+    /// The daemon's environment; little of it is passed on.
+    pub environment: Vec<(String, String)>,
+    /// What this machine has to keep commands in.
+    pub sandbox: sandbox::Status,
+    /// Takes secrets out of what commands say.
+    pub redactor: Redactor,
 }
 
 impl World {
     /// The real one, as the settings describe it. Does no IO.
-    pub fn real(settings: &ModelSettings) -> Self {
+    pub fn real(settings: &ModelSettings, shell: ShellWorld) -> Self {
         let (clock, ids): (Arc<dyn Clock>, Arc<dyn Ids>) = (Arc::new(SystemClock), Arc::new(RandomIds));
-        let shared = Shared { http: Http::default(), ids: ids.clone(), clock: clock.clone() };
-        let build = |provider: &Provider| -> Arc<dyn Model> {
-            match provider {
-                Provider::Offline => Arc::new(OfflineModel::new(ids.clone(), Pace::default())),
-                Provider::OpenAi(endpoint) => {
-                    Arc::new(OpenAiModel::new(model_spec(endpoint), shared.clone()))
-                }
-            }
-        };
-        let first = build(&settings.provider);
-        let others: Vec<_> = settings.fallbacks.iter().map(build).collect();
-        let model = if others.is_empty() { first } else { Arc::new(FallbackModel::new(first, others)) };
-        Self { model, clock, ids }
+        let model = model_with(settings, &clock, &ids);
+        Self { model, clock, ids, shell }
     }
+}
+
+/// The model that the settings describe. Does no IO.
+pub fn model_of(settings: &ModelSettings) -> Arc<dyn Model> {
+    let (clock, ids): (Arc<dyn Clock>, Arc<dyn Ids>) = (Arc::new(SystemClock), Arc::new(RandomIds));
+    model_with(settings, &clock, &ids)
+}
+
+fn model_with(settings: &ModelSettings, clock: &Arc<dyn Clock>, ids: &Arc<dyn Ids>) -> Arc<dyn Model> {
+    let shared = Shared { http: Http::default(), ids: ids.clone(), clock: clock.clone() };
+    let build = |provider: &Provider| -> Arc<dyn Model> {
+        match provider {
+            Provider::Offline => Arc::new(OfflineModel::new(ids.clone(), Pace::default())),
+            Provider::OpenAi(endpoint) => Arc::new(OpenAiModel::new(model_spec(endpoint), shared.clone())),
+        }
+    };
+    let first = build(&settings.provider);
+    let others: Vec<_> = settings.fallbacks.iter().map(build).collect();
+    if others.is_empty() { first } else { Arc::new(FallbackModel::new(first, others)) }
 }
 
 fn model_spec(endpoint: &Endpoint) -> ModelSpec {
@@ -135,8 +160,10 @@ impl App {
         let metrics = Arc::new(Metrics::default());
         let healths = AdapterHealths::default();
         let (recovered_sender, recovered) = watch::channel(false);
+        let approvals: Arc<dyn ApprovalBook> = Arc::new(FileApprovals::new(&settings.state));
         let parts = WebParts {
             store: store.clone(),
+            approvals: approvals.clone(),
             ids: world.ids.clone(),
             healths: healths.clone(),
             recovered: recovered.clone(),
@@ -144,7 +171,7 @@ impl App {
         };
         let adapters = adapter_set(settings, web, &world, parts);
         let (ingress, threads) = (Phase::default(), Phase::default());
-        let shop = workshop(settings, store, world.clone(), &adapters, metrics.clone())?;
+        let shop = workshop(settings, store, approvals, world.clone(), &adapters, metrics.clone())?;
         let (router, door) = Router::new(Arc::new(shop), threads.stop.clone());
         threads.tasks.spawn(router.run(recovered_sender));
         let (keeper_door, keeper_healths, stop) = (door.clone(), healths.clone(), ingress.stop.clone());
@@ -203,6 +230,7 @@ fn adapter_set(settings: &Settings, web: Option<WebSocket>, world: &World, parts
 fn workshop(
     settings: &Settings,
     store: Arc<dyn ThreadStore>,
+    approvals: Arc<dyn ApprovalBook>,
     world: World,
     adapters: &AdapterSet,
     metrics: Arc<Metrics>,
@@ -213,7 +241,7 @@ fn workshop(
         Provider::OpenAi(endpoint) => endpoint.timeout.saturating_mul(12),
     };
     let fallbacks: Duration = settings.model.fallbacks.iter().map(patience).sum();
-    let tools = all_tools();
+    let tools = all_tools(exec_settings(settings, world.shell));
     let judge = project_judge(settings, &tools, world.clock.clone())?;
     let proposer = judge.clone();
     let propose = Box::new(move |approval: &Approval, scope, now| proposer.propose(approval, scope, now));
@@ -222,7 +250,7 @@ fn workshop(
         model: world.model,
         tools,
         judge: Arc::new(judge),
-        approvals: Arc::new(FileApprovals::new(&settings.state)),
+        approvals,
         grants: Arc::new(GrantBook::new(settings.state.join(GRANTS), propose, replace_file)),
         asking: Asking {
             rights: rights(settings),
@@ -246,7 +274,7 @@ fn workshop(
             merge_ms: u64::try_from(settings.queue.merge.as_millis()).unwrap_or(u64::MAX),
             while_running: settings.queue.while_running,
             model_deadline: patience(&settings.model.provider) + fallbacks,
-            tool_deadline: TOOL_DEADLINE,
+            tool_deadline: TOOL_DEADLINE.max(settings.permissions.exec_shell.timeout + EXEC_GRACE * 8),
             delivery_deadline: DELIVERY_DEADLINE,
             idle: IDLE,
         },
@@ -255,7 +283,31 @@ fn workshop(
     })
 }
 
-fn project_judge(settings: &Settings, tools: &ToolBox, clock: Arc<dyn Clock>) -> Result<ProjectJudge, BadRule> {
+fn exec_settings(settings: &Settings, shell: ShellWorld) -> ExecSettings {
+    let wanted = &settings.permissions.exec_shell;
+    let redactor = shell.redactor;
+    ExecSettings {
+        helper: sandbox::own_binary(),
+        mode: match wanted.sandbox {
+            Sandbox::Auto => sandbox::Mode::Auto,
+            Sandbox::Require => sandbox::Mode::Require,
+            Sandbox::Off => sandbox::Mode::Off,
+        },
+        status: shell.sandbox,
+        readable: programs_of(&shell.environment),
+        environment: shell.environment,
+        timeout: wanted.timeout,
+        grace: EXEC_GRACE,
+        limits: sandbox::Limits::default(),
+        redact: Redact::new(move |text| redactor.apply(text).into_owned()),
+    }
+}
+
+fn project_judge(
+    settings: &Settings,
+    tools: &ToolBox,
+    clock: Arc<dyn Clock>,
+) -> Result<ProjectJudge, BadRule> {
     let shell = &settings.permissions.exec_shell;
     let root = settings.project.to_string_lossy();
     let tools = tools.clone();

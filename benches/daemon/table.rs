@@ -14,6 +14,11 @@ impl Table {
         self.push(figure, target, measured, if met { "yes" } else { "**no**" });
     }
 
+    /// A figure with a target that was not measured this time.
+    pub(crate) fn skipped(&mut self, figure: &str, target: &str, how: &str) {
+        self.push(figure, target, how, "");
+    }
+
     /// A figure that explains another, or that nobody promised anything about.
     pub(crate) fn plain(&mut self, figure: &str, measured: &str) {
         self.push(figure, "", measured, "");

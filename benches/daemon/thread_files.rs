@@ -4,7 +4,9 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
+use serde::Deserialize as _;
+use serde_json::{Value, json};
+use shipagent::uimessage::UiMessage;
 
 const WORDS: &str = "the index is a cache that checks itself so a missing one costs a single pass over the file \
      while every later question is answered from twenty four bytes a line and the newest lines alone";
@@ -33,13 +35,15 @@ fn write(project: &Path, chat: &str, exchanges: usize) {
     let mut file = BufWriter::new(File::create(path).unwrap());
     for number in 0..exchanges {
         for message in exchange(chat, number) {
+            // A line that the daemon cannot read would cost it nothing.
+            assert!(number > 0 || UiMessage::deserialize(&message).is_ok(), "{message}");
             writeln!(file, "{message}").unwrap();
         }
     }
     file.flush().unwrap();
 }
 
-fn exchange(chat: &str, number: usize) -> [serde_json::Value; 2] {
+fn exchange(chat: &str, number: usize) -> [Value; 2] {
     let (thread, run) = (format!("api:chat:{chat}"), format!("run_{chat}_{number}"));
     let at = 1_780_000_000_000_usize + number * 60_000;
     let id = format!("m-{chat}-{number}");
@@ -49,7 +53,7 @@ fn exchange(chat: &str, number: usize) -> [serde_json::Value; 2] {
     [
         json!({
             "id": id, "role": "user",
-            "metadata": { "platform": "api", "threadId": thread, "authorId": "api:operator", "messageId": id,
+            "metadata": { "platform": "api", "threadId": thread, "authorId": "api:user:operator", "messageId": id,
                 "timestamp": at, "correlationId": run },
             "parts": [{ "type": "text", "text": question }],
         }),

@@ -7,7 +7,7 @@ use clap::CommandFactory;
 
 use super::doctor::{Surgery, doctor};
 use super::{chat, config, init, run as daemon, threads};
-use crate::app::World;
+use crate::app::model_of;
 use crate::cli::{Cli, Command, ConfigCommand, Exit, Output};
 use crate::config::{Env, ModelSettings};
 use crate::model::install_tls;
@@ -49,7 +49,7 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
 fn examine(project: &Path, env: &Env, output: Output, out: &mut dyn Write) -> anyhow::Result<Exit> {
     install_tls();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let model = |settings: &ModelSettings| Ok(World::real(settings).model);
+    let model = |settings: &ModelSettings| Ok(model_of(settings));
     let surgery = Surgery { project, env, clock: &SystemClock, model: &model };
     Ok(runtime.block_on(doctor(surgery, output, out))?)
 }

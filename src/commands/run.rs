@@ -9,12 +9,13 @@ use secrecy::ExposeSecret;
 use super::address;
 use super::summary::Summary;
 use crate::adapters::web::{BindError, WebAdapter};
-use crate::app::{App, WebSocket, World};
+use crate::app::{App, ShellWorld, WebSocket, World};
 use crate::cli::Exit;
 use crate::config::{Env, Settings};
 use crate::model::install_tls;
 use crate::notify;
 use crate::ports::ThreadStore;
+use crate::sandbox;
 use crate::signals::Signals;
 use crate::store::{FileStore, OpenError, survive_file_size_limits};
 use crate::telemetry::{self, Console, Options, Redactor};
@@ -57,6 +58,8 @@ async fn serve(
         Ok(store) => Arc::new(store),
         Err(error) => return refuse(&error, err),
     };
+    // A note that a crash left behind may name an address that is somebody else's by now.
+    address::withdraw(&settings.state);
     let web = match settings.web.as_ref().map(|web| listen(settings, web)).transpose() {
         Ok(web) => web,
         Err(error) => {
@@ -68,16 +71,22 @@ async fn serve(
     };
     let secrets = settings.secrets.iter().map(|secret| secret.expose_secret().to_owned());
     let secrets = secrets.chain(web.as_ref().map(|web| web.token.expose_secret().to_owned()));
+    let redactor = Redactor::new(secrets)?;
+    let shell = ShellWorld {
+        environment: env.all(),
+        sandbox: sandbox::probe(&sandbox::own_binary()),
+        redactor: redactor.clone(),
+    };
     let _logs = telemetry::init(Options {
         filter: env.get("SHIPAGENT_LOG").unwrap_or_default().to_owned(),
         console: Console::Auto,
         logs: Some(store.layout().logs()),
-        redactor: Redactor::new(secrets)?,
+        redactor,
     })?;
     install_tls();
     let (address, token) = (web.as_ref().map(|web| web.address), web.as_ref().map(|web| web.token.clone()));
     let summary = Summary { settings, address, token: token.as_ref(), unfinished: store.unfinished().len() };
-    let app = match App::start(settings, store.clone(), World::real(&settings.model), web) {
+    let app = match App::start(settings, store.clone(), World::real(&settings.model, shell), web) {
         Ok(app) => app,
         Err(error) => {
             writeln!(err, "ship.json: permissions.exec_shell: {error}")?;

@@ -33,6 +33,11 @@ impl Env {
         Self { vars }
     }
 
+    /// Every variable.
+    pub fn all(&self) -> Vec<(String, String)> {
+        self.vars.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
+
     /// The value of a variable.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.vars.get(name).map(String::as_str)

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    Approval, ApprovalId, ApprovalKind, ApprovalNumber, ApprovalState, AuthorId, CorrelationId, Decided, Risk, Scope,
-    ThreadId, Timestamp, ToolCallId,
+    Approval, ApprovalId, ApprovalKind, ApprovalNumber, ApprovalState, AuthorId, CorrelationId, Decided,
+    Risk, Scope, ThreadId, Timestamp, ToolCallId,
 };
 
 /// The flat form.
@@ -61,11 +61,15 @@ impl From<&Approval> for ApprovalFile {
     fn from(approval: &Approval) -> Self {
         let (state, decided, scope, end) = match &approval.state {
             ApprovalState::Pending => (State::Pending, None, None, None),
-            ApprovalState::Approved { decided, scope } => (State::Approved, Some(decided), Some(*scope), None),
+            ApprovalState::Approved { decided, scope } => {
+                (State::Approved, Some(decided), Some(*scope), None)
+            }
             ApprovalState::Spent { decided, scope } => (State::Spent, Some(decided), Some(*scope), None),
             ApprovalState::Denied { decided } => (State::Denied, Some(decided), None, None),
             ApprovalState::Expired { at } => (State::Expired, None, None, Some((*at, None))),
-            ApprovalState::Cancelled { at, reason } => (State::Cancelled, None, None, Some((*at, Some(reason.clone())))),
+            ApprovalState::Cancelled { at, reason } => {
+                (State::Cancelled, None, None, Some((*at, Some(reason.clone()))))
+            }
         };
         let (ended_at, ended_why) = end.map_or((None, None), |(at, why)| (Some(at), why));
         Self {

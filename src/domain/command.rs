@@ -19,7 +19,8 @@ pub enum Command {
 
 impl Command {
     /// Every command there is, in the order `/help` lists them.
-    pub const ALL: [Self; 6] = [Self::Help, Self::Status, Self::Stop, Self::New, Self::Cancel, Self::Approvals];
+    pub const ALL: [Self; 6] =
+        [Self::Help, Self::Status, Self::Stop, Self::New, Self::Cancel, Self::Approvals];
 
     /// Its name, without the slash.
     pub const fn name(self) -> &'static str {

@@ -151,6 +151,8 @@ fn tool(spec: &ToolSpec) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::domain::Effects;
 
@@ -171,7 +173,7 @@ mod tests {
         let prompt = Prompt {
             system: "Be kind.".into(),
             messages: vec![user(vec![Content::Text("hi".into())])],
-            tools: vec![],
+            tools: Arc::default(),
         };
         assert_eq!(
             body(&spec(), &prompt, Quirks::default()),
@@ -315,13 +317,14 @@ mod tests {
 
     #[test]
     fn tools_are_functions_with_their_schema() {
-        let tools = vec![ToolSpec {
+        let tools = [ToolSpec {
             name: "read_file",
             description: "Reads.".into(),
             parameters: json!({"type": "object"}),
             effects: Effects::ReadOnly,
         }];
-        let body = body(&spec(), &Prompt { tools, ..Prompt::default() }, Quirks::default());
+        let prompt = Prompt { tools: tools.into(), ..Prompt::default() };
+        let body = body(&spec(), &prompt, Quirks::default());
         assert_eq!(
             body["tools"],
             json!([{"type": "function", "function": {

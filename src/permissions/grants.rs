@@ -63,7 +63,8 @@ impl GrantBook {
 
     fn write(&self, grants: &[StoredGrant]) -> Result<(), StoreError> {
         let bytes = serde_json::to_vec_pretty(grants).unwrap_or_default();
-        (self.replace)(&self.path, &bytes, 0o600).map_err(|source| StoreError::Io { path: self.path.clone(), source })
+        (self.replace)(&self.path, &bytes, 0o600)
+            .map_err(|source| StoreError::Io { path: self.path.clone(), source })
     }
 }
 

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::grants::{GrantBook, StoredGrant};
+use crate::domain::Class;
 use crate::domain::{Approval, Effects, Language, Risk, Scope, ThreadId, Timestamp};
 use crate::policy::fingerprint::{FileDigest, digest_of, fingerprint};
 use crate::policy::grants::{CallFacts, Calls, Grant, Reach, covering, proposed};
 use crate::policy::shell::{ShellCall, ShellJudgement, ShellRules};
 use crate::policy::tools::ToolFacts;
-use crate::domain::Class;
 use crate::policy::{Mode, Reason, Verdict, shell, tools};
 use crate::ports::{BoxFuture, CallToJudge, Clock, Judge, Judgement, Ruling};
 
@@ -154,7 +154,13 @@ impl JudgeSettings {
 
     fn details(&self, verdict: &Verdict) -> Option<String> {
         let Verdict::Ask { reasons, .. } = verdict else { return None };
-        Some(reasons.iter().map(|reason| format!("- {}", reason.words(self.language))).collect::<Vec<_>>().join("\n"))
+        Some(
+            reasons
+                .iter()
+                .map(|reason| format!("- {}", reason.words(self.language)))
+                .collect::<Vec<_>>()
+                .join("\n"),
+        )
     }
 
     /// Whether a path that a command reads is in the project once links are followed. One that does not exist yet
@@ -173,7 +179,8 @@ impl JudgeSettings {
 
 fn read_bounded(path: &Path) -> Option<Vec<u8>> {
     use std::io::Read;
-    let file = std::fs::File::open(path).ok().filter(|file| file.metadata().is_ok_and(|facts| facts.is_file()))?;
+    let file =
+        std::fs::File::open(path).ok().filter(|file| file.metadata().is_ok_and(|facts| facts.is_file()))?;
     let mut content = Vec::new();
     file.take(DIGEST_BYTES as u64).read_to_end(&mut content).ok()?;
     Some(content)

@@ -4,5 +4,5 @@
 mod grants;
 mod judge;
 
-pub use grants::{GrantBook, StoredGrant};
+pub use grants::{GrantBook, Propose, Replace, StoredGrant};
 pub use judge::{JudgeSettings, ProjectJudge};

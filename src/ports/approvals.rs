@@ -18,5 +18,9 @@ pub trait ApprovalBook: Send + Sync + std::fmt::Debug {
     fn list(&self) -> BoxFuture<'_, Result<Vec<Approval>, StoreError>>;
 
     /// The questions of these ids that belong to this thread.
-    fn of_thread(&self, thread: &ThreadId, ids: Vec<ApprovalId>) -> BoxFuture<'_, Result<Vec<Approval>, StoreError>>;
+    fn of_thread(
+        &self,
+        thread: &ThreadId,
+        ids: Vec<ApprovalId>,
+    ) -> BoxFuture<'_, Result<Vec<Approval>, StoreError>>;
 }

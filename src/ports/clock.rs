@@ -65,7 +65,8 @@ impl Ids for RandomIds {
 
     fn unguessable(&self) -> String {
         // A random UUID has 122 random bits; two of them have more than enough.
-        let (first, second) = (uuid::Uuid::new_v4().simple().to_string(), uuid::Uuid::new_v4().simple().to_string());
+        let (first, second) =
+            (uuid::Uuid::new_v4().simple().to_string(), uuid::Uuid::new_v4().simple().to_string());
         first.chars().chain(second.chars().take(8)).collect()
     }
 

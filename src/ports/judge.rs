@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::BoxFuture;
-use crate::domain::{Risk, ThreadId};
 use crate::domain::Class;
+use crate::domain::{Risk, ThreadId};
 
 /// A call that wants to run.
 #[derive(Clone, Debug)]

@@ -1,5 +1,7 @@
 //! What the threads ask of a language model.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use tokio::sync::mpsc;
 
@@ -15,7 +17,7 @@ pub struct Prompt {
     /// The conversation.
     pub messages: Vec<ModelMessage>,
     /// What it may call.
-    pub tools: Vec<ToolSpec>,
+    pub tools: Arc<[ToolSpec]>,
 }
 
 /// What a call lets be seen while it runs.

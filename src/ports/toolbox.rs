@@ -8,22 +8,25 @@ use crate::domain::ToolSpec;
 /// The tools of an agent. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct ToolBox {
-    tools: Arc<[(ToolSpec, Arc<dyn Tool>)]>,
+    /// Of each tool, in the same order.
+    specs: Arc<[ToolSpec]>,
+    tools: Arc<[Arc<dyn Tool>]>,
 }
 
 impl ToolBox {
     /// A box with these tools.
     pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
-        Self { tools: tools.into_iter().map(|tool| (tool.spec(), tool)).collect() }
+        let tools: Arc<[Arc<dyn Tool>]> = tools.into_iter().collect();
+        Self { specs: tools.iter().map(|tool| tool.spec()).collect(), tools }
     }
 
-    /// What the model is told of each.
-    pub fn specs(&self) -> Vec<ToolSpec> {
-        self.tools.iter().map(|(spec, _)| spec.clone()).collect()
+    /// What the model is told of each. Shared: every prompt has them.
+    pub fn specs(&self) -> Arc<[ToolSpec]> {
+        Arc::clone(&self.specs)
     }
 
     /// The tool of a name, and what is known of it.
     pub fn get(&self, name: &str) -> Option<(&ToolSpec, &Arc<dyn Tool>)> {
-        self.tools.iter().find(|(spec, _)| spec.name == name).map(|(spec, tool)| (spec, tool))
+        self.specs.iter().zip(self.tools.iter()).find(|(spec, _)| spec.name == name)
     }
 }

@@ -71,7 +71,11 @@ impl ApprovalBook for FileApprovals {
         self.blocking(|layout| read_all(&layout.approvals()))
     }
 
-    fn of_thread(&self, thread: &ThreadId, ids: Vec<ApprovalId>) -> BoxFuture<'_, Result<Vec<Approval>, StoreError>> {
+    fn of_thread(
+        &self,
+        thread: &ThreadId,
+        ids: Vec<ApprovalId>,
+    ) -> BoxFuture<'_, Result<Vec<Approval>, StoreError>> {
         let thread = thread.clone();
         self.blocking(move |layout| {
             let mut found = Vec::new();
@@ -129,6 +133,7 @@ fn next_number(layout: &Layout) -> Result<ApprovalNumber, StoreError> {
         None => read_all(&layout.approvals())?.iter().map(|approval| approval.number.0).max().unwrap_or(0),
     };
     let next = last.saturating_add(1);
-    replace_file(&note, format!("{next}\n").as_bytes(), OWNER_ONLY).map_err(|source| refused(&note, source))?;
+    replace_file(&note, format!("{next}\n").as_bytes(), OWNER_ONLY)
+        .map_err(|source| refused(&note, source))?;
     Ok(ApprovalNumber(next))
 }

@@ -187,12 +187,10 @@ impl Actor {
         while let Some(event) = self.upcoming.pop_front() {
             self.feed(event).await;
         }
+        self.conversation.trim();
         self.start_delivery();
         if std::mem::take(&mut self.stale) {
-            let mut view = self.conversation.view();
-            if !self.stage.is_watched() {
-                view.live = None;
-            }
+            let view = self.conversation.view(self.stage.is_watched());
             self.stage.view.send_replace(view);
         }
     }
@@ -209,7 +207,7 @@ impl Actor {
                     messages: self.stage.messages.subscribe(),
                     notices: self.stage.notices.subscribe(),
                 };
-                self.stage.view.send_replace(self.conversation.view());
+                self.stage.view.send_replace(self.conversation.view(true));
                 // The watcher may have gone already; then nobody misses anything.
                 drop(reply.send(subscription));
             }
@@ -316,7 +314,13 @@ pub(super) fn outcome_of(messages: Vec<UiMessage>) -> RunOutcome {
     let (status, error) = Conversation::ending(&messages);
     let correlation = messages.first().map(|message| message.metadata.correlation_id.clone());
     let of_agent = messages.into_iter().filter(|message| message.role == crate::uimessage::Role::Assistant);
-    RunOutcome { status, messages: of_agent.map(Arc::new).collect(), error, correlation, approvals: Vec::new() }
+    RunOutcome {
+        status,
+        messages: of_agent.map(Arc::new).collect(),
+        error,
+        correlation,
+        approvals: Vec::new(),
+    }
 }
 
 /// How long to wait before a disk that refused a write is tried again.

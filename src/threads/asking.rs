@@ -21,7 +21,11 @@ impl Actor {
 
     /// A call was judged: should a question have to be asked, it gets a number. One that turns out not to be needed
     /// is kept for the next.
-    pub(super) async fn judged(&mut self, call: ToolCallId, judgement: Box<crate::ports::Judgement>) -> Result<(), StoreError> {
+    pub(super) async fn judged(
+        &mut self,
+        call: ToolCallId,
+        judgement: Box<crate::ports::Judgement>,
+    ) -> Result<(), StoreError> {
         let number = match self.spare_number.take() {
             Some(number) => number,
             None => self.shop.approvals.next_number().await?,
@@ -35,7 +39,8 @@ impl Actor {
 
     /// The approvals that the open calls of a thread name.
     pub(super) async fn approvals_of(&self, tail: &[UiMessage]) -> Result<Vec<Approval>, StoreError> {
-        let ids = tail.iter().flat_map(|message| &message.parts).filter_map(open_approval).collect::<Vec<_>>();
+        let ids =
+            tail.iter().flat_map(|message| &message.parts).filter_map(open_approval).collect::<Vec<_>>();
         if ids.is_empty() { Ok(Vec::new()) } else { self.shop.approvals.of_thread(&self.id, ids).await }
     }
 

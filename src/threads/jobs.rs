@@ -9,7 +9,9 @@ use tokio::task::{AbortHandle, JoinSet};
 use tracing::Instrument;
 
 use crate::domain::{ErrorKind, Risk, ToolCallId};
-use crate::ports::{Completion, DeliveryError, Judgement, ModelError, Receipt, Ruling, ToolFailure, ToolOutcome};
+use crate::ports::{
+    Completion, DeliveryError, Judgement, ModelError, Receipt, Ruling, ToolFailure, ToolOutcome,
+};
 
 /// The end of a job.
 #[derive(Debug)]

@@ -7,10 +7,10 @@ use tokio_util::sync::CancellationToken;
 use super::actor::{Actor, outcome_of};
 use super::count;
 use super::jobs::{Done, model_panicked, tool_panicked};
+use crate::domain::Class;
 use crate::domain::{
     CorrelationId, Delivery, DeliveryId, ErrorKind, Intent, OutboundIntent, Permit, ToolCallId,
 };
-use crate::domain::Class;
 use crate::ports::{
     Commit, Durability, ModelError, OutboxEntry, OutboxLine, StoreError, ToolContext, ToolFailure, Work,
 };
@@ -69,7 +69,9 @@ impl Actor {
             Effect::CallModel => self.call_model(),
             Effect::Judge { call, name, input } => self.judge(call, name, input),
             Effect::SaveApproval(approval) => self.shop.approvals.save(*approval).await?,
-            Effect::Grant(approval, scope) => self.shop.grants.add(*approval, scope, self.shop.clock.now()).await?,
+            Effect::Grant(approval, scope) => {
+                self.shop.grants.add(*approval, scope, self.shop.clock.now()).await?
+            }
             Effect::Parked(correlation) => self.parked(&correlation),
             Effect::RunTool { call, name, arguments, class } => self.run_tool(call, &name, arguments, class),
             Effect::CancelJobs => {

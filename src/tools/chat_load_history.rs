@@ -178,6 +178,7 @@ mod tests {
             timestamp: Timestamp::from_millis(0),
             correlation_id: "r1".parse().unwrap(),
             status: None,
+            command: false,
             context: false,
             extra: Map::new(),
         };

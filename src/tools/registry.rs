@@ -3,21 +3,21 @@
 use std::sync::Arc;
 
 use super::{
-    ChatLoadHistory, CurrentTime, EditFile, ExecSettings, ExecShell, ListFiles, ReadFile, SearchFiles, WriteFile,
+    ChatLoadHistory, CurrentTime, EditFile, ExecSettings, ExecShell, ListFiles, ReadFile, SearchFiles,
+    WriteFile,
 };
 use crate::ports::{Tool, ToolBox};
 
 /// Every tool this binary has. A new one is one file and one line here.
-pub const TOOLS: &[fn() -> Arc<dyn Tool>] =
-    &[
-        || Arc::new(ReadFile),
-        || Arc::new(ListFiles),
-        || Arc::new(SearchFiles),
-        || Arc::new(CurrentTime),
-        || Arc::new(WriteFile),
-        || Arc::new(EditFile),
-        || Arc::new(ChatLoadHistory),
-    ];
+pub const TOOLS: &[fn() -> Arc<dyn Tool>] = &[
+    || Arc::new(ReadFile),
+    || Arc::new(ListFiles),
+    || Arc::new(SearchFiles),
+    || Arc::new(CurrentTime),
+    || Arc::new(WriteFile),
+    || Arc::new(EditFile),
+    || Arc::new(ChatLoadHistory),
+];
 
 /// A box with every tool there is; the shell is the one that needs settings.
 pub fn all_tools(exec: ExecSettings) -> ToolBox {

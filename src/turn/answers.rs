@@ -6,7 +6,8 @@ use super::commands::record;
 use super::effect::Spoken;
 use super::{Conversation, Effect, Ticket};
 use crate::domain::{
-    Answer, Approval, ApprovalNumber, CorrelationId, Decided, Decision, IngressEvent, Intent, Said, Timestamp, WhileWaiting,
+    Answer, Approval, ApprovalNumber, CorrelationId, Decided, Decision, IngressEvent, Intent, Said,
+    Timestamp, WhileWaiting,
 };
 use crate::policy::reply::{Pending, Reading, Ruling, read};
 use crate::ports::{Acceptance, Durability};
@@ -40,8 +41,10 @@ impl Conversation {
             Reading::AskBack(_) if said.overheard => return Reply::Message,
             Reading::AskBack(question) => question.words(language),
             Reading::Decide(rulings) => {
-                let told: Vec<String> =
-                    rulings.into_iter().filter_map(|ruling| self.rule(&pending, ruling, event, now, out)).collect();
+                let told: Vec<String> = rulings
+                    .into_iter()
+                    .filter_map(|ruling| self.rule(&pending, ruling, event, now, out))
+                    .collect();
                 told.join("\n")
             }
         };
@@ -58,7 +61,8 @@ impl Conversation {
         out: &mut Vec<Effect>,
     ) -> Option<String> {
         let approval = pending.get(ruling.index)?;
-        let decided = Decided { by: event.author.id.clone(), at: now, via: "text".to_owned(), reason: ruling.reason };
+        let decided =
+            Decided { by: event.author.id.clone(), at: now, via: "text".to_owned(), reason: ruling.reason };
         let heard = self.answer(&approval.id, &ruling.answer, decided, false, now, out);
         Some(self.words_for(&heard, approval.number, &ruling.answer))
     }
@@ -73,7 +77,11 @@ impl Conversation {
         fresh: &mut dyn FnMut() -> CorrelationId,
         out: &mut Vec<Effect>,
     ) {
-        let number = self.pending_approvals().iter().find(|known| known.id == decision.approval).map(|known| known.number);
+        let number = self
+            .pending_approvals()
+            .iter()
+            .find(|known| known.id == decision.approval)
+            .map(|known| known.number);
         let decided = Decided {
             by: event.author.id.clone(),
             at: now,
@@ -136,7 +144,7 @@ impl Conversation {
         out: &mut Vec<Effect>,
     ) {
         let mut lines: Vec<_> = self.place_held().into_iter().collect();
-        lines.push(record(words, event, reply, &correlation, now));
+        lines.extend(record(words, event, reply, &correlation, now));
         for line in &lines {
             self.remember(line);
         }
@@ -147,7 +155,8 @@ impl Conversation {
             intent: Intent::AssistantText { text: reply.to_owned() },
         }];
         out.push(Effect::Commit { messages: lines, say, durability: Durability::Synced });
-        let accepted = Acceptance::Accepted { message: event.message.clone(), correlation: correlation.clone() };
+        let accepted =
+            Acceptance::Accepted { message: event.message.clone(), correlation: correlation.clone() };
         out.push(Effect::Answer(ticket, accepted));
         out.push(Effect::Finished(correlation));
         out.push(Effect::Publish);

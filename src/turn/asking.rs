@@ -10,10 +10,11 @@ use super::event::Seat;
 use super::ledger::Call;
 use super::run::{Phase, TOOL_METADATA};
 use super::{Conversation, Effect};
-use crate::domain::{
-    Answer, Approval, ApprovalId, ApprovalKind, ApprovalState, AuthorId, Decided, Intent, Scope, Timestamp, ToolCallId,
-};
 use crate::domain::Class;
+use crate::domain::{
+    Answer, Approval, ApprovalId, ApprovalKind, ApprovalState, AuthorId, Decided, Intent, Scope, Timestamp,
+    ToolCallId,
+};
 use crate::ports::{Durability, Judgement, Ruling};
 use crate::render::Phrase;
 use crate::uimessage::{ApprovalAnswer, ApprovalAsk, Role, ToolState};
@@ -35,7 +36,14 @@ pub(super) enum Heard {
 
 impl Conversation {
     /// A call was looked at.
-    pub(super) fn judged(&mut self, call: &ToolCallId, judgement: Judgement, seat: Seat, now: Timestamp, out: &mut Vec<Effect>) {
+    pub(super) fn judged(
+        &mut self,
+        call: &ToolCallId,
+        judgement: Judgement,
+        seat: Seat,
+        now: Timestamp,
+        out: &mut Vec<Effect>,
+    ) {
         let Some(state) = self.run.as_ref().map(|run| run.ledger.get(call).clone()) else { return };
         match (state, judgement.ruling.clone()) {
             (Call::Judging, Ruling::Allow(class)) => self.set_call(call, Call::Cleared(class)),
@@ -80,7 +88,9 @@ impl Conversation {
         out: &mut Vec<Effect>,
     ) {
         let (thread, expire_ms, language) = (self.thread.clone(), self.rules.expire_ms, self.language());
-        let Some(requested_by) = self.requester() else { return self.refuse_call(call, "nobody is there to be asked") };
+        let Some(requested_by) = self.requester() else {
+            return self.refuse_call(call, "nobody is there to be asked");
+        };
         let Some(run) = self.run.as_mut() else { return };
         let correlation = run.correlation.clone();
         let Some(part) = run.tool_mut(call) else { return };
@@ -182,11 +192,13 @@ impl Conversation {
         let by = decided.by.clone();
         approval.state = ApprovalState::Spent { decided, scope: Scope::Once };
         let output = json!({ "outcome": "done", "note": "The user says that this call took effect before the restart." });
-        let answer = ApprovalAnswer { id: approval.id.to_string(), approved: true, reason: None, descriptor: None };
+        let answer =
+            ApprovalAnswer { id: approval.id.to_string(), approved: true, reason: None, descriptor: None };
         if let Some(run) = self.run.as_mut() {
             if let Some(part) = run.tool_mut(&approval.tool_call) {
                 let input = part.state.input().cloned().unwrap_or_default();
-                part.state = ToolState::OutputAvailable { input, output, approval: Some(answer), preliminary: None };
+                part.state =
+                    ToolState::OutputAvailable { input, output, approval: Some(answer), preliminary: None };
             }
             run.ledger.close(&approval.tool_call);
         }
@@ -195,13 +207,21 @@ impl Conversation {
     }
 
     /// The call will not run: the model is told why.
-    fn turn_down(&mut self, mut approval: Approval, state: ApprovalState, why: &str, by: Option<&AuthorId>, out: &mut Vec<Effect>) {
+    fn turn_down(
+        &mut self,
+        mut approval: Approval,
+        state: ApprovalState,
+        why: &str,
+        by: Option<&AuthorId>,
+        out: &mut Vec<Effect>,
+    ) {
         approval.state = state;
         if let Some(run) = self.run.as_mut() {
             if let Some(part) = run.tool_mut(&approval.tool_call) {
                 let input = part.state.input().cloned().unwrap_or_default();
                 let reason = Some(why.to_owned());
-                let answer = ApprovalAnswer { id: approval.id.to_string(), approved: false, reason, descriptor: None };
+                let answer =
+                    ApprovalAnswer { id: approval.id.to_string(), approved: false, reason, descriptor: None };
                 part.state = ToolState::OutputDenied { input, approval: answer };
             }
             run.ledger.close(&approval.tool_call);
@@ -241,7 +261,8 @@ impl Conversation {
         match run.phase {
             Phase::AwaitingApproval => {
                 let open = run.open_calls();
-                let stuck = !open.is_empty() && open.iter().all(|tool| matches!(run.ledger.get(&tool.call_id), Call::Asked(_)));
+                let stuck = !open.is_empty()
+                    && open.iter().all(|tool| matches!(run.ledger.get(&tool.call_id), Call::Asked(_)));
                 if !stuck {
                     run.phase = Phase::WaitingForSlot;
                     out.push(Effect::AcquireSlot);
@@ -294,14 +315,16 @@ impl Conversation {
 
     /// What people call somebody, as far as this thread knows.
     pub(super) fn name_of(&self, author: &AuthorId) -> String {
-        let known = self.history.iter().rev().find(|message| message.metadata.author_id.as_ref() == Some(author));
+        let known =
+            self.history.iter().rev().find(|message| message.metadata.author_id.as_ref() == Some(author));
         known.and_then(|message| message.metadata.author_name.clone()).unwrap_or_else(|| author.to_string())
     }
 
     fn commit_saying(&mut self, source: &str, intent: Intent, out: &mut Vec<Effect>) {
         let Some(run) = self.run.as_mut() else { return };
         run.placed = true;
-        let (snapshot, correlation, reply_to) = (run.snapshot(), run.correlation.clone(), run.reply_to.clone());
+        let (snapshot, correlation, reply_to) =
+            (run.snapshot(), run.correlation.clone(), run.reply_to.clone());
         self.remember(&snapshot);
         let say = vec![Spoken { source: source.to_owned(), correlation, reply_to, intent }];
         out.push(Effect::Commit { messages: vec![snapshot], say, durability: Durability::Synced });

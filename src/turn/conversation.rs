@@ -8,7 +8,10 @@ use std::sync::Arc;
 
 use super::run::{Phase, Run};
 use super::{Effect, Event};
-use crate::domain::{Capabilities, CorrelationId, Effects, Language, MessageId, ThreadId, ThreadState, Timestamp, ToolCallId, WhileRunning, WhileWaiting};
+use crate::domain::{
+    Capabilities, CorrelationId, Effects, Language, MessageId, ThreadId, ThreadState, Timestamp, ToolCallId,
+    WhileRunning, WhileWaiting,
+};
 use crate::policy::Rights;
 use crate::ports::{Durability, ThreadRecord, ThreadView};
 use crate::uimessage::{ErrorRecord, Part, Role, RunStatus, UiMessage};
@@ -152,11 +155,12 @@ impl Conversation {
         self.run.as_ref().map(|run| &run.correlation)
     }
 
-    /// What people may see of it right now.
-    pub fn view(&self) -> ThreadView {
+    /// What people may see of it right now. The live message is copied only for those who look.
+    pub fn view(&self, watched: bool) -> ThreadView {
+        let live = self.run.as_ref().filter(|_| watched);
         ThreadView {
             state: self.state(),
-            live: self.run.as_ref().map(|run| Arc::new(run.message.clone())),
+            live: live.map(|run| Arc::new(run.message.clone())),
             queued: self.waiting.iter().map(|waiting| waiting.messages.len()).sum(),
             pending_approvals: self.pending_approvals().len(),
         }
@@ -205,21 +209,40 @@ impl Conversation {
 
     /// The messages that the model is to read now: the history up to and including the run's own message.
     /// What came in for a later run is not shown before it.
-    pub fn context(&self) -> Vec<UiMessage> {
+    pub fn context(&self) -> Vec<&UiMessage> {
         let boundary = self.history.iter().rposition(is_new_conversation).map_or(0, |at| at + 1);
-        let mut out: Vec<UiMessage> = Vec::new();
+        let mut out: Vec<&UiMessage> = Vec::new();
         for message in self.history.iter().skip(boundary) {
             match &self.run {
                 Some(run) if run.message.id == message.id => {
-                    out.push(run.message.clone());
+                    out.push(&run.message);
                     return out;
                 }
                 _ if self.waiting.iter().any(|waiting| waiting.messages.contains(&message.id)) => {}
-                _ => out.push(message.clone()),
+                _ => out.push(message),
             }
         }
-        out.extend(self.run.as_ref().map(|run| run.message.clone()));
+        out.extend(self.run.as_ref().map(|run| &run.message));
         out
+    }
+
+    /// The same, apart by run: what was asked and answered together. The run in flight is the last, with all that
+    /// came in since it began.
+    pub fn context_by_run(&self) -> Vec<Vec<&UiMessage>> {
+        let mut runs: Vec<Vec<&UiMessage>> = Vec::new();
+        let mut last: Option<&CorrelationId> = None;
+        for message in self.context() {
+            let correlation = &message.metadata.correlation_id;
+            let goes_on = last == Some(correlation) || (last.is_some() && last == self.current());
+            match runs.last_mut().filter(|_| goes_on) {
+                Some(run) => run.push(message),
+                None => {
+                    runs.push(vec![message]);
+                    last = Some(correlation);
+                }
+            }
+        }
+        runs
     }
 
     /// How far the estimate of tokens is off, by the server's last word.
@@ -242,9 +265,7 @@ impl Conversation {
     /// The language the person writes in, unless the operator has chosen.
     pub(super) fn language(&self) -> Language {
         let last_said = || self.history.iter().rev().find(|message| message.role == Role::User);
-        self.rules
-            .language
-            .unwrap_or_else(|| last_said().map_or_else(Language::default, |said| Language::of(&said.text())))
+        self.rules.language.unwrap_or_else(|| last_said().map_or_else(Language::default, written_in))
     }
 
     /// Puts a message into the history the way the file will have it: a known id keeps its place.
@@ -270,8 +291,9 @@ impl Conversation {
         Some(run.snapshot())
     }
 
-    /// Lets go of the oldest messages once the tail has grown too long. Whole runs only, and never one that is open.
-    pub(super) fn trim(&mut self) {
+    /// Lets go of the oldest messages once the tail has grown too long: whole runs only, and never one that is open.
+    /// To be called when nothing that was asked for is left to be done.
+    pub fn trim(&mut self) {
         if self.history.len() < self.trim_at {
             return;
         }
@@ -285,16 +307,20 @@ impl Conversation {
             self.history.iter().position(|message| self.is_pending(&message.metadata.correlation_id));
         let limit = keep_from.unwrap_or(self.history.len().saturating_sub(1));
         let mut cut = 0;
-        for (at, message) in self.history.iter().enumerate().take(limit) {
-            if total <= TAIL_BYTES / 2 {
-                break;
+        let mut run = None;
+        for (at, message) in self.history.iter().enumerate().take(limit + 1) {
+            let next = &message.metadata.correlation_id;
+            if run.replace(next) != Some(next) {
+                cut = at;
+                if total <= TAIL_BYTES / 2 || at == limit {
+                    break;
+                }
             }
             total = total.saturating_sub(size(message));
-            cut = at + 1;
         }
         self.history.drain(..cut);
-        self.trim_at = self.history.len() + TRIM_EVERY;
         self.has_older |= cut > 0;
+        self.trim_at = self.history.len() + TRIM_EVERY;
     }
 
     /// How a run ended, from its messages.
@@ -319,6 +345,19 @@ impl Conversation {
     pub fn is_running(&self, call: &ToolCallId) -> bool {
         self.run.as_ref().is_some_and(|run| run.ledger.is_running(call))
     }
+}
+
+fn written_in(message: &UiMessage) -> Language {
+    let text = message.parts.iter().find_map(|part| match part {
+        Part::Text(text) => Some(text.text.as_str()),
+        _ => None,
+    });
+    text.map(Language::of).unwrap_or_default()
+}
+
+/// Whether a message is a word for the daemon, or the daemon's reply to one.
+pub(super) const fn is_command(message: &UiMessage) -> bool {
+    message.metadata.command
 }
 
 /// Whether a message begins a new conversation in the same thread.

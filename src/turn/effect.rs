@@ -4,8 +4,8 @@
 use serde_json::Value;
 
 use super::Ticket;
-use crate::domain::{Approval, CorrelationId, Intent, Scope, ToolCallId};
 use crate::domain::Class;
+use crate::domain::{Approval, CorrelationId, Intent, Scope, ToolCallId};
 use crate::ports::{Acceptance, Durability};
 use crate::uimessage::UiMessage;
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::{Approval, ApprovalId, ToolCallId};
 use crate::domain::Class;
+use crate::domain::{Approval, ApprovalId, ToolCallId};
 
 /// What a call waits for.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,7 +57,9 @@ impl Ledger {
 
     /// Whether something is being done about any call: judged, checked or run.
     pub(super) fn is_busy(&self) -> bool {
-        self.calls.values().any(|call| matches!(call, Call::Judging | Call::JudgingLost | Call::Checking(_) | Call::Running))
+        self.calls
+            .values()
+            .any(|call| matches!(call, Call::Judging | Call::JudgingLost | Call::Checking(_) | Call::Running))
     }
 
     /// Whether this call runs.

@@ -1,5 +1,7 @@
 //! What the model reads: who it is, where it is, and the conversation as far as it fits.
 
+use std::sync::Arc;
+
 use super::Conversation;
 use super::budget::{estimate_tokens, fit};
 use crate::domain::{ThreadId, Timestamp, ToolSpec};
@@ -49,7 +51,11 @@ pub fn system_prompt(facts: &Facts<'_>) -> String {
 }
 
 /// The whole prompt for the next model call, inside the model's window, and the estimate of its tokens.
-pub fn build_prompt(conversation: &Conversation, facts: &Facts<'_>, tools: Vec<ToolSpec>) -> (Prompt, usize) {
+pub fn build_prompt(
+    conversation: &Conversation,
+    facts: &Facts<'_>,
+    tools: Arc<[ToolSpec]>,
+) -> (Prompt, usize) {
     let system = system_prompt(facts);
     let tool_tokens: usize = tools
         .iter()
@@ -58,10 +64,8 @@ pub fn build_prompt(conversation: &Conversation, facts: &Facts<'_>, tools: Vec<T
     let fixed = estimate_tokens(&system) + tool_tokens;
     let window = facts.context_tokens / conversation.window_divisor();
     let room = window.saturating_sub((window / 4).min(MAX_RESERVE));
-    let messages = fit(
-        to_model(&conversation.context()),
-        scaled(room, conversation.token_ratio()).saturating_sub(fixed),
-    );
+    let runs = conversation.context_by_run().into_iter().map(to_model).collect();
+    let messages = fit(runs, scaled(room, conversation.token_ratio()).saturating_sub(fixed));
     let estimate = fixed + super::budget::estimate_messages(&messages);
     (Prompt { system, messages, tools }, estimate)
 }

@@ -18,7 +18,9 @@ pub fn unfinished_runs(history: &[UiMessage]) -> Vec<CorrelationId> {
     let ended: HashSet<&CorrelationId> =
         history.iter().filter(is_final).map(|m| &m.metadata.correlation_id).collect();
     let mut open: Vec<CorrelationId> = Vec::new();
-    for message in history.iter().filter(|m| m.role != Role::System && !m.metadata.context) {
+    for message in
+        history.iter().filter(|m| m.role != Role::System && !m.metadata.context && !m.metadata.command)
+    {
         let correlation = &message.metadata.correlation_id;
         if !ended.contains(correlation) && !open.contains(correlation) {
             open.push(correlation.clone());
@@ -65,7 +67,9 @@ impl Conversation {
     }
 
     fn only_asked(&self) -> bool {
-        let asked = |run: &Run| run.open_calls().iter().all(|tool| matches!(run.ledger.get(&tool.call_id), Call::Asked(_)));
+        let asked = |run: &Run| {
+            run.open_calls().iter().all(|tool| matches!(run.ledger.get(&tool.call_id), Call::Asked(_)))
+        };
         self.run.as_ref().is_some_and(asked)
     }
 
@@ -125,9 +129,13 @@ fn take_up(tool: &mut ToolPart, begun: bool, known: Option<Approval>) -> Option<
     let input = tool.state.input().cloned().unwrap_or_default();
     let asked = matches!(tool.state, ToolState::ApprovalRequested { .. });
     match known {
-        Some(approval) if asked && approval.state == ApprovalState::Pending => return Some(Call::Asked(approval)),
+        Some(approval) if asked && approval.state == ApprovalState::Pending => {
+            return Some(Call::Asked(approval));
+        }
         Some(approval) => match &approval.state {
-            ApprovalState::Approved { decided, scope } | ApprovalState::Spent { decided, scope } if !begun || asked => {
+            ApprovalState::Approved { decided, scope } | ApprovalState::Spent { decided, scope }
+                if !begun || asked =>
+            {
                 let answer = ApprovalAnswer {
                     id: approval.id.to_string(),
                     approved: true,
@@ -139,9 +147,12 @@ fn take_up(tool: &mut ToolPart, begun: bool, known: Option<Approval>) -> Option<
                 tool.state = ToolState::ApprovalResponded { input, approval: answer };
                 return Some(Call::Approved(Approval { state, ..approval }));
             }
-            ApprovalState::Denied { .. } | ApprovalState::Expired { .. } | ApprovalState::Cancelled { .. } => {
+            ApprovalState::Denied { .. }
+            | ApprovalState::Expired { .. }
+            | ApprovalState::Cancelled { .. } => {
                 let reason = Some("This call was not approved.".to_owned());
-                let answer = ApprovalAnswer { id: approval.id.to_string(), approved: false, reason, descriptor: None };
+                let answer =
+                    ApprovalAnswer { id: approval.id.to_string(), approved: false, reason, descriptor: None };
                 tool.state = ToolState::OutputDenied { input, approval: answer };
                 return None;
             }

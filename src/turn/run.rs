@@ -220,7 +220,9 @@ impl Run {
                         descriptor: None,
                     },
                 },
-                ToolState::ApprovalResponded { approval, .. } if approval.approved => error(Some(approval.clone())),
+                ToolState::ApprovalResponded { approval, .. } if approval.approved => {
+                    error(Some(approval.clone()))
+                }
                 _ => error(None),
             };
         }
@@ -264,6 +266,7 @@ fn blank_message(thread: &ThreadId, correlation: &CorrelationId, number: u32, no
             timestamp: now,
             correlation_id: correlation.clone(),
             status: Some(RunStatus::Running),
+            command: false,
             context: false,
             extra: Map::new(),
         },

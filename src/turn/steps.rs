@@ -7,8 +7,7 @@ use super::guard::Verdict;
 use super::ledger::Call;
 use super::run::{Phase, Run, TOOL_METADATA};
 use super::{Conversation, Effect};
-use crate::domain::{Delivery, Effects, ErrorKind, Intent, Timestamp, ToolCallId};
-use crate::domain::Class;
+use crate::domain::{Class, Delivery, Effects, ErrorKind, Intent, Language, Timestamp, ToolCallId};
 use crate::ports::{Completion, Durability, ModelDelta, ModelError, ToolCall, ToolOutcome};
 use crate::render::Phrase;
 use crate::uimessage::{ErrorRecord, Part, RunStatus, TextPart, ToolPart, ToolState};
@@ -51,7 +50,9 @@ impl Conversation {
     }
 
     pub(super) fn show_delta(&mut self, delta: ModelDelta, out: &mut Vec<Effect>) {
-        let language = self.language();
+        // Only trouble needs words of ours, and only then is it worth finding out in which language.
+        let language =
+            if matches!(delta, ModelDelta::Trouble { .. }) { self.language() } else { Language::default() };
         let sends_drafts =
             self.rules.capabilities.delivery == Delivery::Push && self.rules.capabilities.streaming;
         let Some(run) = self.run.as_mut().filter(|run| run.phase == Phase::Thinking) else { return };
@@ -214,7 +215,8 @@ impl Conversation {
             let Some(run) = self.run.as_mut() else { return };
             run.ledger.set(&call, Call::Running);
             let Some(part) = run.tool_mut(&call) else { continue };
-            let (name, arguments) = (part.tool.name().to_owned(), part.state.input().cloned().unwrap_or_default());
+            let (name, arguments) =
+                (part.tool.name().to_owned(), part.state.input().cloned().unwrap_or_default());
             if effects_of(&name) != Some(Effects::ReadOnly) {
                 durability = Durability::Synced;
                 run.mark_started(&call);
@@ -293,7 +295,6 @@ impl Conversation {
         out.push(Effect::Commit { messages: vec![run.message], say, durability: Durability::Synced });
         out.push(Effect::ReleaseSlot);
         out.push(Effect::Finished(run.correlation));
-        self.trim();
         self.start_next(now, out);
         out.push(Effect::Publish);
     }

@@ -68,6 +68,14 @@ pub struct Cursor {
 }
 
 impl Cursor {
+    /// Takes it that the client knows all of `message`, in a response that has ended; gives the chunk that begins
+    /// the next one.
+    pub fn go_on_from(&mut self, message: &UiMessage) -> Chunk {
+        drop(self.advance(message));
+        self.step_open = false;
+        Chunk::Start { message_id: message.id.as_str().to_owned(), message_metadata: None }
+    }
+
     /// Tells what is new in `message`. A further message of the same run goes on where the last one ended:
     /// the client sees one answer.
     pub fn advance(&mut self, message: &UiMessage) -> Vec<Chunk> {
@@ -406,6 +414,7 @@ mod tests {
             timestamp: crate::domain::Timestamp::from_millis(1),
             correlation_id: "run_1".parse().unwrap(),
             status: Some(RunStatus::Running),
+            command: false,
             context: false,
             extra: serde_json::Map::new(),
         };

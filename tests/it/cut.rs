@@ -96,8 +96,8 @@ async fn a_thread_file_cut_at_every_byte_loads_and_makes_a_prompt_that_providers
             record,
         );
         let mut fresh = || "run_fresh".parse::<CorrelationId>().unwrap();
-        conversation.step(Event::Resumed, Timestamp::from_millis(1), &mut fresh);
-        assert_provider_valid(&to_model(&conversation.context()), &place);
+        conversation.step(Event::Resumed(Vec::new()), Timestamp::from_millis(1), &mut fresh);
+        assert_provider_valid(&to_model(conversation.context()), &place);
     }
 }
 
@@ -110,5 +110,8 @@ fn rules() -> Rules {
         language: None,
         model: "m".to_owned(),
         capabilities: Capabilities::pull(),
+        rights: shipagent::policy::Rights::default(),
+        expire_ms: 60_000,
+        while_waiting: shipagent::domain::WhileWaiting::Queue,
     }
 }

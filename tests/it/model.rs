@@ -33,7 +33,7 @@ fn hasty(fake: &FakeModel) -> ModelSpec {
 
 fn prompt(text: &str) -> Prompt {
     let user = ModelMessage::User { content: vec![Content::Text(text.into())], name: None };
-    Prompt { system: "Be brief.".into(), messages: vec![user], tools: vec![] }
+    Prompt { system: "Be brief.".into(), messages: vec![user], tools: Arc::default() }
 }
 
 struct Outcome {

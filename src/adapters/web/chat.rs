@@ -12,6 +12,7 @@ use axum::response::{IntoResponse as _, Response};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::approvals::AnsweredPart;
 use super::body::{JsonBody, MAX_BODY, too_large};
 use super::ingress::said_or_command;
 use super::problem::Problem;
@@ -66,6 +67,9 @@ pub(super) async fn chat(
     let place = sse::place(&web.streams)?;
     let platform: Platform = "web".parse()?;
     let thread = ThreadId::of_chat(&platform, &request.id)?;
+    if let Some(answered) = answered(&request) {
+        return go_on(web, thread, answered, place).await;
+    }
     let (message, kind) = wish(&web, &thread, &request).await?;
     // The view comes first: what happens right after the acceptance must not be missed.
     let watching = web.door.watch(thread.clone()).await.ok_or_else(Problem::stopping)?;
@@ -75,6 +79,37 @@ pub(super) async fn chat(
         None => stored(&web, &thread, &taken.message).await?.map(|message| message.metadata.correlation_id),
     };
     Ok(stream(RunStream::new(web, thread, taken.message, correlation, watching.view), place))
+}
+
+/// A client's copy of an assistant message in which questions were answered.
+#[derive(Debug, Deserialize)]
+struct AnsweredMessage {
+    id: MessageId,
+    role: Role,
+    parts: Vec<AnsweredPart>,
+}
+
+fn answered(request: &ChatRequest) -> Option<AnsweredMessage> {
+    let last: AnsweredMessage = serde_json::from_str(request.messages.last()?.get()).ok()?;
+    (last.role == Role::Assistant).then_some(last)
+}
+
+/// Takes the answers to questions and goes on with the same message: what the client knows of it already is not
+/// told again.
+async fn go_on(
+    web: Arc<Web>,
+    thread: ThreadId,
+    answered: AnsweredMessage,
+    place: tokio::sync::OwnedSemaphorePermit,
+) -> Result<Response, Problem> {
+    let known = stored(&web, &thread, &answered.id).await?.ok_or_else(|| Problem::not_found("message"))?;
+    let watching = web.door.watch(thread.clone()).await.ok_or_else(Problem::stopping)?;
+    if web.hand_in_answers(answered.parts).await? == 0 {
+        return Err(Problem::new(StatusCode::CONFLICT, "nothing that waits for an answer was answered"));
+    }
+    let correlation = known.metadata.correlation_id.clone();
+    let run = RunStream::new(web, thread, answered.id, Some(correlation), watching.view);
+    Ok(stream(run.going_on_from(&known), place))
 }
 
 /// Goes on with the answer that is being written, from its beginning.

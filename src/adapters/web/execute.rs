@@ -9,6 +9,7 @@ use axum::http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::approvals::as_json;
 use super::body::JsonBody;
 use super::ingress::{OPERATOR, said_or_command};
 use super::problem::Problem;
@@ -76,6 +77,8 @@ pub(super) async fn execute(
             .transpose()
             .map_err(|_| Problem::bad("Idempotency-Key must be plain text"))?,
     };
+    // The head shares the connection's buffer, which is not needed while the turn runs.
+    drop(headers);
     // Without a chat the message's own id names the thread, so that a retry finds it.
     let chat = request.chat_id.or_else(|| key.clone()).unwrap_or_else(|| web.parts.ids.unique());
     let thread = ThreadId::of_chat(&platform, &chat)?;
@@ -127,7 +130,7 @@ pub fn answer(
         thread_id,
         correlation_id: outcome.correlation.clone().or(correlation).or_else(|| correlation_of(outcome)),
         message_id,
-        approvals: Vec::new(),
+        approvals: outcome.approvals.iter().map(as_json).collect(),
     }
 }
 

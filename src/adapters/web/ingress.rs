@@ -100,6 +100,8 @@ fn language_of(kind: &IngressKind) -> Language {
         IngressKind::Said(said) | IngressKind::Edited(said) | IngressKind::Revised(said) => {
             Language::of(&said.text)
         }
-        IngressKind::Regenerate(_) | IngressKind::Command(_) | IngressKind::Decision(_) => Language::default(),
+        IngressKind::Regenerate(_) | IngressKind::Command(_) | IngressKind::Decision(_) => {
+            Language::default()
+        }
     }
 }

@@ -2,6 +2,7 @@
 //! rows and from the store. No agent logic, and no state of its own beside open sockets.
 
 mod adapter;
+mod approvals;
 mod auth;
 mod body;
 mod chat;

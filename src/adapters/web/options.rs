@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use crate::adapters::AdapterHealths;
 use crate::domain::Language;
 use crate::metrics::Metrics;
-use crate::ports::{Ids, ThreadStore};
+use crate::ports::{ApprovalBook, Ids, ThreadStore};
 
 /// What is known about this daemon before it runs.
 #[derive(Clone, Debug)]
@@ -46,6 +46,8 @@ pub struct WebOptions {
 pub struct WebParts {
     /// The threads on disk.
     pub store: Arc<dyn ThreadStore>,
+    /// The record of questions to people.
+    pub approvals: Arc<dyn ApprovalBook>,
     /// Fresh ids.
     pub ids: Arc<dyn Ids>,
     /// How the adapters fare.

@@ -31,6 +31,8 @@ pub(super) struct RunStream {
     /// The message that was told last.
     at: Option<MessageId>,
     ended: bool,
+    /// What is told before anything else.
+    first: Option<Chunk>,
 }
 
 impl RunStream {
@@ -54,7 +56,16 @@ impl RunStream {
             told: Cursor::default(),
             at: None,
             ended: false,
+            first: None,
         }
+    }
+
+    /// The same for a client that knows the message as far as this: it hears that it goes on, and what is new.
+    #[must_use]
+    pub(super) fn going_on_from(mut self, known: &UiMessage) -> Self {
+        self.first = Some(self.told.go_on_from(known));
+        self.at = Some(known.id.clone());
+        self
     }
 
     /// Tells what is new in the live message, if it is of our run.
@@ -115,6 +126,9 @@ impl RunStream {
 
 impl Source for RunStream {
     async fn next(&mut self) -> Option<String> {
+        if let Some(first) = self.first.take() {
+            return Some(wire(&[first]));
+        }
         while !self.ended {
             if let Some(live) = self.heard.clone() {
                 let chunks = self.tell_live(&live).await;

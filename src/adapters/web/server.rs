@@ -17,7 +17,7 @@ use super::chat::MAX_CHAT_BODY;
 use super::gate::{Throttle, check_host, check_origin, check_token, harden, login};
 use super::problem::Problem;
 use super::sse::MAX_STREAMS;
-use super::{WebOptions, WebParts, chat, events, execute, files, health, page, threads};
+use super::{WebOptions, WebParts, approvals, chat, events, execute, files, health, page, threads};
 use crate::ports::{AdapterIo, Clock, Door};
 
 /// What every request is served from.
@@ -72,8 +72,8 @@ pub(super) fn router(web: Arc<Web>) -> Router {
         .route("/threads/{id}/messages", get(threads::messages).post(threads::say))
         .route("/threads/{id}/events", get(events::events))
         .route("/threads/{id}/stop", post(threads::stop))
-        .route("/approvals", get(threads::approvals))
-        .route("/approvals/{id}", post(threads::decide))
+        .route("/approvals", get(approvals::list))
+        .route("/approvals/{id}", post(approvals::decide))
         .route("/files/{thread}/{name}", get(files::file))
         .route("/info", get(health::info))
         .fallback(nowhere)

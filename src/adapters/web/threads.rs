@@ -108,13 +108,3 @@ pub(super) async fn stop(
     let taken = web.hand_in(&thread, author, web.fresh_message()?, kind).await?;
     Ok(Json(json!({ "messageId": taken.message })))
 }
-
-/// The approvals; none can be asked for yet.
-pub(super) async fn approvals() -> Json<Value> {
-    Json(json!({ "approvals": [] }))
-}
-
-/// A decision on an approval nobody asked for.
-pub(super) async fn decide() -> Problem {
-    Problem::not_found("approval")
-}

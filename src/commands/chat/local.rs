@@ -9,7 +9,7 @@ use secrecy::ExposeSecret;
 use tokio::sync::broadcast::error::RecvError;
 
 use super::line::{Heard, LineError, Taken, fresh_id};
-use crate::app::{App, World};
+use crate::app::{App, ShellWorld, World};
 use crate::config::{Env, Settings};
 use crate::domain::{
     Author, AuthorId, ChatKind, Command, IngressEvent, IngressKind, Intent, Language, MessageId, Said,
@@ -18,6 +18,7 @@ use crate::domain::{
 use crate::model::install_tls;
 use crate::ports::{Acceptance, Clock, Subscription, SystemClock, ThreadStore};
 use crate::render::Phrase;
+use crate::sandbox;
 use crate::store::FileStore;
 use crate::telemetry::{self, Console, Guard, Options, Redactor};
 use crate::uimessage::{Cursor, UiMessage};
@@ -49,16 +50,22 @@ impl Local {
         thread: ThreadId,
     ) -> anyhow::Result<Self> {
         let secrets = settings.secrets.iter().map(|secret| secret.expose_secret().to_owned());
+        let redactor = Redactor::new(secrets)?;
+        let shell = ShellWorld {
+            environment: env.all(),
+            sandbox: sandbox::probe(&sandbox::own_binary()),
+            redactor: redactor.clone(),
+        };
         let logs = telemetry::init(Options {
             filter: env.get("SHIPAGENT_LOG").unwrap_or_default().to_owned(),
             console: Console::Silent,
             logs: Some(store.layout().logs()),
-            redactor: Redactor::new(secrets)?,
+            redactor,
         })?;
         install_tls();
         let author = Author { id: AuthorId::new(thread.platform(), OPERATOR)?, name: None };
         let store = Arc::new(store);
-        let app = App::start(settings, store.clone(), World::real(&settings.model), None)?;
+        let app = App::start(settings, store.clone(), World::real(&settings.model, shell), None)?;
         let watching = app.door.watch(thread.clone()).await;
         Ok(Self {
             app,

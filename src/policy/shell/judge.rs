@@ -7,10 +7,10 @@ use super::rules::{Denied, ShellRules};
 use super::script::{Redirect, Script};
 use super::word::Word;
 use super::{parse, screen, wrappers};
+use crate::domain::Class;
 use crate::domain::Risk;
 use crate::policy::fingerprint::scripts_named;
 use crate::policy::paths::{self, Place};
-use crate::domain::Class;
 use crate::policy::{Compound, Mode, Reason, Verdict};
 
 /// How many commands inside commands are looked into.

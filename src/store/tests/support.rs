@@ -32,6 +32,7 @@ pub(super) fn message(thread: &ThreadId, id: &str, run: &str, at: i64, text: &st
             timestamp: Timestamp::from_millis(at),
             correlation_id: run.parse().unwrap(),
             status: None,
+            command: false,
             context: false,
             extra: serde_json::Map::new(),
         },

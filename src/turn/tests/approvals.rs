@@ -3,9 +3,7 @@
 use serde_json::json;
 
 use super::driver::{Driver, assert_provider_valid, call, calls, event, rules, state_word, words};
-use crate::domain::{
-    Answer, ApprovalKind, Command, Decision, IngressKind, Scope, ThreadState, WhileWaiting,
-};
+use crate::domain::{Answer, ApprovalKind, Command, Decision, IngressKind, Scope, ThreadState, WhileWaiting};
 use crate::ports::Acceptance;
 use crate::turn::{Event, Ticket};
 use crate::uimessage::to_model;
@@ -47,7 +45,9 @@ fn an_approved_call_runs_once_and_its_spending_is_written_first() {
     driver.take_effects();
     assert!(matches!(driver.say("同意"), Acceptance::Accepted { .. }));
     let effects = driver.take_effects();
-    let place = |wanted: &str| effects.iter().position(|effect| effect == wanted).unwrap_or_else(|| panic!("{wanted}: {effects:?}"));
+    let place = |wanted: &str| {
+        effects.iter().position(|effect| effect == wanted).unwrap_or_else(|| panic!("{wanted}: {effects:?}"))
+    };
     assert!(place("save A1 Approved") < place("AcquireSlot"), "{effects:?}");
     assert!(place("save A1 Spent") < place("run ask c1"), "{effects:?}");
     driver.tool("c1", "done").model(words("all done"));
@@ -116,15 +116,20 @@ fn cut_anywhere_an_approved_call_never_runs_twice() {
                     }
                 }
             }
-            let begun = prefix.iter().any(|line| serde_json::to_string(line).unwrap().contains("\"started\":true"));
-            let ended = prefix.iter().any(|line| serde_json::to_string(line).unwrap().contains("output-available"));
+            let begun =
+                prefix.iter().any(|line| serde_json::to_string(line).unwrap().contains("\"started\":true"));
+            let ended =
+                prefix.iter().any(|line| serde_json::to_string(line).unwrap().contains("output-available"));
             let mut again = Driver::resumed(rules(), prefix, book);
-            assert_provider_valid(&to_model(&again.conversation.context()));
+            assert_provider_valid(&to_model(again.conversation.context()));
             let runs = again.take_effects().iter().filter(|effect| effect.starts_with("run ask")).count();
             if begun {
                 assert_eq!(runs, 0, "cut after {lines} lines");
                 let asked = again.conversation.pending_approvals();
-                assert_eq!(asked.first().map(|approval| approval.kind), (!ended).then_some(ApprovalKind::UnknownOutcome));
+                assert_eq!(
+                    asked.first().map(|approval| approval.kind),
+                    (!ended).then_some(ApprovalKind::UnknownOutcome)
+                );
             } else {
                 assert!(runs <= 1);
             }
@@ -167,7 +172,13 @@ fn what_changed_after_the_approval_is_asked_about_again() {
 
 #[test]
 fn several_questions_are_answered_one_by_one_or_all_at_once() {
-    let step = || calls(vec![call("c1", "ask", json!({"n": 1})), call("c2", "ask", json!({"n": 2})), call("c3", "look", json!({}))]);
+    let step = || {
+        calls(vec![
+            call("c1", "ask", json!({"n": 1})),
+            call("c2", "ask", json!({"n": 2})),
+            call("c3", "look", json!({})),
+        ])
+    };
     let mut driver = Driver::new();
     driver.say("do it");
     driver.model(step());
@@ -178,13 +189,17 @@ fn several_questions_are_answered_one_by_one_or_all_at_once() {
     assert_eq!(driver.context()[2], "tool c1: one");
     assert!(driver.context()[3].starts_with("tool c2: The user denied"), "{:?}", driver.context());
     driver.tool("c3", "seen");
-    assert_provider_valid(&to_model(&driver.conversation.context()));
+    assert_provider_valid(&to_model(driver.conversation.context()));
 
     let mut driver = Driver::new();
     driver.say("do it");
     driver.model(step());
     driver.say("yes");
-    assert_eq!(driver.conversation.pending_approvals().len(), 2, "a bare yes to two questions decides nothing");
+    assert_eq!(
+        driver.conversation.pending_approvals().len(),
+        2,
+        "a bare yes to two questions decides nothing"
+    );
     driver.say("approve all");
     assert!(driver.conversation.pending_approvals().is_empty());
     driver.tool("c1", "one").tool("c2", "two").tool("c3", "seen").model(words("done"));
@@ -238,7 +253,7 @@ fn stop_ends_a_turn_that_waits_and_closes_its_questions() {
     driver.command("s1", Command::Stop);
     assert!(driver.conversation.is_idle());
     assert_eq!(driver.book.values().map(state_word).collect::<Vec<_>>(), ["Cancelled"]);
-    assert_provider_valid(&to_model(&driver.conversation.context()));
+    assert_provider_valid(&to_model(driver.conversation.context()));
 }
 
 #[test]

@@ -5,13 +5,16 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::domain::{
-    Approval, ApprovalNumber, Author, Capabilities, ChatKind, Command, CorrelationId, Effects, ErrorKind, IngressEvent, IngressKind,
-    MessageId, Risk, Said, ThreadId, Timestamp, ToolCallId, WhileRunning, WhileWaiting,
-};
 use crate::domain::Class;
+use crate::domain::{
+    Approval, ApprovalNumber, Author, Capabilities, ChatKind, Command, CorrelationId, Effects, ErrorKind,
+    IngressEvent, IngressKind, MessageId, Risk, Said, ThreadId, Timestamp, ToolCallId, WhileRunning,
+    WhileWaiting,
+};
 use crate::policy::Rights;
-use crate::ports::{Acceptance, Completion, Judgement, ModelDelta, ModelError, Ruling, ThreadRecord, ToolCall};
+use crate::ports::{
+    Acceptance, Completion, Judgement, ModelDelta, ModelError, Ruling, ThreadRecord, ToolCall,
+};
 use crate::turn::{Conversation, Effect, EffectsOf, Event, Rules, Seat, Ticket};
 use crate::uimessage::{ModelMessage, Role, UiMessage, fold, to_model};
 
@@ -123,7 +126,17 @@ impl Driver {
         let conversation = Conversation::new(thread(), Arc::new(rules), effects_of(), record);
         let approvals = book.values().cloned().collect();
         let world = String::new();
-        let mut driver = Self { conversation, lines, effects: Vec::new(), now: 1000, book, world, tickets: 0, runs, seats: 0 };
+        let mut driver = Self {
+            conversation,
+            lines,
+            effects: Vec::new(),
+            now: 1000,
+            book,
+            world,
+            tickets: 0,
+            runs,
+            seats: 0,
+        };
         driver.feed(Event::Resumed(approvals));
         driver
     }
@@ -142,7 +155,9 @@ impl Driver {
                 match &effect {
                     Effect::Commit { messages, .. } => self.lines.extend(messages.iter().cloned()),
                     Effect::AcquireSlot => events.push(Event::SlotGranted),
-                    Effect::SaveApproval(approval) => drop(self.book.insert(approval.id.to_string(), *approval.clone())),
+                    Effect::SaveApproval(approval) => {
+                        drop(self.book.insert(approval.id.to_string(), *approval.clone()))
+                    }
                     Effect::Judge { call, name, input } => {
                         let (call, judgement) = (call.clone(), Box::new(judge(name, input, &self.world)));
                         self.seats += 1;
@@ -209,7 +224,8 @@ impl Driver {
             Effect::Grant(approval, scope) => format!("grant {} {scope:?}", approval.number),
             other => format!("{other:?}"),
         };
-        let told = self.effects.iter().filter(|effect| !matches!(effect, Effect::Judge { .. } | Effect::Publish));
+        let told =
+            self.effects.iter().filter(|effect| !matches!(effect, Effect::Judge { .. } | Effect::Publish));
         let names = told.map(name).filter(|name| !name.contains("Typing")).collect();
         self.effects.clear();
         names
@@ -217,7 +233,7 @@ impl Driver {
 
     /// What the model is shown now, as short lines.
     pub(super) fn context(&self) -> Vec<String> {
-        to_model(&self.conversation.context()).iter().map(short).collect()
+        to_model(self.conversation.context()).iter().map(short).collect()
     }
 
     /// The conversation as the file tells it: role, text, status.

@@ -26,7 +26,10 @@ fn calls_that_only_look_run_side_by_side_and_then_the_model_goes_on() {
     driver.say("m1");
     driver.model(calls(vec![call("c1", "look", json!({"at": 1})), call("c2", "look", json!({"at": 2}))]));
     let effects = driver.take_effects();
-    assert_eq!(effects[4..], ["commit run_1.1 Written", "run look c1", "commit run_1.1 Written", "run look c2"]);
+    assert_eq!(
+        effects[4..],
+        ["commit run_1.1 Written", "run look c1", "commit run_1.1 Written", "run look c2"]
+    );
     driver.tool("c2", "two");
     assert_eq!(driver.take_effects(), Vec::<String>::new());
     driver.tool("c1", "one");

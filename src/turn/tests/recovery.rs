@@ -14,7 +14,7 @@ fn drive_to_rest(driver: &mut Driver) {
         if driver.conversation.is_idle() {
             return;
         }
-        assert_provider_valid(&to_model(&driver.conversation.context()));
+        assert_provider_valid(&to_model(driver.conversation.context()));
         if let Some(approval) = driver.conversation.pending_approvals().first() {
             driver.say(&format!("skip {}", approval.number));
             continue;
@@ -88,7 +88,7 @@ fn cut_after_any_line_every_question_is_answered_once() {
             let prefix = lines[..cut].to_vec();
             let accepted: Vec<String> = fold(prefix.clone())
                 .iter()
-                .filter(|m| m.role == Role::User)
+                .filter(|m| m.role == Role::User && !m.metadata.command)
                 .map(|m| m.id.to_string())
                 .collect();
             let mut driver = Driver::with(rules(), prefix);
@@ -144,13 +144,13 @@ proptest! {
                 6 => drop(driver.command(&format!("s{at}"), Command::Stop)),
                 _ => driver.now += 700,
             }
-            assert_provider_valid(&to_model(&driver.conversation.context()));
+            assert_provider_valid(&to_model(driver.conversation.context()));
         }
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a share of a small number")]
         let cut = (driver.lines.len() as f64 * cut) as usize;
         let prefix: Vec<UiMessage> = driver.lines[..cut].to_vec();
         assert_provider_valid(&to_model(&fold(prefix.clone())));
-        let accepted: Vec<String> = fold(prefix.clone()).iter().filter(|m| m.role == Role::User).map(|m| m.id.to_string()).collect();
+        let accepted: Vec<String> = fold(prefix.clone()).iter().filter(|m| m.role == Role::User && !m.metadata.command).map(|m| m.id.to_string()).collect();
         let mut again = Driver::with(settings, prefix);
         drive_to_rest(&mut again);
         assert_answered_once(&again.lines, &accepted);

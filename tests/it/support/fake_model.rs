@@ -18,6 +18,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
+use axum::serve::ListenerExt as _;
 use futures_util::stream;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -366,6 +367,8 @@ impl FakeModel {
         let address = listener.local_addr().unwrap();
         let router =
             Router::new().fallback(answer).layer(DefaultBodyLimit::disable()).with_state(shared.clone());
+        // A piece that waits for the acknowledgement of the one before would come 40 ms late.
+        let listener = listener.tap_io(|stream| stream.set_nodelay(true).unwrap());
         let mut serving = JoinSet::new();
         serving.spawn(async move { axum::serve(listener, router).await.unwrap() });
         Self { address, shared, _serving: serving }
@@ -388,7 +391,12 @@ impl FakeModel {
 
     /// Waits until no answer is under way: each was sent, or its client went away.
     pub(crate) async fn wait_until_idle(&self) {
-        self.shared.open.subscribe().wait_for(|open| *open == 0).await.unwrap();
+        self.wait_for_answers(|under_way| under_way == 0).await;
+    }
+
+    /// Waits until a number of answers is under way.
+    pub(crate) async fn wait_for_answers(&self, enough: impl Fn(usize) -> bool) {
+        self.shared.open.subscribe().wait_for(|open| enough(*open)).await.unwrap();
     }
 }
 
@@ -399,9 +407,9 @@ async fn answer(
     body: Bytes,
 ) -> Result<Response, Infallible> {
     let authorization = headers.get("authorization").and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let open = Open::new(shared.clone());
     let body = serde_json::from_slice(&body).unwrap_or_default();
     let seen = Seen { path: uri.path().to_owned(), authorization, body };
-    let open = Open::new(shared.clone());
     let reply = shared.script.lock().unwrap().next(&seen);
     shared.seen.lock().unwrap().push(seen);
     shared.count.send_modify(|count| *count += 1);

@@ -7,17 +7,18 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use shipagent::domain::{
-    Author, Capabilities, ChatKind, Delivery, IngressEvent, IngressKind, Intent, LengthUnit, MessageId,
-    OutboundIntent, Platform, Said, ThreadId, Timestamp, WhileRunning,
+    Approval, Author, Capabilities, ChatKind, Class, Delivery, IngressEvent, IngressKind, Intent, LengthUnit,
+    MessageId, OutboundIntent, Platform, Risk, Said, Scope, ThreadId, Timestamp, WhileRunning, WhileWaiting,
 };
 use shipagent::metrics::Metrics;
+use shipagent::policy::Rights;
 use shipagent::ports::{
-    Acceptance, Adapter, AdapterError, AdapterIo, BoxFuture, Commit, Completion, DeliveryError, Door, Model,
-    ModelDelta, ModelError, OutboxEntry, Prompt, RandomIds, Receipt, StoreError, SystemClock, ThreadRecord,
-    ThreadStore, ThreadSummary, ToolBox,
+    Acceptance, Adapter, AdapterError, AdapterIo, BoxFuture, CallToJudge, Commit, Completion, DeliveryError,
+    Door, Grants, Judge, Judgement, Model, ModelDelta, ModelError, OutboxEntry, Prompt, RandomIds, Receipt,
+    Ruling, StoreError, SystemClock, ThreadRecord, ThreadStore, ThreadSummary, ToolBox,
 };
-use shipagent::store::FileStore;
-use shipagent::threads::{AgentFacts, Limits, Router, Workshop};
+use shipagent::store::{FileApprovals, FileStore};
+use shipagent::threads::{AgentFacts, Asking, Limits, Router, Workshop};
 use shipagent::uimessage::{Content, ModelMessage, UiMessage};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
@@ -115,6 +116,35 @@ impl Model for Parrot {
     }
 }
 
+/// A judge that waves everything through, and grants that come to nothing.
+#[derive(Debug)]
+struct Waves;
+
+impl Judge for Waves {
+    fn judge(&self, call: CallToJudge) -> BoxFuture<'_, Judgement> {
+        let ruling = Ruling::Allow(Class::ReadOnly);
+        let judgement = Judgement {
+            ruling,
+            fingerprint: call.tool.clone(),
+            summary: call.tool,
+            details: None,
+            risk: Risk::Low,
+        };
+        Box::pin(async { judgement })
+    }
+}
+
+impl Grants for Waves {
+    fn add(
+        &self,
+        _approval: Approval,
+        _scope: Scope,
+        _now: Timestamp,
+    ) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async { Ok(()) })
+    }
+}
+
 /// A disk that refuses writes for as long as it is told to.
 #[derive(Debug)]
 pub(crate) struct Moody {
@@ -195,6 +225,14 @@ impl Stage {
             model: Arc::new(Parrot),
             tools: ToolBox::new([]),
             adapters,
+            judge: Arc::new(Waves),
+            approvals: Arc::new(FileApprovals::new(dir)),
+            grants: Arc::new(Waves),
+            asking: Asking {
+                rights: Rights { requester: true, people: Vec::new() },
+                expire: Duration::from_secs(3600),
+                while_waiting: WhileWaiting::Queue,
+            },
             clock: Arc::new(SystemClock),
             ids: Arc::new(RandomIds),
             agent: AgentFacts {

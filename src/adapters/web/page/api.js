@@ -88,5 +88,7 @@ export const api = {
 
   stop: (threadId) => call('POST', `${threadPath(threadId)}/stop`),
 
+  decide: (approvalId, decision) => call('POST', `/api/approvals/${encodeURIComponent(approvalId)}`, { decision }),
+
   eventsUrl: (threadId) => `${threadPath(threadId)}/events`,
 };

@@ -75,6 +75,7 @@ const STRINGS = {
     toolMore: 'Show all ({size})',
     approvalWaiting: 'This step waits for approval before it runs.',
     approvalReason: 'Reason: {reason}',
+    answers: { approve: 'Approve', deny: 'Deny', rerun: 'Run again', skip: 'Skip', done: 'It was done' },
     state: {
       'input-streaming': 'preparing',
       'input-available': 'running',
@@ -180,6 +181,7 @@ const STRINGS = {
     toolMore: '显示全部（{size}）',
     approvalWaiting: '此步骤需要批准后才会执行。',
     approvalReason: '理由：{reason}',
+    answers: { approve: '同意', deny: '拒绝', rerun: '重新执行', skip: '跳过', done: '已完成' },
     state: {
       'input-streaming': '准备中',
       'input-available': '运行中',

@@ -1,6 +1,7 @@
 // One tool call as a collapsible step: a line that tells what happens, and
 // inside it exactly what went in and what came out.
 
+import { api } from './api.js';
 import { copyButton, h, icon, setAttr, setText } from './dom.js';
 import { isToolPart, toolName } from './reducer.js';
 import { t } from './strings.js';
@@ -168,8 +169,39 @@ export class ToolView {
     if (this.approval.childElementCount) return;
     this.approval.append(
       icon('waiting'),
-      h('p', { class: 'approval-text', text: t('approvalWaiting') }),
-      // The place of the buttons which answer the request.
-      h('div', { class: 'approval-actions', 'data-testid': 'approval-actions' }));
+      this.question(part),
+      h('div', { class: 'approval-actions', 'data-testid': 'approval-actions' }, ...this.answers(part)));
+  }
+
+  // What is asked: its number and what would be done, then why it is asked.
+  question(part) {
+    const { number, summary, details } = part.approval?.descriptor ?? {};
+    const title = [number, summary].filter(Boolean).join(' · ');
+    return h('div', { class: 'approval-text' },
+      h('p', { text: t('approvalWaiting') }),
+      title ? h('p', { class: 'approval-summary', 'data-testid': 'approval-summary', text: title }) : null,
+      details ? h('p', { class: 'approval-details', text: details }) : null);
+  }
+
+  // A button answers once; the daemon says who decided when somebody was quicker.
+  answers(part) {
+    const unknown = part.approval?.descriptor?.kind === 'unknown-outcome';
+    const words = unknown ? ['rerun', 'skip', 'done'] : ['approve', 'deny'];
+    const buttons = words.map((decision) => h('button', {
+      type: 'button',
+      class: `answer answer-${decision}`,
+      'data-testid': `answer-${decision}`,
+      text: t('answers')[decision],
+      onclick: async () => {
+        for (const button of buttons) button.disabled = true;
+        try {
+          await api.decide(part.approval.id, decision);
+        } catch (error) {
+          this.approval.append(h('p', { class: 'approval-trouble', role: 'alert', text: error.message || t('offline') }));
+          for (const button of buttons) button.disabled = false;
+        }
+      },
+    }));
+    return buttons;
   }
 }

@@ -284,6 +284,7 @@ pub(super) fn options(files: &std::path::Path) -> WebOptions {
 
 pub(super) fn parts(store: Arc<FakeStore>, recovered: watch::Receiver<bool>) -> WebParts {
     WebParts {
+        approvals: Arc::new(crate::store::FileApprovals::new(std::path::Path::new("/nonexistent"))),
         store,
         ids: Arc::new(CountedIds::default()),
         healths: AdapterHealths::default(),
@@ -342,6 +343,7 @@ pub(super) fn message(
         timestamp: NOW,
         correlation_id: "run_1".parse().unwrap(),
         status,
+        command: false,
         context: false,
         extra: serde_json::Map::new(),
     };

@@ -1,0 +1,170 @@
+//! The questions to people over HTTP: listing them, and answering them as the operator.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::body::JsonBody;
+use super::problem::Problem;
+use super::server::Web;
+use crate::domain::{
+    Answer, Approval, ApprovalFile, ApprovalId, ApprovalKind, ApprovalState, Decision, IngressKind, Scope,
+};
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Filter {
+    state: Option<String>,
+}
+
+/// The approvals, newest first; with `?state=` only those in that state.
+pub(super) async fn list(
+    State(web): State<Arc<Web>>,
+    Query(filter): Query<Filter>,
+) -> Result<Json<Value>, Problem> {
+    let approvals = web.parts.approvals.list().await?;
+    let shown: Vec<Value> = approvals.iter().map(as_json).collect();
+    let wanted = |approval: &Value| filter.state.as_deref().is_none_or(|state| approval["state"] == state);
+    let shown: Vec<Value> = shown.into_iter().filter(wanted).collect();
+    Ok(Json(json!({ "approvals": shown })))
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Word {
+    Approve,
+    Deny,
+    Rerun,
+    Skip,
+    Done,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum ScopeWord {
+    Whole(Scope),
+    Name(String),
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct DecisionBody {
+    decision: Word,
+    scope: Option<ScopeWord>,
+    reason: Option<String>,
+}
+
+/// Answers a question. Whoever holds the token is the operator and may answer anything.
+pub(super) async fn decide(
+    State(web): State<Arc<Web>>,
+    Path(id): Path<String>,
+    JsonBody(body): JsonBody<DecisionBody>,
+) -> Result<Json<Value>, Problem> {
+    let id: ApprovalId = id.parse()?;
+    let approval = web.parts.approvals.get(&id).await?.ok_or_else(|| Problem::not_found("approval"))?;
+    if approval.state != ApprovalState::Pending {
+        return Err(Problem::new(StatusCode::CONFLICT, settled(&approval)));
+    }
+    let answer = answer(&approval, body.decision, body.scope)?;
+    let decision = Decision {
+        approval: id.clone(),
+        answer,
+        reason: body.reason,
+        via: "http".to_owned(),
+        operator: true,
+    };
+    let author = web.operator(&"web".parse()?)?;
+    match web.hand_in(&approval.thread, author, web.fresh_message()?, IngressKind::Decision(decision)).await {
+        Ok(_) => {}
+        // Somebody was quicker: say who.
+        Err(problem) if problem.status == StatusCode::CONFLICT => {
+            let now = web.parts.approvals.get(&id).await?.unwrap_or(approval);
+            return Err(Problem::new(StatusCode::CONFLICT, settled(&now)));
+        }
+        Err(problem) => return Err(problem),
+    }
+    let now = web.parts.approvals.get(&id).await?.unwrap_or(approval);
+    Ok(Json(as_json(&now)))
+}
+
+pub(super) fn as_json(approval: &Approval) -> Value {
+    serde_json::to_value(ApprovalFile::from(approval)).unwrap_or_default()
+}
+
+fn answer(approval: &Approval, word: Word, scope: Option<ScopeWord>) -> Result<Answer, Problem> {
+    let scope = match scope {
+        None => Scope::Once,
+        Some(ScopeWord::Whole(scope)) => scope,
+        Some(ScopeWord::Name(name)) => serde_json::from_value(json!({ "type": name })).map_err(|_| {
+            Problem::bad(
+                "scope must be once, thread, shape, project, or {\"type\":\"minutes\",\"minutes\":10}",
+            )
+        })?,
+    };
+    match (word, approval.kind) {
+        (Word::Approve | Word::Rerun, _) => Ok(Answer::Approve(scope)),
+        (Word::Deny | Word::Skip, _) => Ok(Answer::Deny),
+        (Word::Done, ApprovalKind::UnknownOutcome) => Ok(Answer::Done),
+        (Word::Done, ApprovalKind::Tool) => {
+            Err(Problem::bad("done answers only a call that a restart cut off"))
+        }
+    }
+}
+
+fn settled(approval: &Approval) -> String {
+    let number = approval.number;
+    match &approval.state {
+        ApprovalState::Pending => format!("{number} waits for a decision"),
+        ApprovalState::Approved { decided, .. } | ApprovalState::Spent { decided, .. } => {
+            format!("{number} was approved by {} at {}", decided.by, decided.at.rfc3339())
+        }
+        ApprovalState::Denied { decided } => {
+            format!("{number} was denied by {} at {}", decided.by, decided.at.rfc3339())
+        }
+        ApprovalState::Expired { at } => format!("{number} expired at {}", at.rfc3339()),
+        ApprovalState::Cancelled { reason, .. } => format!("{number} was withdrawn: {reason}"),
+    }
+}
+
+/// What an answered question of the AI SDK's client amounts to.
+#[derive(Debug, Deserialize)]
+pub(super) struct AnsweredPart {
+    state: Option<String>,
+    approval: Option<AnsweredApproval>,
+}
+
+#[derive(Debug, Deserialize)]
+struct AnsweredApproval {
+    id: String,
+    approved: Option<bool>,
+    reason: Option<String>,
+}
+
+impl Web {
+    /// Hands in the answers that a client put into its copy of an assistant message. Of the rest of that copy
+    /// nothing is believed. Answers to what was settled before are passed over.
+    pub(super) async fn hand_in_answers(&self, parts: Vec<AnsweredPart>) -> Result<usize, Problem> {
+        let mut counted = 0;
+        for part in parts.into_iter().filter(|part| part.state.as_deref() == Some("approval-responded")) {
+            let Some(AnsweredApproval { id, approved: Some(approved), reason }) = part.approval else {
+                continue;
+            };
+            let Ok(id) = id.parse::<ApprovalId>() else { continue };
+            let Some(approval) = self.parts.approvals.get(&id).await? else { continue };
+            let answer = if approved { Answer::Approve(Scope::Once) } else { Answer::Deny };
+            let decision = Decision { approval: id, answer, reason, via: "http".to_owned(), operator: true };
+            let author = self.operator(&"web".parse()?)?;
+            let taken = self
+                .hand_in(&approval.thread, author, self.fresh_message()?, IngressKind::Decision(decision))
+                .await;
+            match taken {
+                Ok(_) => counted += 1,
+                Err(problem) if problem.status == StatusCode::CONFLICT => {}
+                Err(problem) => return Err(problem),
+            }
+        }
+        Ok(counted)
+    }
+}
