@@ -13,6 +13,7 @@ mod classify;
 mod endpoint;
 mod fallback;
 mod http;
+mod lossy;
 mod offline;
 mod openai;
 mod quirks;
