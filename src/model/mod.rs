@@ -12,6 +12,7 @@ mod calls;
 mod classify;
 mod endpoint;
 mod fallback;
+mod file_part;
 mod http;
 mod lossy;
 mod offline;
