@@ -342,7 +342,7 @@ mod tests {
         let long = format!("{{\"a\":\"{}\"}}", "y".repeat(400));
         for chunks in [
             vec![words.clone(), call(&long)],
-            vec![words.clone(), call(""), delta(json!({"content": "x".repeat(400)}))],
+            vec![words, call(""), delta(json!({"content": "x".repeat(400)}))],
             vec![call(""), json!({"choices": [{"finish_reason": "length"}]})],
         ] {
             let (_, completion) = assemble(chunks);
