@@ -5,8 +5,7 @@ use serde_json::json;
 
 use super::driver::{Driver, assert_provider_valid, call, calls, rules, words};
 use crate::domain::{Command, CorrelationId, WhileRunning};
-use crate::turn::unfinished_runs;
-use crate::uimessage::{Role, UiMessage, fold, to_model};
+use crate::uimessage::{Role, UiMessage, fold, to_model, unfinished_runs};
 
 /// Answers until nothing is left to do. Every run looks once, then speaks.
 fn drive_to_rest(driver: &mut Driver) {
