@@ -21,16 +21,16 @@ impl Conversation {
         let answers = || {
             self.history.iter().filter(|m| m.role == Role::Assistant && m.metadata.correlation_id == first)
         };
-        let number = u32::try_from(answers().count()).unwrap_or(u32::MAX);
+        let steps = answers().map(UiMessage::steps).sum();
         let run = match answers().next_back() {
             Some(last) if last.metadata.status == Some(RunStatus::Running) => {
-                let mut run = run.resumed(last.clone(), number);
+                let mut run = run.resumed(last.clone(), steps);
                 run.steered = self.said_in(&first).last().is_some_and(|said| self.is_after(said, last));
                 run
             }
             // It was about to go on in a further message.
             Some(last) => {
-                let mut run = run.resumed(last.clone(), number);
+                let mut run = run.resumed(last.clone(), steps);
                 run.turn_page(&self.thread, now);
                 run
             }
