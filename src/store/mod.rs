@@ -41,6 +41,7 @@ mod journal;
 mod layout;
 mod lines;
 mod lock;
+mod lost_journal;
 mod outbox;
 mod reader;
 mod record;
