@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use super::actor::Actor;
+use super::actor::{Actor, Woken};
 use super::count;
 use super::mailbox::{Mail, Note};
 use super::workshop::Workshop;
@@ -70,7 +70,7 @@ impl Router {
     /// `recovered` once all that was left open has an actor again.
     pub async fn run(mut self, recovered: watch::Sender<bool>) {
         for thread in self.shop.store.unfinished() {
-            self.wake(&thread);
+            self.wake(&thread, Woken::ByTheDisk);
         }
         recovered.send_replace(true);
         let mut stopping = false;
@@ -122,7 +122,7 @@ impl Router {
 
     /// Puts mail into a thread's mailbox; gives it back when there is no room.
     fn send(&mut self, thread: &ThreadId, mail: Mail) -> Option<Mail> {
-        self.wake(thread);
+        self.wake(thread, Woken::ByMail);
         let limit = self.shop.limits.mailbox;
         let slot = self.slots.get_mut(thread)?;
         match slot {
@@ -147,12 +147,12 @@ impl Router {
     }
 
     /// Starts the actor of a thread, unless it is at work or ending.
-    fn wake(&mut self, thread: &ThreadId) {
+    fn wake(&mut self, thread: &ThreadId, woken: Woken) {
         if self.slots.contains_key(thread) {
             return;
         }
         let (mail, mailbox) = mpsc::channel(self.shop.limits.mailbox.max(1));
-        let (actor, view) = Actor::new(thread.clone(), self.shop.clone());
+        let (actor, view) = Actor::new(thread.clone(), self.shop.clone(), woken);
         let task = self.actors.spawn(actor.run(mailbox, self.note_sender.clone(), self.stop.clone()));
         self.tasks.insert(task.id(), thread.clone());
         self.slots.insert(thread.clone(), Slot::Live { mail, view, sent: 0 });
@@ -189,7 +189,7 @@ impl Router {
             Some(Slot::Live { .. }) | None => Vec::new(),
         };
         if wake {
-            self.wake(&thread);
+            self.wake(&thread, Woken::ByTheDisk);
         }
         for mail in held {
             if let Some(Mail::Event(_, reply)) = self.send(&thread, mail) {
