@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::deliver::Deliveries;
 use super::jobs::{Done, Jobs};
-use super::mailbox::{Mail, Note};
+use super::mailbox::{Letter, Mail, Note};
 use super::workshop::Workshop;
 use crate::domain::{CorrelationId, IngressEvent, Intent, MessageId, ThreadId};
 use crate::ports::{
@@ -128,7 +128,7 @@ impl Actor {
     /// flight has ended.
     pub(super) async fn run(
         mut self,
-        mut mailbox: mpsc::Receiver<Mail>,
+        mut mailbox: mpsc::Receiver<Letter>,
         notes: mpsc::Sender<Note>,
         stop: CancellationToken,
     ) {
@@ -148,7 +148,7 @@ impl Actor {
             let idle = self.shop.limits.idle;
             let wake = tokio::select! {
                 biased;
-                mail = mailbox.recv(), if open => Wake::Mail(mail),
+                letter = mailbox.recv(), if open => Wake::Mail(letter.map(Letter::open)),
                 delta = next_delta(&mut self.deltas), if self.deltas.is_some() => delta.map_or(Wake::DeltasEnded, Wake::Delta),
                 done = self.jobs.next() => Wake::Done(done),
                 () = stop.cancelled(), if !stopping => Wake::Stop,

@@ -10,7 +10,9 @@ use crate::domain::CorrelationId;
 pub fn unfinished_runs(history: &[UiMessage]) -> Vec<CorrelationId> {
     let ended = ended_runs(history);
     let mut open: Vec<CorrelationId> = Vec::new();
-    for message in history.iter().filter(|m| m.role != Role::System && !m.metadata.context && !m.metadata.command) {
+    for message in
+        history.iter().filter(|m| m.role != Role::System && !m.metadata.context && !m.metadata.command)
+    {
         let correlation = &message.metadata.correlation_id;
         if !ended.contains(correlation) && !open.contains(correlation) {
             open.push(correlation.clone());
@@ -24,7 +26,8 @@ pub fn unfinished_runs(history: &[UiMessage]) -> Vec<CorrelationId> {
 pub fn holds_all_unfinished(tail: &[UiMessage]) -> bool {
     let ended = ended_runs(tail);
     let is_ended = |message: &UiMessage| ended.contains(&message.metadata.correlation_id);
-    let mut spoken = tail.iter().filter(|m| m.role != Role::System && !m.metadata.context && !m.metadata.command);
+    let mut spoken =
+        tail.iter().filter(|m| m.role != Role::System && !m.metadata.context && !m.metadata.command);
     spoken.find(|message| message.role == Role::User || !is_ended(message)).is_some_and(is_ended)
 }
 

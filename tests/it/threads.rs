@@ -179,3 +179,19 @@ async fn without_its_state_directory_a_daemon_still_finds_what_is_unanswered() {
     until("the answer", || recorder.texts() == ["answered", "asked", "asked"]).await;
     stage.stop().await;
 }
+
+#[tokio::test]
+async fn a_full_mailbox_refuses_messages_and_still_answers_questions() {
+    let dir = tempfile::tempdir().unwrap();
+    let stage = Stage::open(dir.path(), Arc::default());
+    let thread = said("a", "m", "").thread;
+    // All of it reaches the router before the thread's actor is loaded.
+    let ids: Vec<String> = (0..20).map(|number| format!("m{number}")).collect();
+    let says = futures_util::future::join_all(ids.iter().map(|id| stage.say("a", id, id)));
+    let watches = futures_util::future::join_all((0..20).map(|_| stage.door.watch(thread.clone())));
+    let (said, watching) = tokio::join!(says, watches);
+    assert!(said.contains(&Acceptance::Busy), "{said:?}");
+    assert!(watching.iter().all(Option::is_some), "somebody who only watches was turned away");
+    drop(watching);
+    stage.stop().await;
+}
