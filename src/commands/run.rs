@@ -1,9 +1,10 @@
 //! `shipagent run`: the daemon, from its settings to its last breath.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::sync::Arc;
 
+use rustix::process::{Resource, getrlimit, setrlimit};
 use secrecy::ExposeSecret;
 
 use super::address;
@@ -19,6 +20,9 @@ use crate::sandbox;
 use crate::signals::Signals;
 use crate::store::{FileStore, OpenError, survive_file_size_limits};
 use crate::telemetry::{self, Console, Options, Redactor};
+
+/// How many files and connections are asked for.
+const OPEN_FILES: u64 = 16_384;
 
 /// Threads for blocking work: reads, searches. More would only cost memory.
 const BLOCKING_THREADS: usize = 16;
@@ -54,6 +58,7 @@ async fn serve(
     // From here on a signal no longer ends the process by itself, so nothing is left half done.
     let mut signals = Signals::listen()?;
     survive_file_size_limits()?;
+    raise_open_files();
     let store = match FileStore::open(&settings.state) {
         Ok(store) => Arc::new(store),
         Err(error) => return refuse(&error, err),
@@ -85,7 +90,13 @@ async fn serve(
     })?;
     install_tls();
     let (address, token) = (web.as_ref().map(|web| web.address), web.as_ref().map(|web| web.token.clone()));
-    let summary = Summary { settings, address, token: token.as_ref(), unfinished: store.unfinished().len() };
+    let summary = Summary {
+        settings,
+        address,
+        token: token.as_ref(),
+        unfinished: store.unfinished().len(),
+        journaled: is_journaled(env),
+    };
     let app = match App::start(settings, store.clone(), World::real(&settings.model, shell), web) {
         Ok(app) => app,
         Err(error) => {
@@ -123,6 +134,24 @@ async fn serve(
             Ok(Exit::Failed)
         }
     }
+}
+
+/// Asks the system for more open files than the few that are usual: each client is one. Where it grants no more,
+/// fewer clients are let in.
+fn raise_open_files() {
+    let mut limit = getrlimit(Resource::Nofile);
+    let wanted = limit.maximum.map_or(OPEN_FILES, |most| most.min(OPEN_FILES));
+    if limit.current.is_some_and(|current| current < wanted) {
+        limit.current = Some(wanted);
+        // A refusal leaves what there is.
+        let _granted = setrlimit(Resource::Nofile, limit).is_ok();
+    }
+}
+
+/// Whether a service manager keeps what is printed, for more eyes than the operator's.
+fn is_journaled(env: &Env) -> bool {
+    let managed = ["JOURNAL_STREAM", "INVOCATION_ID", "NOTIFY_SOCKET"].map(|name| env.filled(name));
+    managed.iter().any(Option::is_some) && !std::io::stdout().is_terminal()
 }
 
 fn listen(settings: &Settings, web: &crate::config::WebSettings) -> anyhow::Result<WebSocket> {

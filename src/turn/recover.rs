@@ -1,33 +1,13 @@
 //! Taking a thread up after a restart: what was open goes on, nothing is guessed.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use super::conversation::Waiting;
 use super::ledger::Call;
 use super::run::{Phase, Run, TOOL_METADATA};
 use super::{Conversation, Effect};
 use crate::domain::{Approval, ApprovalState, CorrelationId, Effects, Timestamp};
-use crate::uimessage::{ApprovalAnswer, Part, Role, RunStatus, ToolPart, ToolState, UiMessage};
-
-/// The runs that are not at their end, oldest first. One final message ends a run, wherever it stands: what
-/// was handed to a run that a person then stopped is stopped with it.
-pub fn unfinished_runs(history: &[UiMessage]) -> Vec<CorrelationId> {
-    // A message without a status was written by somebody else; we were not in the middle of it.
-    let is_final =
-        |m: &&UiMessage| m.role == Role::Assistant && m.metadata.status.is_none_or(RunStatus::is_final);
-    let ended: HashSet<&CorrelationId> =
-        history.iter().filter(is_final).map(|m| &m.metadata.correlation_id).collect();
-    let mut open: Vec<CorrelationId> = Vec::new();
-    for message in
-        history.iter().filter(|m| m.role != Role::System && !m.metadata.context && !m.metadata.command)
-    {
-        let correlation = &message.metadata.correlation_id;
-        if !ended.contains(correlation) && !open.contains(correlation) {
-            open.push(correlation.clone());
-        }
-    }
-    open
-}
+use crate::uimessage::{ApprovalAnswer, Part, Role, RunStatus, ToolPart, ToolState, UiMessage, unfinished_runs};
 
 impl Conversation {
     /// Goes on with what was open. The first open run is taken up where it was cut off; the others wait.
@@ -40,16 +20,16 @@ impl Conversation {
         let answers = || {
             self.history.iter().filter(|m| m.role == Role::Assistant && m.metadata.correlation_id == first)
         };
-        let number = u32::try_from(answers().count()).unwrap_or(u32::MAX);
+        let steps = answers().map(UiMessage::steps).sum();
         let run = match answers().next_back() {
             Some(last) if last.metadata.status == Some(RunStatus::Running) => {
-                let mut run = run.resumed(last.clone(), number);
+                let mut run = run.resumed(last.clone(), steps);
                 run.steered = self.said_in(&first).last().is_some_and(|said| self.is_after(said, last));
                 run
             }
             // It was about to go on in a further message.
             Some(last) => {
-                let mut run = run.resumed(last.clone(), number);
+                let mut run = run.resumed(last.clone(), steps);
                 run.turn_page(&self.thread, now);
                 run
             }
