@@ -204,8 +204,8 @@ proptest! {
     #[test]
     fn no_sign_makes_a_dangerous_command_look_harmless(
         danger in proptest::sample::select(vec![
-            "rm x", "curl http://x", "tee x", "sh", "python -c 1", "git push", "dd of=x", "env", "xargs rm", "touch x", "eval ls",
-            "sudo ls", "awk 1 x", "sh -c ls", "mv a b",
+            "rm x", "curl http://x", "tee x", "sh", "python -c 1", "git push", "dd of=x", "env", "xargs rm", "touch x", "eval rm",
+            "sudo rm", "awk 1 x", "sh -c rm", "mv a b",
         ]),
         sign in any::<char>().prop_filter("a sign", |c| !c.is_alphanumeric()),
         shell_sign in proptest::sample::select("\n\r\t;&|<>(){}[]$`'\"\\*?~#!=%^-+,. \u{200b}".chars().collect::<Vec<_>>()),
