@@ -1,8 +1,9 @@
 //! What is dangerous about a command, by its name and first words: for the risk that is shown, not for permission.
 
+use super::launchers::{INTERPRETERS, SHELLS};
 use super::rules::base_name;
 use super::word::Word;
-use super::wrappers::{INTERPRETERS, SHELLS, is_wrapper};
+use super::wrappers::is_wrapper;
 use crate::domain::Risk;
 use crate::policy::Reason;
 

@@ -1,6 +1,7 @@
 //! Puts the readers, the lists and the operator's rules together: one command in, one judgement out.
 
 use super::danger::{dangers, is_network_device, risk_of};
+use super::launchers::SHELLS;
 use super::plain::{self, Part};
 use super::readonly::{Look, look};
 use super::rules::{Denied, ShellRules};
@@ -121,7 +122,7 @@ fn collect(script: &Script, depth: usize, found: &mut Found) {
         words
             .first()
             .and_then(Word::literal)
-            .is_some_and(|name| wrappers::SHELLS.contains(&super::rules::base_name(name)))
+            .is_some_and(|name| SHELLS.contains(&super::rules::base_name(name)))
     });
     let mut scripts: Vec<(String, usize)> = Vec::new();
     if fed {

@@ -4,6 +4,7 @@
 
 mod danger;
 mod judge;
+mod launchers;
 mod parse;
 mod plain;
 mod readonly;
@@ -16,6 +17,7 @@ mod word;
 mod wrappers;
 
 pub use judge::{ReadPath, ShellCall, ShellJudgement, ShellPart, judge};
+pub(in crate::policy) use launchers::{INTERPRETERS, SHELLS};
 pub use rules::{BadRule, ShellRules};
 pub use screen::{is_invisible, shown};
-pub(in crate::policy) use wrappers::{INTERPRETERS, SHELLS, is_wrapper};
+pub(in crate::policy) use wrappers::is_wrapper;

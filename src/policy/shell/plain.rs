@@ -84,12 +84,12 @@ struct NotRead;
 
 /// A redirection at the front of the text, if there is one.
 fn redirect(rest: &str) -> Result<Option<(Redirect, &str)>, NotRead> {
-    let after_digits = rest.trim_start_matches(|c: char| c.is_ascii_digit());
-    let both = rest.strip_prefix("&>");
-    let sign_at = if both.is_some() { rest } else { after_digits };
+    // One digit: shells differ about longer numbers, and about `&>`.
+    let sign_at = match rest.strip_prefix(|c: char| c.is_ascii_digit()) {
+        Some(after) if after.starts_with(['<', '>']) => after,
+        _ => rest,
+    };
     let signs = [
-        ("&>>", RedirectKind::Write),
-        ("&>", RedirectKind::Write),
         (">>", RedirectKind::Write),
         (">|", RedirectKind::Write),
         (">&", RedirectKind::Duplicate),
@@ -139,6 +139,7 @@ mod tests {
             ("head -5 <a", vec![vec!["head", "-5"]]),
             ("[ -f a ]", vec![vec!["[", "-f", "a", "]"]]),
             ("echo 2 3>/dev/null", vec![vec!["echo", "2"]]),
+            ("echo 22", vec![vec!["echo", "22"]]),
         ] {
             assert_eq!(argvs(text).unwrap_or_default(), want, "{text}");
         }
@@ -186,6 +187,7 @@ mod tests {
             "ls > f\n> g",
             "case x in x) ls;; esac",
             "ls 2>& 1x",
+            "ls &>/dev/null",
         ] {
             assert_eq!(argvs(text), None, "{text}");
         }

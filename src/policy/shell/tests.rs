@@ -170,7 +170,7 @@ proptest! {
             "ls", "rm", " ", "\n", ";", "&&", "||", "|", "&", "(", ")", "{", "}", "$(", "`", "\"", "'", "<<E", "\nE\n", "<(",
             ">", "<", "<<<", "${", "x", "[[", "]]", "((", "))", "[", "]", "if", "then", "fi", "for", "in", "do", "done", "case",
             "esac", "\\", "$", "=", "A=", "!", "*", "~", "#", "sh -c '", "eval ", "sudo ", "xargs ", "find . -exec ", "2>&1",
-            "é", "会", "\u{202e}", "\r", "function f", "select", "time", "coproc", "@(", "?(", "-c", "\0",
+            "é", "会", "{\u{e0041}", "{1..", "{a..", "\u{202e}", "\r", "function f", "select", "time", "coproc", "@(", "?(", "-c", "\0",
         ]), 0..40)
     ) {
         let text: String = soup.concat();
@@ -205,8 +205,8 @@ proptest! {
     #[test]
     fn no_sign_makes_a_dangerous_command_look_harmless(
         danger in proptest::sample::select(vec![
-            "rm x", "curl http://x", "tee x", "sh", "python -c 1", "git push", "dd of=x", "env", "xargs rm", "touch x", "eval ls",
-            "sudo ls", "awk 1 x", "sh -c ls", "mv a b",
+            "rm x", "curl http://x", "tee x", "sh", "python -c 1", "git push", "dd of=x", "env", "xargs rm", "touch x", "eval rm",
+            "sudo rm", "awk 1 x", "sh -c rm", "mv a b",
         ]),
         sign in any::<char>().prop_filter("a sign", |c| !c.is_alphanumeric()),
         shell_sign in proptest::sample::select("\n\r\t;&|<>(){}[]$`'\"\\*?~#!=%^-+,. \u{200b}".chars().collect::<Vec<_>>()),
