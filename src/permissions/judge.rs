@@ -21,6 +21,9 @@ const SHELL: &str = "exec_shell";
 /// A script longer than this is told from others by its beginning.
 const DIGEST_BYTES: usize = 8 << 20;
 
+/// Looks up what calls of a tool may do; nothing means that there is no such tool.
+pub type EffectsOf = Arc<dyn Fn(&str) -> Option<Effects> + Send + Sync>;
+
 /// What a judge goes by.
 pub struct JudgeSettings {
     /// The project directory, absolute and resolved.
@@ -30,7 +33,7 @@ pub struct JudgeSettings {
     /// The operator's choice for other tools.
     pub modes: BTreeMap<String, Mode>,
     /// What calls of a tool may do.
-    pub effects_of: Arc<dyn Fn(&str) -> Option<Effects> + Send + Sync>,
+    pub effects_of: EffectsOf,
     /// Where the grants are.
     pub grants: PathBuf,
     /// The language of reasons.

@@ -5,4 +5,4 @@ mod grants;
 mod judge;
 
 pub use grants::{GrantBook, Propose, Replace, StoredGrant};
-pub use judge::{JudgeSettings, ProjectJudge};
+pub use judge::{EffectsOf, JudgeSettings, ProjectJudge};

@@ -40,7 +40,7 @@ pub enum Phrase {
     /// A question was answered, or needs no answer any more.
     Resolved {
         /// The question, as it is now.
-        approval: Approval,
+        approval: Box<Approval>,
         /// Who answered.
         by: Option<String>,
     },

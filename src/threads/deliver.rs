@@ -15,7 +15,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(300);
 #[derive(Debug, PartialEq)]
 pub(super) enum Next {
     /// Write this line; then the next delivery may be tried.
-    Settle(OutboxLine),
+    Settle(Box<OutboxLine>),
     /// Try the same one again after a while.
     Wait(Duration),
 }
@@ -86,7 +86,7 @@ impl Deliveries {
         self.pending.pop_front();
         self.attempts = 0;
         self.busy = false;
-        Some(Next::Settle(line))
+        Some(Next::Settle(Box::new(line)))
     }
 }
 
@@ -127,7 +127,7 @@ mod tests {
         let now = Timestamp::from_millis(5);
         let settled = deliveries.tried(Ok(Receipt::default()), now, 0.5);
         let receipt = OutboxLine::Receipt { id: entry(0).id, at: now, receipt: Receipt::default() };
-        assert_eq!(settled, Some(Next::Settle(receipt)));
+        assert_eq!(settled, Some(Next::Settle(Box::new(receipt))));
         assert_eq!(deliveries.begin(), Some((entry(1), 1)));
     }
 
@@ -150,7 +150,7 @@ mod tests {
         let now = Timestamp::from_millis(5);
         let gone = Err(DeliveryError::Permanent { reason: "blocked".to_owned() });
         let dead = OutboxLine::Dead { id: entry(0).id, at: now, reason: "blocked".to_owned() };
-        assert_eq!(deliveries.tried(gone, now, 0.0), Some(Next::Settle(dead)));
+        assert_eq!(deliveries.tried(gone, now, 0.0), Some(Next::Settle(Box::new(dead))));
         assert_eq!(deliveries.dead, 1);
         assert_eq!(deliveries.begin(), Some((entry(1), 1)));
     }
@@ -160,7 +160,7 @@ mod tests {
         let mut deliveries = Deliveries::resumed(vec![entry(0)], 0);
         deliveries.begin();
         let next = deliveries.tried(retry(None), Timestamp::from_millis(90_000_000), 0.0);
-        assert!(matches!(next, Some(Next::Settle(OutboxLine::Dead { .. }))));
+        assert!(matches!(next, Some(Next::Settle(line)) if matches!(*line, OutboxLine::Dead { .. })));
     }
 
     #[test]

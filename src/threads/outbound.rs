@@ -43,7 +43,7 @@ impl Actor {
                 let commit = Commit {
                     thread: self.id.clone(),
                     messages: Vec::new(),
-                    outbox: vec![line],
+                    outbox: vec![*line],
                     durability: Durability::Written,
                     work: if busy { Work::Open } else { Work::Settled },
                 };

@@ -12,6 +12,7 @@ use crate::domain::{
 use crate::policy::reply::{Pending, Reading, Ruling, read};
 use crate::ports::{Acceptance, Durability};
 use crate::render::Phrase;
+use crate::uimessage::UiMessage;
 
 /// What a message amounts to while questions wait.
 pub(super) enum Reply {
@@ -48,7 +49,8 @@ impl Conversation {
                 told.join("\n")
             }
         };
-        self.record_answer(&said.text, &reply, event, ticket, correlation, now, out);
+        let lines = record(&said.text, event, &reply, &correlation, now);
+        self.record_answer(lines, reply, event, ticket, out);
         Reply::Handled
     }
 
@@ -135,16 +137,15 @@ impl Conversation {
     /// never by a model.
     fn record_answer(
         &mut self,
-        words: &str,
-        reply: &str,
+        record: [UiMessage; 2],
+        reply: String,
         event: &IngressEvent,
         ticket: Ticket,
-        correlation: CorrelationId,
-        now: Timestamp,
         out: &mut Vec<Effect>,
     ) {
+        let correlation = event_run(&record);
         let mut lines: Vec<_> = self.place_held().into_iter().collect();
-        lines.extend(record(words, event, reply, &correlation, now));
+        lines.extend(record);
         for line in &lines {
             self.remember(line);
         }
@@ -152,15 +153,18 @@ impl Conversation {
             source: event.message.to_string(),
             correlation: correlation.clone(),
             reply_to: Some(event.platform_message.clone()),
-            intent: Intent::AssistantText { text: reply.to_owned() },
+            intent: Intent::AssistantText { text: reply },
         }];
         out.push(Effect::Commit { messages: lines, say, durability: Durability::Synced });
-        let accepted =
-            Acceptance::Accepted { message: event.message.clone(), correlation: correlation.clone() };
+        let accepted = Acceptance::Accepted { message: event.message.clone(), correlation: correlation.clone() };
         out.push(Effect::Answer(ticket, accepted));
         out.push(Effect::Finished(correlation));
         out.push(Effect::Publish);
     }
+}
+
+fn event_run([said, _]: &[UiMessage; 2]) -> CorrelationId {
+    said.metadata.correlation_id.clone()
 }
 
 fn as_pending(approval: &Approval) -> Pending<'_> {

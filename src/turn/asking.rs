@@ -308,7 +308,7 @@ impl Conversation {
 
     fn tell_resolved(&mut self, approval: &Approval, by: Option<&AuthorId>, out: &mut Vec<Effect>) {
         let name = by.map(|by| self.name_of(by));
-        let text = Phrase::Resolved { approval: approval.clone(), by: name }.say(self.language());
+        let text = Phrase::Resolved { approval: Box::new(approval.clone()), by: name }.say(self.language());
         let source = format!("{}.resolved", approval.id);
         self.commit_saying(&source, Intent::ApprovalResolved { approval_id: approval.id.clone(), text }, out);
     }

@@ -7,7 +7,9 @@ use super::ledger::Call;
 use super::run::{Phase, Run, TOOL_METADATA};
 use super::{Conversation, Effect};
 use crate::domain::{Approval, ApprovalState, CorrelationId, Effects, Timestamp};
-use crate::uimessage::{ApprovalAnswer, Part, Role, RunStatus, ToolPart, ToolState, UiMessage, unfinished_runs};
+use crate::uimessage::{
+    ApprovalAnswer, Part, Role, RunStatus, ToolPart, ToolState, UiMessage, unfinished_runs,
+};
 
 impl Conversation {
     /// Goes on with what was open. The first open run is taken up where it was cut off; the others wait.

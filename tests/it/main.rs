@@ -8,6 +8,7 @@
     reason = "what the tests share may fail as loudly as the tests themselves"
 )]
 
+mod approvals;
 mod architecture;
 mod browser;
 mod commands;

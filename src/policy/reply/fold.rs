@@ -45,11 +45,8 @@ impl<'a> Folded<'a> {
     fn space(&mut self, space: char, at: usize) {
         match self.chars.last_mut() {
             None => {}
-            Some(last) if last.is_whitespace() => {
-                if space == '\n' {
-                    *last = '\n';
-                }
-            }
+            Some(last) if last.is_whitespace() && space == '\n' => *last = '\n',
+            Some(last) if last.is_whitespace() => {}
             Some(_) => self.push(space, at),
         }
     }

@@ -118,7 +118,7 @@ fn check_tool(part: &Map<String, Value>) -> Checked {
         "output-error" => (&["errorText"], &["input", "rawInput", "approval"]),
         other => return Err(format!("unknown state {other}")),
     };
-    let always = ["type", "toolCallId", "state"];
+    let always = ["type", "toolCallId", "state", "toolMetadata"];
     let allowed: Vec<&str> = always.iter().chain(required).chain(optional).copied().collect();
     only_keys(part, &allowed)?;
     for key in required {

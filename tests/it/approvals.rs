@@ -1,0 +1,122 @@
+//! Approvals from the outside: asked, killed, decided through the old handle, run once.
+
+use serde_json::{Value, json};
+
+use crate::support::daemon::{Daemon, Project};
+use crate::support::fake_model::{FakeModel, Reply};
+
+fn shell(command: &str) -> Reply {
+    Reply::calls([("exec_shell", json!({ "command": command }))])
+}
+
+/// A project in which somebody is asked whether a line may be appended.
+async fn asked(project: &Project) -> (Daemon, Value) {
+    let daemon = project.start().await;
+    let answer = daemon
+        .execute(json!({ "instructions": "append", "chatId": "a", "messageId": "m1", "userId": "ada" }))
+        .await;
+    assert_eq!(answer["status"], "awaiting-approval", "{answer}");
+    let approval = answer["approvals"][0].clone();
+    assert_eq!((&approval["number"], &approval["state"]), (&json!("A1"), &json!("pending")), "{approval}");
+    (daemon, approval)
+}
+
+fn lines(project: &Project) -> usize {
+    std::fs::read_to_string(project.path().join("log.txt")).map_or(0, |text| text.lines().count())
+}
+
+async fn decide(daemon: &Daemon, approval: &Value, decision: &str) -> (u16, String) {
+    let path = format!("/api/approvals/{}", approval["id"].as_str().unwrap());
+    let answer = daemon.post(&path, &json!({ "decision": decision })).send().await.unwrap();
+    (answer.status().as_u16(), answer.text().await.unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn decided_after_a_kill_through_the_old_handle_the_call_runs_once_in_the_same_turn() {
+    let model = FakeModel::start([shell("echo one >> log.txt"), Reply::text("appended")]).await;
+    let project = Project::with_model(&model.url(), json!({}));
+    let (daemon, approval) = asked(&project).await;
+    assert_eq!(lines(&project), 0, "nothing ran before it was allowed");
+    daemon.kill();
+    let daemon = project.start().await;
+    daemon.until_state("api:chat:a", "awaiting-approval").await;
+    let pending = daemon.get_json("/api/approvals?state=pending").await;
+    assert_eq!(pending["approvals"][0]["id"], approval["id"]);
+    let (status, text) = decide(&daemon, &approval, "approve").await;
+    assert_eq!(status, 200, "{text}");
+    let answer = daemon.execute(json!({ "instructions": "append", "chatId": "a", "messageId": "m1" })).await;
+    assert_eq!(answer["output"], "appended", "{answer}");
+    assert_eq!(answer["toolCalls"][0]["output"]["exitCode"], 0, "{answer}");
+    assert_eq!(lines(&project), 1);
+    let (status, text) = decide(&daemon, &approval, "deny").await;
+    assert_eq!(status, 409);
+    assert!(text.contains("was approved by web:user:operator"), "{text}");
+    assert_eq!(lines(&project), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn words_decide_for_those_who_may_and_for_nobody_else() {
+    let model = FakeModel::start([shell("echo one >> log.txt"), Reply::text("appended")]).await;
+    let project = Project::with_model(&model.url(), json!({}));
+    let (daemon, _) = asked(&project).await;
+    let say = async |text: &str, user: &str| {
+        daemon.execute(json!({ "instructions": text, "chatId": "a", "userId": user })).await
+    };
+    let refused = say("同意", "eve").await;
+    assert!(!refused["output"].as_str().unwrap().is_empty());
+    daemon.until_state("api:chat:a", "awaiting-approval").await;
+    assert_eq!(lines(&project), 0, "a stranger's yes is no yes");
+    say("同意", "ada").await;
+    let answer = daemon.execute(json!({ "instructions": "append", "chatId": "a", "messageId": "m1" })).await;
+    assert_eq!((&answer["output"], lines(&project)), (&json!("appended"), 1), "{answer}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_denied_call_is_not_run_and_a_read_only_one_is_not_asked_about() {
+    let model = FakeModel::start([shell("ls"), shell("rm -rf src"), Reply::text("as you wish")]).await;
+    let project = Project::with_model(&model.url(), json!({}));
+    project.write("src/keep.txt", "keep");
+    let daemon = project.start().await;
+    let answer = daemon.execute(json!({ "instructions": "clean", "chatId": "a", "messageId": "m1" })).await;
+    assert_eq!(answer["status"], "awaiting-approval", "{answer}");
+    assert_eq!(answer["toolCalls"][0]["output"]["exitCode"], 0, "{answer}");
+    let (status, text) = decide(&daemon, &answer["approvals"][0], "deny").await;
+    assert_eq!(status, 200, "{text}");
+    let answer = daemon.execute(json!({ "instructions": "clean", "chatId": "a", "messageId": "m1" })).await;
+    assert_eq!(answer["output"], "as you wish");
+    assert!(project.path().join("src/keep.txt").exists());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_unasked_command_cannot_write_or_read_secrets_and_a_denied_one_is_refused() {
+    let extra = json!({ "permissions": { "exec_shell": { "deny": ["shutdown"] } } });
+    let model = FakeModel::start([shell("shutdown now"), shell("cat notes.txt"), Reply::text("done")]).await;
+    let project = Project::with_model(&model.url(), extra);
+    project.write("notes.txt", "milk");
+    let daemon = project.start().await;
+    let answer = daemon.execute(json!({ "instructions": "go", "chatId": "a" })).await;
+    assert_eq!(answer["status"], "done", "{answer}");
+    assert!(answer["toolCalls"][0].to_string().contains("refused"), "{answer}");
+    assert_eq!(answer["toolCalls"][1]["output"]["stdout"], "milk", "{answer}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_command_that_a_kill_cut_off_is_asked_about_and_never_simply_run_again() {
+    let command = "echo begun >> log.txt; sleep 60";
+    let model = FakeModel::start([shell(command), Reply::text("skipped")]).await;
+    let extra = json!({ "permissions": { "exec_shell": { "mode": "allow" } } });
+    let project = Project::with_model(&model.url(), extra);
+    let daemon = project.start().await;
+    daemon.execute(json!({ "instructions": "go", "chatId": "a", "messageId": "m1", "timeoutMs": 1 })).await;
+    daemon.until("the command to begin", async |_: &Daemon| lines(&project) == 1).await;
+    daemon.kill();
+    let daemon = project.start().await;
+    daemon.until_state("api:chat:a", "awaiting-approval").await;
+    let pending = daemon.get_json("/api/approvals?state=pending").await;
+    let approval = pending["approvals"][0].clone();
+    assert_eq!(approval["kind"], "unknown-outcome", "{approval}");
+    let (status, text) = decide(&daemon, &approval, "skip").await;
+    assert_eq!(status, 200, "{text}");
+    let answer = daemon.execute(json!({ "instructions": "go", "chatId": "a", "messageId": "m1" })).await;
+    assert_eq!((&answer["output"], lines(&project)), (&json!("skipped"), 1), "{answer}");
+}
