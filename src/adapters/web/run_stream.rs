@@ -123,7 +123,8 @@ impl RunStream {
             chunks.push(Chunk::Error { error_text: text.to_owned() });
             return wire(&chunks) + DONE;
         };
-        let mut chunks = self.tell_all(outcome.messages.iter().map(Arc::as_ref));
+        let messages: Vec<UiMessage> = outcome.messages.iter().map(|message| as_answer(message)).collect();
+        let mut chunks = self.tell_all(messages.iter());
         chunks.extend(self.told.finish(outcome.status));
         if let (Some(Chunk::Error { error_text }), Some(error)) = (chunks.last_mut(), outcome.error) {
             *error_text = error.text;
@@ -201,6 +202,16 @@ async fn next_live(view: &mut Option<watch::Receiver<ThreadView>>) -> Option<Arc
     }
     *view = None;
     pending().await
+}
+
+/// A message as the answer to another. The record of a command is kept under the id of what was typed; a client
+/// that heard that id here would take the answer for its own person's message.
+fn as_answer(message: &UiMessage) -> UiMessage {
+    let mut answer = message.clone();
+    if is_command(message) {
+        answer.id = MessageId::made(message.id.as_str(), ".reply");
+    }
+    answer
 }
 
 /// Whether the message is the record of a command.

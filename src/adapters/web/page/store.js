@@ -22,11 +22,8 @@ export function commandOf(message) {
 
 const commandWord = (text) => String(text ?? '').trim().split(/[\s@]/, 1)[0].toLowerCase();
 
-// What was typed as a command is told by its record, together with the reply.
-const isTypedCommand = (message) => message?.role === 'user' && message.metadata?.command === true;
-
 function wellFormed(message) {
-  return typeof message?.id === 'string' && Array.isArray(message.parts) && !isTypedCommand(message);
+  return typeof message?.id === 'string' && Array.isArray(message.parts);
 }
 
 export class MessageStore {
@@ -61,10 +58,6 @@ export class MessageStore {
 
   /** A committed message: takes its place by id, or comes last. */
   upsert(message) {
-    if (isTypedCommand(message)) {
-      this.remove(message.id);
-      this.changed();
-    }
     if (!wellFormed(message)) return;
     let entry = this.byId.get(message.id);
     if (!entry) {

@@ -196,6 +196,8 @@ async fn a_command_is_answered_by_its_record() {
         data: {"type":"finish","finishReason":"stop","messageMetadata":{"status":"done"}}
         data: [DONE]"#,
     );
+    // Under an id of its own: that of the record is the id of what was typed.
+    let expected = expected.replace(r#""messageId":"a1""#, r#""messageId":"a1.reply""#);
     assert_eq!(body, expected);
 }
 
