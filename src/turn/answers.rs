@@ -49,8 +49,8 @@ impl Conversation {
                 told.join("\n")
             }
         };
-        let lines = record(&said.text, event, &reply, &correlation, now);
-        self.record_answer(lines, reply, event, ticket, out);
+        let record = record(&said.text, event, &reply, &correlation, now);
+        self.record_answer(record, reply, event, ticket, out);
         Reply::Handled
     }
 
@@ -137,15 +137,15 @@ impl Conversation {
     /// never by a model.
     fn record_answer(
         &mut self,
-        record: [UiMessage; 2],
+        record: UiMessage,
         reply: String,
         event: &IngressEvent,
         ticket: Ticket,
         out: &mut Vec<Effect>,
     ) {
-        let correlation = event_run(&record);
+        let correlation = record.metadata.correlation_id.clone();
         let mut lines: Vec<_> = self.place_held().into_iter().collect();
-        lines.extend(record);
+        lines.push(record);
         for line in &lines {
             self.remember(line);
         }
@@ -156,15 +156,12 @@ impl Conversation {
             intent: Intent::AssistantText { text: reply },
         }];
         out.push(Effect::Commit { messages: lines, say, durability: Durability::Synced });
-        let accepted = Acceptance::Accepted { message: event.message.clone(), correlation: correlation.clone() };
+        let accepted =
+            Acceptance::Accepted { message: event.message.clone(), correlation: correlation.clone() };
         out.push(Effect::Answer(ticket, accepted));
         out.push(Effect::Finished(correlation));
         out.push(Effect::Publish);
     }
-}
-
-fn event_run([said, _]: &[UiMessage; 2]) -> CorrelationId {
-    said.metadata.correlation_id.clone()
 }
 
 fn as_pending(approval: &Approval) -> Pending<'_> {
