@@ -62,7 +62,7 @@ pub(super) async fn decide(
     Path(id): Path<String>,
     JsonBody(body): JsonBody<DecisionBody>,
 ) -> Result<Json<Value>, Problem> {
-    let id: ApprovalId = id.parse()?;
+    let id: ApprovalId = id.parse().map_err(|_| Problem::not_found("approval"))?;
     let approval = web.parts.approvals.get(&id).await?.ok_or_else(|| Problem::not_found("approval"))?;
     if approval.state != ApprovalState::Pending {
         return Err(Problem::new(StatusCode::CONFLICT, settled(&approval)));
@@ -142,12 +142,19 @@ struct AnsweredApproval {
     reason: Option<String>,
 }
 
+impl AnsweredPart {
+    /// Whether it holds an answer.
+    pub(super) fn is_answered(&self) -> bool {
+        self.state.as_deref() == Some("approval-responded")
+    }
+}
+
 impl Web {
     /// Hands in the answers that a client put into its copy of an assistant message. Of the rest of that copy
     /// nothing is believed. Answers to what was settled before are passed over.
     pub(super) async fn hand_in_answers(&self, parts: Vec<AnsweredPart>) -> Result<usize, Problem> {
         let mut counted = 0;
-        for part in parts.into_iter().filter(|part| part.state.as_deref() == Some("approval-responded")) {
+        for part in parts.into_iter().filter(AnsweredPart::is_answered) {
             let Some(AnsweredApproval { id, approved: Some(approved), reason }) = part.approval else {
                 continue;
             };

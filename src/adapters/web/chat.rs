@@ -94,7 +94,8 @@ struct AnsweredMessage {
 
 fn answered(request: &ChatRequest) -> Option<AnsweredMessage> {
     let last: AnsweredMessage = serde_json::from_str(request.messages.last()?.get()).ok()?;
-    (last.role == Role::Assistant).then_some(last)
+    let answers = last.parts.iter().any(AnsweredPart::is_answered);
+    (last.role == Role::Assistant && answers).then_some(last)
 }
 
 /// Takes the answers to questions and goes on with the same message: what the client knows of it already is not
