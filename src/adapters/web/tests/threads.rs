@@ -100,7 +100,7 @@ async fn a_stop_is_a_command_for_a_thread_that_exists() {
 }
 
 #[tokio::test]
-async fn there_are_no_approvals_yet() {
+async fn an_approval_that_nobody_asked_for_is_not_found() {
     let (stage, _threads) = Stage::new();
     assert_eq!(read(stage.get("/api/approvals?state=pending").await).await.1, json!({ "approvals": [] }));
     let (status, words) = text(stage.post("/api/approvals/A1", json!({ "decision": "approve" })).await).await;
