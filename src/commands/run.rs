@@ -57,6 +57,8 @@ async fn serve(
         Ok(store) => Arc::new(store),
         Err(error) => return refuse(&error, err),
     };
+    // A note that a crash left behind may name an address that is somebody else's by now.
+    address::withdraw(&settings.state);
     let web = match settings.web.as_ref().map(|web| listen(settings, web)).transpose() {
         Ok(web) => web,
         Err(error) => {

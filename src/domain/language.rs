@@ -13,10 +13,13 @@ pub enum Language {
     Zh,
 }
 
+/// How many characters tell a language.
+const LOOKED_AT: usize = 2000;
+
 impl Language {
-    /// The language a text seems to be written in: any Han character makes it Chinese.
+    /// The language a text seems to be written in: any Han character near its beginning makes it Chinese.
     pub fn of(text: &str) -> Self {
         let han = |c: char| matches!(u32::from(c), 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0x20000..=0x2FA1F);
-        if text.chars().any(han) { Self::Zh } else { Self::En }
+        if text.chars().take(LOOKED_AT).any(han) { Self::Zh } else { Self::En }
     }
 }

@@ -8,6 +8,10 @@ use super::think::{ThinkSplitter, Told};
 use super::wire::Chunk;
 use crate::ports::{Completion, Ids, ModelDelta, Usage};
 
+/// How many bytes of words, thinking and calls one answer may have. No model means to say more, and all of it is
+/// kept in memory and in the thread.
+pub(crate) const MAX_KEPT: usize = 2 * 1024 * 1024;
+
 /// Joins the chunks of one answer. All that it gives to be shown is in the completion, in the same order.
 #[derive(Debug)]
 pub(crate) struct Assembler {
@@ -18,6 +22,8 @@ pub(crate) struct Assembler {
     finish: Option<String>,
     usage: Option<Usage>,
     any_choice: bool,
+    /// The rest of the answer is left unread.
+    cut: bool,
 }
 
 impl Assembler {
@@ -31,6 +37,7 @@ impl Assembler {
             finish: None,
             usage: None,
             any_choice: false,
+            cut: false,
         }
     }
 
@@ -40,13 +47,20 @@ impl Assembler {
         let Some(piece) = chunk.piece else { return Vec::new() };
         self.any_choice = true;
         let mut deltas = Vec::new();
-        if !piece.reasoning.is_empty() {
-            deltas.push(self.keep(Told::Reasoning(piece.reasoning)));
+        let reasoning = self.fitting(piece.reasoning);
+        if !reasoning.is_empty() {
+            deltas.push(self.keep(Told::Reasoning(reasoning)));
         }
-        for told in self.splitter.feed(&piece.content) {
+        let content = self.fitting(piece.content);
+        for told in self.splitter.feed(&content) {
             deltas.push(self.keep(told));
         }
-        for call in piece.calls {
+        for mut call in piece.calls {
+            if self.cut || call.weight() > self.room() {
+                self.cut = true;
+                break;
+            }
+            call.arguments = self.fitting(call.arguments);
             deltas.extend(self.calls.feed(call));
         }
         self.finish = piece.finish.or_else(|| self.finish.take());
@@ -63,15 +77,26 @@ impl Assembler {
         self.any_choice
     }
 
+    /// No more of the answer is to be read, be it that there is more.
+    pub(crate) const fn cut(&mut self) {
+        self.cut = true;
+    }
+
+    /// Whether the answer was longer than what is kept of it.
+    pub(crate) const fn is_cut(&self) -> bool {
+        self.cut
+    }
+
     /// There is no more: the last things to show, and all of it.
     pub(crate) fn finish(mut self) -> (Vec<ModelDelta>, Completion) {
         let mut deltas = Vec::new();
         if let Some(told) = self.splitter.finish() {
             deltas.push(self.keep(told));
         }
-        let (last, tool_calls) = self.calls.finish();
+        let truncated =
+            self.cut || matches!(self.finish.as_deref(), Some("length" | "max_tokens" | "model_length"));
+        let (last, tool_calls) = self.calls.finish(truncated);
         deltas.extend(last);
-        let truncated = matches!(self.finish.as_deref(), Some("length" | "max_tokens" | "model_length"));
         let completion = Completion {
             text: self.text,
             reasoning: self.reasoning,
@@ -80,6 +105,21 @@ impl Assembler {
             usage: self.usage,
         };
         (deltas, completion)
+    }
+
+    /// How many bytes there is room for.
+    fn room(&self) -> usize {
+        MAX_KEPT.saturating_sub(self.text.len() + self.reasoning.len() + self.calls.size())
+    }
+
+    /// As much of a text as there is room for. What does not fit is the end of the answer.
+    fn fitting(&mut self, mut text: String) -> String {
+        let room = if self.cut { 0 } else { self.room() };
+        if text.len() > room {
+            self.cut = true;
+            text.truncate(text.floor_char_boundary(room));
+        }
+        text
     }
 
     fn keep(&mut self, told: Told) -> ModelDelta {
@@ -266,6 +306,62 @@ mod tests {
         assert_eq!((completion.text.as_str(), completion.reasoning.as_str()), ("Look.", "hm"));
         assert_eq!(completion.tool_calls, vec![call("a", "f", json!({})), call("call_0", "f", json!({}))]);
         assert_eq!(deltas.len(), 4);
+    }
+
+    /// An answer that is longer than what is kept, in pieces of 64 KiB.
+    fn endless(piece: impl Fn(&str) -> Value) -> Vec<Value> {
+        let letters = "x".repeat(64 * 1024);
+        (0..MAX_KEPT / letters.len() + 2).map(|_| delta(piece(&letters))).collect()
+    }
+
+    #[test]
+    fn an_answer_without_end_is_cut_where_it_is_too_long() {
+        let (deltas, completion) = assemble(endless(|letters| json!({"content": letters})));
+        assert_eq!((completion.text.len(), completion.truncated), (MAX_KEPT, true));
+        assert_eq!(seen(&deltas).0, completion.text);
+
+        let (_, completion) =
+            assemble(endless(|letters| json!({"reasoning_content": letters, "content": letters})));
+        assert_eq!(
+            (completion.text.len() + completion.reasoning.len(), completion.truncated),
+            (MAX_KEPT, true)
+        );
+
+        let (_, completion) = assemble([delta(json!({"content": format!("a{}", "好".repeat(MAX_KEPT))}))]);
+        assert_eq!((completion.text.len(), completion.truncated), (MAX_KEPT - MAX_KEPT % 3 + 1, true));
+    }
+
+    #[test]
+    fn a_call_that_was_cut_never_looks_whole() {
+        let words = delta(json!({"content": "x".repeat(MAX_KEPT - 200)}));
+        let call = |arguments: &str| {
+            delta(
+                json!({"tool_calls": [{"index": 0, "id": "c", "function": {"name": "f", "arguments": arguments}}]}),
+            )
+        };
+        let long = format!("{{\"a\":\"{}\"}}", "y".repeat(400));
+        for chunks in [
+            vec![words.clone(), call(&long)],
+            vec![words, call(""), delta(json!({"content": "x".repeat(400)}))],
+            vec![call(""), json!({"choices": [{"finish_reason": "length"}]})],
+        ] {
+            let (_, completion) = assemble(chunks);
+            assert!(completion.truncated);
+            assert_eq!(completion.tool_calls.len(), 1);
+            assert!(completion.tool_calls[0].arguments.is_err(), "{:?}", completion.tool_calls);
+        }
+    }
+
+    #[test]
+    fn calls_without_end_are_cut_too() {
+        let named = |at: usize| {
+            delta(json!({"tool_calls": [{"index": at, "id": at.to_string(), "function": {"name": "f"}}]}))
+        };
+        let (_, completion) = assemble((0..MAX_KEPT / 64).map(named));
+        assert!(completion.truncated && completion.tool_calls.len() < MAX_KEPT / 64);
+        let name = "f".repeat(MAX_KEPT + 1);
+        let (_, completion) = assemble([delta(json!({"tool_calls": [{"function": {"name": name}}]}))]);
+        assert_eq!((completion.tool_calls, completion.truncated), (vec![], true));
     }
 
     /// What somebody who only saw the deltas knows.

@@ -12,12 +12,17 @@ use crate::ports::{Ids, ModelDelta, ToolCall};
 /// The name of a call whose server never named a tool. No tool has it, so the model is told of its mistake.
 const UNNAMED: &str = "unnamed";
 
+/// What a call costs beside its letters; so calls without letters have a bound too.
+pub(crate) const CALL_COST: usize = 64;
+
 /// The calls of one step, as far as they have come.
 #[derive(Debug)]
 pub(crate) struct Calls {
     ids: Arc<dyn Ids>,
     taken: HashSet<String>,
     calls: Vec<Growing>,
+    /// How many bytes all of them have.
+    size: usize,
 }
 
 #[derive(Debug)]
@@ -36,7 +41,12 @@ struct Growing {
 impl Calls {
     /// No calls yet. `taken` are the ids that earlier steps have used.
     pub(crate) fn new(ids: Arc<dyn Ids>, taken: HashSet<String>) -> Self {
-        Self { ids, taken, calls: Vec::new() }
+        Self { ids, taken, calls: Vec::new(), size: 0 }
+    }
+
+    /// How many bytes the calls have, and what they cost beside their letters.
+    pub(crate) const fn size(&self) -> usize {
+        self.size
     }
 
     /// Takes a piece of a call and tells what can be shown of it.
@@ -48,16 +58,20 @@ impl Calls {
         let call = self.calls.get_mut(index)?;
         if call.given.is_none() {
             call.given = piece.id;
+            self.size += call.given.as_ref().map_or(0, String::len);
         }
         if call.name.is_empty() {
             call.name = piece.name.unwrap_or_default();
+            self.size += call.name.len();
         }
+        self.size += piece.arguments.len();
         call.arguments.push_str(&piece.arguments);
         self.show(index)
     }
 
-    /// Ends the step: what was never named is shown after all.
-    pub(crate) fn finish(mut self) -> (Vec<ModelDelta>, Vec<ToolCall>) {
+    /// Ends the step: what was never named is shown after all. In an answer that was `cut`, a call without
+    /// arguments is one whose arguments did not come any more: it must not be taken for a call that wants none.
+    pub(crate) fn finish(mut self, cut: bool) -> (Vec<ModelDelta>, Vec<ToolCall>) {
         let mut deltas = Vec::new();
         for index in 0..self.calls.len() {
             if let Some(call) = self.calls.get_mut(index).filter(|call| call.name.is_empty()) {
@@ -66,7 +80,11 @@ impl Calls {
             }
         }
         let calls = self.calls.into_iter().filter_map(|call| {
-            Some(ToolCall { id: call.id?, name: call.name, arguments: arguments_of(call.arguments) })
+            let arguments = match call.arguments {
+                none if cut && none.trim().is_empty() => Err(none),
+                raw => arguments_of(raw),
+            };
+            Some(ToolCall { id: call.id?, name: call.name, arguments })
         });
         (deltas, calls.collect())
     }
@@ -91,6 +109,7 @@ impl Calls {
             },
         };
         known.unwrap_or_else(|| {
+            self.size += CALL_COST;
             self.calls.push(Growing {
                 key: piece.key,
                 given: None,

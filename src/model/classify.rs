@@ -33,6 +33,9 @@ pub(crate) enum Failure {
     /// The connection, or the stream on it, ended too early.
     #[error("connection lost: {0}")]
     Broken(String),
+    /// The stream ended in the middle of an answer of which words were shown.
+    #[error("the answer broke off after its first words: {0}")]
+    BrokenOff(String),
     /// Nothing came for too long.
     #[error("no {awaited} within {} seconds", limit.as_secs_f32())]
     Silent {
@@ -67,7 +70,9 @@ pub(crate) fn classify(failure: &Failure, model: &str, key: Option<&str>) -> Mod
             let said = Said::new(body);
             (of_report(&said), format!("the server reported: {}", said.words), None)
         }
-        Failure::Unreachable(_) | Failure::Broken(_) => (ErrorKind::Network, failure.to_string(), None),
+        Failure::Unreachable(_) | Failure::Broken(_) | Failure::BrokenOff(_) => {
+            (ErrorKind::Network, failure.to_string(), None)
+        }
         Failure::Silent { .. } => (ErrorKind::Timeout, failure.to_string(), None),
         Failure::Unreadable(words) => (
             ErrorKind::BadResponse,
@@ -362,6 +367,11 @@ mod tests {
         for (failure, kind, detail) in [
             (Failure::Unreachable("refused".into()), ErrorKind::Network, "m: cannot connect: refused"),
             (Failure::Broken("reset".into()), ErrorKind::Network, "m: connection lost: reset"),
+            (
+                Failure::BrokenOff("reset".into()),
+                ErrorKind::Network,
+                "m: the answer broke off after its first words: reset",
+            ),
             (silent, ErrorKind::Timeout, "m: no first word within 2 seconds"),
             (
                 Failure::Unreadable("<p>".into()),

@@ -1,6 +1,7 @@
 //! The connections: one client for all models, and one choice of cryptography for all of TLS.
 
 use std::error::Error;
+use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -20,6 +21,8 @@ pub fn install_tls() {
 #[derive(Clone, Debug, Default)]
 pub struct Http {
     client: Arc<OnceLock<Client>>,
+    /// The client for servers on this machine, which no proxy can reach.
+    local: Arc<OnceLock<Client>>,
 }
 
 impl Http {
@@ -28,13 +31,16 @@ impl Http {
         Self::default()
     }
 
-    /// The client, built when first asked for.
-    pub(crate) fn client(&self) -> Result<Client, Failure> {
-        if let Some(client) = self.client.get() {
+    /// The client for the server at this address, built when first asked for.
+    pub(crate) fn client(&self, base_url: &str) -> Result<Client, Failure> {
+        let local = is_loopback(base_url);
+        let place = if local { &self.local } else { &self.client };
+        if let Some(client) = place.get() {
             return Ok(client.clone());
         }
         install_tls();
-        let built = Client::builder()
+        let builder = if local { Client::builder().no_proxy() } else { Client::builder() };
+        let built = builder
             .user_agent(concat!("shipagent/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(CONNECT_TIMEOUT)
             .tcp_keepalive(Duration::from_secs(30))
@@ -43,8 +49,19 @@ impl Http {
             .redirect(reqwest::redirect::Policy::none())
             .build()
             .map_err(|error| Failure::Internal(format!("cannot set up http: {}", whole_story(&error))))?;
-        Ok(self.client.get_or_init(|| built).clone())
+        Ok(place.get_or_init(|| built).clone())
     }
+}
+
+/// Whether an address names this very machine.
+fn is_loopback(base_url: &str) -> bool {
+    let Ok(url) = reqwest::Url::parse(base_url.trim()) else { return false };
+    let Some(host) = url.host_str() else { return false };
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    address.map_or_else(
+        |_| host == "localhost" || host.ends_with(".localhost"),
+        |address| address.to_canonical().is_loopback(),
+    )
 }
 
 /// An error with its causes; reqwest alone says little more than that there was one.
@@ -59,4 +76,28 @@ pub(crate) fn whole_story(error: &dyn Error) -> String {
         cause = inner.source();
     }
     story
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_is_known_by_all_its_names() {
+        for (url, expected) in [
+            ("http://127.0.0.1:8080/v1", true),
+            (" http://127.9.9.9/v1", true),
+            ("http://localhost:11434/v1", true),
+            ("http://LOCALHOST/v1", true),
+            ("http://models.localhost/v1", true),
+            ("http://[::1]:8080/v1", true),
+            ("http://[::ffff:127.0.0.1]/v1", true),
+            ("http://localhost.example.com/v1", false),
+            ("http://user@10.0.0.1/127.0.0.1", false),
+            ("https://api.example.com/v1", false),
+            ("not an address", false),
+        ] {
+            assert_eq!(is_loopback(url), expected, "{url}");
+        }
+    }
 }

@@ -107,7 +107,7 @@ impl OpenAiModel {
         limits: &Limits,
     ) -> Result<Completion, Failure> {
         let endpoint = self.endpoint.clone().map_err(|error| Failure::BadKey(error.to_string()))?;
-        let http = self.shared.http.client()?;
+        let http = self.shared.http.client(&self.spec.base_url)?;
         let ended = EndSeen::default();
         let transport = Transport::new(http.clone(), self.shared.clock.clone(), ended.clone());
         let client = Client::build(http, endpoint).with_http_service(transport);

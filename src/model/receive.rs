@@ -43,6 +43,18 @@ impl Limits {
     }
 }
 
+/// How a stream ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum End {
+    /// It just did, or has not yet.
+    #[default]
+    Missing,
+    /// The server said in so many words that the answer is whole.
+    Marked,
+    /// We stopped reading, because there was too much of it.
+    Cut,
+}
+
 /// What a call has let be seen.
 #[derive(Debug)]
 pub(crate) struct Show<'a> {
@@ -81,13 +93,13 @@ impl<'a> Show<'a> {
     }
 }
 
-/// Reads until the answer is whole. `ended` tells, after the last chunk, whether the server marked the end.
+/// Reads until the answer is whole. `ended` tells, after the last chunk, how the stream ended.
 pub(crate) async fn receive<S>(
     mut chunks: S,
     mut assembler: Assembler,
     show: &mut Show<'_>,
     limits: &Limits,
-    ended: impl Fn() -> bool,
+    ended: impl Fn() -> End,
 ) -> Result<Completion, Failure>
 where
     S: Stream<Item = Result<Chunk, Failure>> + Unpin,
@@ -102,6 +114,7 @@ where
             Ok(None) => break,
             // Whatever happens behind the end of an answer, the answer is whole.
             Ok(Some(Err(_))) | Err(_) if finished => break,
+            Ok(Some(Err(Failure::Broken(story)))) if show.shown() => return Err(Failure::BrokenOff(story)),
             Ok(Some(Err(failure))) => return Err(failure),
             Err(_) if Instant::now() >= limits.end_by => return Err(whole),
             Err(_) => return Err(failure),
@@ -112,12 +125,20 @@ where
         for delta in assembler.feed(chunk) {
             timeout_at(limits.end_by, show.piece(delta)).await.map_err(|_| whole.clone())?;
         }
+        if assembler.is_cut() {
+            break;
+        }
+    }
+    let end = ended();
+    if end == End::Cut {
+        assembler.cut();
     }
     if let Some(reason) = assembler.finish_reason().filter(|reason| is_breakdown(reason)) {
         return Err(Failure::Reported(format!("the answer was cut: {reason}")));
     }
-    if assembler.finish_reason().is_none() && !ended() {
-        return Err(Failure::Broken("the stream ended before the answer did".to_owned()));
+    if assembler.finish_reason().is_none() && end == End::Missing && !assembler.is_cut() {
+        let story = "the stream ended before the answer did".to_owned();
+        return Err(if show.shown() { Failure::BrokenOff(story) } else { Failure::Broken(story) });
     }
     if !assembler.answered() {
         return Err(Failure::Unreadable("an answer without choices".to_owned()));
@@ -179,14 +200,14 @@ mod tests {
 
     async fn read(
         chunks: impl Stream<Item = Result<Chunk, Failure>> + Unpin,
-        marked: bool,
+        end: End,
     ) -> (Result<Completion, Failure>, Duration) {
         let (live, mut deltas) = mpsc::channel(1000);
         deltas.close();
         let assembler = Assembler::new(Arc::new(RandomIds), HashSet::new());
         let started = Instant::now();
         let limits = Limits::from_now(TIMEOUT);
-        let result = receive(chunks, assembler, &mut Show::new(&live), &limits, || marked).await;
+        let result = receive(chunks, assembler, &mut Show::new(&live), &limits, || end).await;
         (result, started.elapsed())
     }
 
@@ -197,20 +218,20 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_stream_without_a_first_word_ends_at_the_timeout() {
         let role = json!({"choices": [{"delta": {"role": "assistant"}}]});
-        let (result, took) = read(paced(vec![(20, role)], true), false).await;
+        let (result, took) = read(paced(vec![(20, role)], true), End::Missing).await;
         assert_eq!((result, took), (silent("first word", 30), TIMEOUT));
     }
 
     #[tokio::test(start_paused = true)]
     async fn silence_after_a_word_ends_one_timeout_later() {
-        let (result, took) = read(paced(vec![(20, said("a"))], true), false).await;
+        let (result, took) = read(paced(vec![(20, said("a"))], true), End::Missing).await;
         assert_eq!((result, took), (silent("further word", 30), Duration::from_secs(50)));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_dripping_stream_ends_at_ten_timeouts() {
         let drops = (0..1000).map(|_| (20, said("a"))).collect();
-        let (result, took) = read(paced(drops, true), false).await;
+        let (result, took) = read(paced(drops, true), End::Missing).await;
         assert_eq!((result, took), (silent("end of the answer", 300), TIMEOUT * 10));
     }
 
@@ -220,36 +241,55 @@ mod tests {
         let assembler = Assembler::new(Arc::new(RandomIds), HashSet::new());
         let chunks = paced(vec![(0, said("a")), (0, said("b")), (0, stop())], false);
         let limits = Limits::from_now(TIMEOUT);
-        let result = receive(chunks, assembler, &mut Show::new(&live), &limits, || true).await;
+        let result = receive(chunks, assembler, &mut Show::new(&live), &limits, || End::Marked).await;
         assert_eq!(result, silent("end of the answer", 300));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_slow_answer_that_keeps_coming_is_read_whole() {
         let chunks = vec![(29, said("a")), (29, said("b")), (29, stop())];
-        let (result, took) = read(paced(chunks, false), false).await;
+        let (result, took) = read(paced(chunks, false), End::Missing).await;
         assert_eq!((result.unwrap().text.as_str(), took), ("ab", Duration::from_secs(87)));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_stream_left_open_behind_its_end_is_not_waited_for() {
-        let (result, took) = read(paced(vec![(0, said("a")), (0, stop())], true), false).await;
+        let (result, took) = read(paced(vec![(0, said("a")), (0, stop())], true), End::Missing).await;
         assert_eq!((result.unwrap().text.as_str(), took), ("a", AFTER_THE_END));
     }
 
     #[tokio::test(start_paused = true)]
     async fn an_end_is_a_reason_or_a_mark_and_without_both_the_answer_is_broken() {
-        for (chunks, marked, whole) in [
-            (vec![(0, said("a")), (0, stop())], false, true),
-            (vec![(0, said("a"))], true, true),
-            (vec![(0, said("a"))], false, false),
-            (vec![(0, stop())], false, true),
-            (vec![], false, false),
-            (vec![(0, json!({"choices": []}))], true, false),
+        for (chunks, end, whole) in [
+            (vec![(0, said("a")), (0, stop())], End::Missing, true),
+            (vec![(0, said("a"))], End::Marked, true),
+            (vec![(0, said("a"))], End::Missing, false),
+            (vec![(0, stop())], End::Missing, true),
+            (vec![], End::Missing, false),
+            (vec![(0, json!({"choices": []}))], End::Marked, false),
         ] {
-            let shown = format!("{chunks:?} {marked}");
-            assert_eq!(read(paced(chunks, false), marked).await.0.is_ok(), whole, "{shown}");
+            let shown = format!("{chunks:?} {end:?}");
+            assert_eq!(read(paced(chunks, false), end).await.0.is_ok(), whole, "{shown}");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_that_is_too_long_is_cut_and_not_read_on() {
+        let endless = stream::repeat_with(|| Ok(Chunk::from(said(&"x".repeat(1 << 16)))));
+        let completion = read(Box::pin(endless), End::Missing).await.0.unwrap();
+        assert_eq!((completion.text.len(), completion.truncated), (crate::model::assemble::MAX_KEPT, true));
+
+        let cut = read(paced(vec![(0, said("a"))], false), End::Cut).await.0.unwrap();
+        assert_eq!((cut.text.as_str(), cut.truncated), ("a", true));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_that_breaks_off_is_told_apart_from_a_connection_that_never_spoke() {
+        let broken = || stream::iter([Err(Failure::Broken("reset".into()))]);
+        let (silent, _) = read(broken(), End::Missing).await;
+        assert_eq!(silent, Err(Failure::Broken("reset".into())));
+        let (begun, _) = read(paced(vec![(0, said("a"))], false).chain(broken()), End::Missing).await;
+        assert_eq!(begun, Err(Failure::BrokenOff("reset".into())));
     }
 
     #[tokio::test(start_paused = true)]
@@ -257,7 +297,7 @@ mod tests {
         let error = json!({"error": {"message": "overloaded"}});
         let cut = json!({"choices": [{"finish_reason": "insufficient_system_resource"}]});
         for chunk in [error, cut] {
-            let (result, _) = read(paced(vec![(0, said("a")), (0, chunk)], false), true).await;
+            let (result, _) = read(paced(vec![(0, said("a")), (0, chunk)], false), End::Marked).await;
             assert!(matches!(result, Err(Failure::Reported(_))), "{result:?}");
         }
     }

@@ -2,14 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::ModelSpec;
 use super::quirks::{Quirk, Quirks};
+use super::{ModelSpec, file_part};
 use crate::domain::ToolSpec;
 use crate::ports::Prompt;
 use crate::uimessage::{Content, ModelMessage, ModelToolCall};
-
-/// The longest piece of a `data:` address that is shown to the model as text.
-const SHOWN_DATA_URL: usize = 48;
 
 /// The whole body.
 pub(crate) fn body(spec: &ModelSpec, prompt: &Prompt, quirks: Quirks) -> Value {
@@ -108,22 +105,14 @@ fn content_item(content: &Content) -> Value {
         Content::Image { url } if is_fetchable(url) => {
             json!({ "type": "image_url", "image_url": { "url": url } })
         }
-        Content::Image { url } => file_line("image", None, url),
-        Content::File { media_type, url, name } => file_line(media_type, name.as_deref(), url),
+        Content::Image { url } => file_part::item("image", url, None),
+        Content::File { media_type, url, name } => file_part::item(media_type, url, name.as_deref()),
     }
 }
 
 /// A model cannot open what only we can reach.
 fn is_fetchable(url: &str) -> bool {
     ["data:", "http://", "https://"].iter().any(|scheme| url.starts_with(scheme))
-}
-
-fn file_line(media_type: &str, name: Option<&str>, url: &str) -> Value {
-    let name = name.unwrap_or("unnamed");
-    let long_data = url.starts_with("data:") && url.chars().nth(SHOWN_DATA_URL).is_some();
-    let url =
-        if long_data { url.chars().take(SHOWN_DATA_URL).chain(['…']).collect() } else { url.to_owned() };
-    json!({ "type": "text", "text": format!("[file: {name} ({media_type}) at {url}]") })
 }
 
 /// A speaker's name in the letters that the field may have.
@@ -221,7 +210,6 @@ mod tests {
             url: url.into(),
             name: name.map(Into::into),
         };
-        let long = format!("data:application/pdf;base64,{}", "A".repeat(100));
         for (content, expected) in [
             (vec![text("hi")], json!("hi")),
             (vec![text("")], json!("")),
@@ -238,11 +226,11 @@ mod tests {
                 json!([{"type": "text", "text": "[file: unnamed (image) at files/cat.png]"}]),
             ),
             (
-                vec![file("files/a.pdf", Some("a.pdf")), file(&long, None)],
+                vec![file("files/a.pdf", Some("a.pdf")), file("data:application/pdf;base64,AAEC", None)],
                 json!([
                     {"type": "text", "text": "[file: a.pdf (application/pdf) at files/a.pdf]"},
-                    {"type": "text", "text": format!(
-                        "[file: unnamed (application/pdf) at data:application/pdf;base64,{}…]", "A".repeat(20))},
+                    {"type": "file", "file":
+                        {"filename": "document.pdf", "file_data": "data:application/pdf;base64,AAEC"}},
                 ]),
             ),
         ] {

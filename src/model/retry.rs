@@ -1,5 +1,6 @@
 //! Whether and when to try again. A pure schedule: what failed and how long it has taken is handed in.
 
+use std::hash::{DefaultHasher, Hasher};
 use std::time::Duration;
 
 use crate::domain::ErrorKind;
@@ -49,10 +50,9 @@ pub(crate) fn next(failed: &Failed, budget: Duration) -> Next {
 
 /// A seed for the jitter, from any text that is never the same twice.
 pub(crate) fn seed_of(unique: &str) -> u64 {
-    // FNV-1a: spreads well enough, and needs no state.
-    unique
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    let mut hasher = DefaultHasher::new();
+    hasher.write(unique.as_bytes());
+    hasher.finish()
 }
 
 /// A number from 0 to 1 that any change of the seed changes.

@@ -5,8 +5,7 @@
 //! refusal comes back whole. A server that answers a wish for a stream with one JSON document is read as a
 //! stream of one event, so that there is one way to read answers.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -20,13 +19,17 @@ use tower_service::Service;
 
 use super::classify::Failure;
 use super::http::whole_story;
+use super::lossy::LossyUtf8;
+use super::receive::End;
 use crate::domain::Timestamp;
 use crate::ports::{BoxFuture, Clock};
 
 /// How much of a refusal is read.
 const MAX_REFUSAL: usize = 64 * 1024;
-/// How much an answer may have; more is a fault of the server, and would fill our memory.
-const MAX_ANSWER: usize = 32 * 1024 * 1024;
+/// How much is read of a stream, most of which is not words; more would fill our memory.
+const MAX_STREAM: usize = 32 * 1024 * 1024;
+/// How much is read of what can only be understood whole: a document, or one line of a stream.
+const MAX_WHOLE: usize = 8 * 1024 * 1024;
 
 /// Sends one request of async-openai's, once.
 #[derive(Clone, Debug)]
@@ -36,18 +39,18 @@ pub(crate) struct Transport {
     ended: EndSeen,
 }
 
-/// Whether the server has said in so many words that its answer is whole. async-openai swallows the mark.
+/// How the stream ended, as far as it was seen: async-openai swallows the mark. The first end counts.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct EndSeen(Arc<AtomicBool>);
+pub(crate) struct EndSeen(Arc<OnceLock<End>>);
 
 impl EndSeen {
-    /// Whether it has.
-    pub(crate) fn get(&self) -> bool {
-        self.0.load(Ordering::Acquire)
+    /// How it did.
+    pub(crate) fn get(&self) -> End {
+        self.0.get().copied().unwrap_or_default()
     }
 
-    fn set(&self) {
-        self.0.store(true, Ordering::Release);
+    fn set(&self, end: End) {
+        self.0.get_or_init(|| end);
     }
 }
 
@@ -164,43 +167,65 @@ async fn whole_as_event(mut response: Response, ended: &EndSeen) -> Result<Respo
         response.chunk().await.map_err(|error| Failure::Broken(whole_story(&error.without_url())))?
     {
         body.extend_from_slice(&more);
-        if body.len() > MAX_ANSWER {
-            return Err(Failure::Unreadable("more than 32 MB".to_owned()));
+        if body.len() > MAX_WHOLE {
+            return Err(Failure::Unreadable("a document of more than 8 MB".to_owned()));
         }
     }
-    let body = match serde_json::from_slice::<serde_json::Value>(&body) {
+    let body = String::from_utf8_lossy(&body).into_owned();
+    let body = match serde_json::from_str::<serde_json::Value>(&body) {
         Ok(document) => {
-            ended.set();
-            format!("data: {document}\n\ndata: [DONE]\n\n").into_bytes()
+            ended.set(End::Marked);
+            format!("data: {document}\n\ndata: [DONE]\n\n")
         }
         // A stream under a wrong name.
-        Err(_) if body.trim_ascii_start().starts_with(b"data:") => {
-            if EndMark::default().feed(&body) {
-                ended.set();
+        Err(_) if body.trim_start().starts_with("data:") => {
+            if EndMark::default().feed(body.as_bytes()) {
+                ended.set(End::Marked);
             }
             body
         }
-        Err(_) => return Err(Failure::Unreadable(String::from_utf8_lossy(&body).into_owned())),
+        Err(_) => return Err(Failure::Unreadable(body)),
     };
     Ok(http::Response::new(Body::from(body)).into())
 }
 
-/// The same stream, watched for its end and its size.
+/// The same stream as text, watched for its end and its size. What is too much is left unread.
 fn watched(response: Response, ended: EndSeen) -> Response {
-    let mut mark = EndMark::default();
-    let mut size = 0usize;
-    let bytes = response.bytes_stream().map(move |bytes| {
-        let bytes = bytes.map_err(|error| std::io::Error::other(whole_story(&error.without_url())))?;
-        size = size.saturating_add(bytes.len());
-        if size > MAX_ANSWER {
-            return Err(std::io::Error::other("the answer has more than 32 MB"));
-        }
-        if mark.feed(&bytes) {
-            ended.set();
-        }
-        Ok(bytes)
+    let watch = (EndMark::default(), LossyUtf8::default(), Size::default());
+    let bytes = response.bytes_stream().scan(watch, move |(mark, text, size), bytes| {
+        let seen = match bytes {
+            Ok(bytes) if !size.grows_to_fit(&bytes) => {
+                ended.set(End::Cut);
+                None
+            }
+            Ok(bytes) => {
+                if mark.feed(&bytes) {
+                    ended.set(End::Marked);
+                }
+                Some(Ok(text.feed(&bytes)))
+            }
+            Err(error) => Some(Err(std::io::Error::other(whole_story(&error.without_url())))),
+        };
+        std::future::ready(seen)
     });
     http::Response::new(Body::wrap_stream(bytes)).into()
+}
+
+/// How much has come of a stream.
+#[derive(Clone, Copy, Debug, Default)]
+struct Size {
+    all: usize,
+    line: usize,
+}
+
+impl Size {
+    /// Counts more bytes; whether it is still little enough to be read.
+    fn grows_to_fit(&mut self, bytes: &[u8]) -> bool {
+        self.all = self.all.saturating_add(bytes.len());
+        let last_line = bytes.rsplit(|byte| *byte == b'\n').next().map_or(0, <[u8]>::len);
+        self.line = if last_line == bytes.len() { self.line.saturating_add(last_line) } else { last_line };
+        self.all <= MAX_STREAM && self.line <= MAX_WHOLE
+    }
 }
 
 /// Looks for a line `data: [DONE]`, wherever the bytes were cut.
@@ -251,6 +276,18 @@ mod tests {
                 assert_eq!(seen, expected, "{stream:?} cut at {cut}");
             }
         }
+    }
+
+    #[test]
+    fn neither_a_stream_nor_a_line_may_be_endless() {
+        let fitting = |piece: &[u8]| {
+            let mut size = Size::default();
+            (0..1000).take_while(|_| size.grows_to_fit(piece)).count() * piece.len()
+        };
+        assert_eq!(fitting(&[b'x'; 1 << 16]), MAX_WHOLE);
+        let mut lines = [b'x'; 1 << 16];
+        lines[100] = b'\n';
+        assert_eq!(fitting(&lines), MAX_STREAM);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::calls::CALL_COST;
 use crate::ports::Usage;
 
 /// One event of a stream, or a whole answer.
@@ -44,6 +45,14 @@ pub(crate) struct CallPiece {
     pub name: Option<String>,
     /// More letters of its arguments.
     pub arguments: String,
+}
+
+impl CallPiece {
+    /// How many bytes it may add beside its arguments.
+    pub(crate) fn weight(&self) -> usize {
+        let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        length(&self.id) + length(&self.name) + CALL_COST
+    }
 }
 
 /// How a server tells calls apart.

@@ -203,7 +203,7 @@ fn newest_moment(view: &View) -> Result<Option<Timestamp>, Fault> {
     })?;
     let mut newest = None;
     for record in &last {
-        newest = newest.max(Some(view.head(record)?.metadata.timestamp));
+        newest = newest.max(Some(view.head(record)?.at));
     }
     Ok(newest)
 }

@@ -1,22 +1,21 @@
 //! Questions to a thread file, answered through its index: the tail, a page, a message, a run. The answers are
 //! those of folding the whole file; the work is not.
 
-use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use super::index::{Fault, View};
-use super::index_record::{IdMap, Kind, LineRecord, id_hash, run_hash};
+use super::index_record::{ByHash, Hashes, Kind, LineRecord, id_hash, run_hash};
 use crate::domain::MessageId;
 use crate::uimessage::UiMessage;
 
 const GO_ON: ControlFlow<()> = ControlFlow::Continue(());
 const STOP: ControlFlow<()> = ControlFlow::Break(());
 
-/// The newest messages, oldest first, that take at most `bytes` together, and at least one; and whether there are
-/// older ones.
-pub(super) fn tail(view: &mut View, bytes: u64) -> Result<(Vec<UiMessage>, bool), Fault> {
+/// At most `limit` of the newest messages, oldest first, that take at most `bytes` together, and at least one; and
+/// whether there are older ones.
+pub(super) fn tail(view: &mut View, limit: usize, bytes: u64) -> Result<(Vec<UiMessage>, bool), Fault> {
     view.resolve()?;
-    let mut contents: IdMap<LineRecord> = IdMap::default();
+    let mut contents: ByHash<LineRecord> = ByHash::default();
     let mut taken: Vec<LineRecord> = Vec::new();
     let (mut size, mut more) = (0u64, false);
     view.visit_back(view.count(), |_, record| {
@@ -27,7 +26,7 @@ pub(super) fn tail(view: &mut View, bytes: u64) -> Result<(Vec<UiMessage>, bool)
         let content = *contents.entry(record.id).or_insert(record);
         if record.kind == Kind::First {
             size = size.saturating_add(u64::from(content.length));
-            if size > bytes && !taken.is_empty() {
+            if taken.len() >= limit.max(1) || (size > bytes && !taken.is_empty()) {
                 more = true;
                 return STOP;
             }
@@ -94,7 +93,7 @@ pub(super) fn run_of(view: &mut View, id: &MessageId) -> Result<Vec<UiMessage>, 
     let Some(message) = read_all(view, at, &[first.id])?.pop() else { return Ok(Vec::new()) };
     let run = message.metadata.correlation_id;
     let hash = run_hash(&run);
-    let mut candidates = HashSet::new();
+    let mut candidates = Hashes::default();
     view.visit(0, view.count(), |_, record| {
         if record.run == hash && record.kind != Kind::Void {
             candidates.insert(record.id);
@@ -150,7 +149,7 @@ fn find_first(view: &View, id: &MessageId) -> Result<Option<(u64, LineRecord)>, 
 
 /// The messages of these hashes, in this order, as their last lines from `from` on tell them.
 fn read_all(view: &View, from: u64, wanted: &[u64]) -> Result<Vec<UiMessage>, Fault> {
-    let mut contents: IdMap<Option<LineRecord>> = wanted.iter().map(|id| (*id, None)).collect();
+    let mut contents: ByHash<Option<LineRecord>> = wanted.iter().map(|id| (*id, None)).collect();
     view.visit(from, view.count(), |_, record| {
         if record.kind != Kind::Void
             && let Some(content) = contents.get_mut(&record.id)

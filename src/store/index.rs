@@ -11,16 +11,14 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
-use serde::de::IgnoredAny;
-
 use super::disk::refused;
-use super::index_record::{IdMap, Kind, LineRecord, RECORD_BYTES, id_hash, run_hash};
+use super::head::{Care, Head, Looker};
+use super::index_record::{ByHash, Kind, LineRecord, RECORD_BYTES, id_hash, run_hash};
 use super::layout::{Layout, private_file};
 use super::lines::{LineReader, fnv, length, to_u64};
-use crate::domain::{MessageId, ThreadId};
+use crate::domain::ThreadId;
 use crate::ports::StoreError;
-use crate::uimessage::{Metadata, Role, UiMessage};
+use crate::uimessage::{Role, UiMessage};
 
 /// An index this far behind is brought up to date on the disk; less is simply read again.
 pub(super) const LAG_BYTES: u64 = 64 * 1024;
@@ -48,21 +46,12 @@ pub(super) enum Fault {
     Store(StoreError),
 }
 
-/// A message without its parts. Parts of any shape are readable, so what has a head has a message.
-#[derive(Debug, Deserialize)]
-pub(super) struct Head {
-    pub(super) id: MessageId,
-    pub(super) role: Role,
-    pub(super) metadata: Metadata,
-    #[serde(rename = "parts")]
-    _parts: Vec<IgnoredAny>,
-}
-
 /// A thread file at one moment.
 #[derive(Debug)]
 pub(super) struct View {
     path: PathBuf,
     data: File,
+    thread: ThreadId,
     /// The index on the disk, and how many of its records hold.
     kept: Option<(File, u64)>,
     /// Records of the lines behind those.
@@ -73,7 +62,12 @@ pub(super) struct View {
 
 impl View {
     /// Looks at a thread's file; nothing where there is none.
-    pub(super) fn open(layout: &Layout, thread: &ThreadId, keep: Keep) -> Result<Option<Self>, Fault> {
+    pub(super) fn open(
+        layout: &Layout,
+        thread: &ThreadId,
+        keep: Keep,
+        care: Care,
+    ) -> Result<Option<Self>, Fault> {
         let path = layout.thread(thread);
         let at = layout.index(thread);
         // The index first: should lines be taken back in between, this index is gone with them.
@@ -87,11 +81,12 @@ impl View {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(source) => return Err(Fault::Store(refused(path, source))),
         };
-        let mut view = Self { path, data, kept: None, fresh: Vec::new(), resolved: false };
-        view.catch_up(index, thread).map_err(|source| view.fault(source))?;
+        let thread = thread.clone();
+        let mut view = Self { path, data, thread, kept: None, fresh: Vec::new(), resolved: false };
+        view.catch_up(index, care).map_err(|source| view.fault(source))?;
         if keep == Keep::UpToDate && view.lag() >= LAG_BYTES {
             view.resolve()?;
-            if let Err(error) = view.keep(&at, thread) {
+            if let Err(error) = view.keep(&at) {
                 tracing::warn!(index = %at.display(), %error, "the index could not be brought up to date");
             }
         }
@@ -99,38 +94,33 @@ impl View {
     }
 
     /// Takes what holds of the index and reads the lines behind it.
-    fn catch_up(&mut self, index: Option<File>, thread: &ThreadId) -> io::Result<()> {
+    fn catch_up(&mut self, index: Option<File>, care: Care) -> io::Result<()> {
         let mut from = 0;
         if let Some(index) = index
-            && let Some((count, end)) = self.check(&index, thread)?
+            && let Some((count, end)) = self.check(&index)?
         {
             self.kept = Some((index, count));
             from = end;
         }
+        let mut looker = Looker::new(care, &self.thread);
         let mut lines = LineReader::from(self.data.try_clone()?, from)?;
-        let mut unreadable = Vec::new();
         while let Some((offset, line)) = lines.next_line()? {
-            let record = describe(offset, line);
+            let record = describe(&mut looker, offset, line);
             if record.kind == Kind::Void && line != b"\n" {
-                unreadable.push(offset);
+                tracing::warn!(path = %self.path.display(), offset, "unreadable line skipped");
             }
             self.fresh.push(record);
-        }
-        // Told once: a file of another kind may have very many.
-        if let Some(first) = unreadable.first() {
-            let (path, lines) = (self.path.display(), unreadable.len());
-            tracing::warn!(%path, lines, first, "unreadable lines skipped");
         }
         Ok(())
     }
 
     /// How many records hold and where the last of their lines ends, if they are of this very file.
-    fn check(&self, index: &File, thread: &ThreadId) -> io::Result<Option<(u64, u64)>> {
+    fn check(&self, index: &File) -> io::Result<Option<(u64, u64)>> {
         let size = index.metadata()?.len();
         let Some(count) = (size / to_u64(RECORD_BYTES)).checked_sub(1) else { return Ok(None) };
         let mut found = [0; RECORD_BYTES];
         index.read_exact_at(&mut found, 0)?;
-        if found != self.header(thread)? {
+        if found != self.header()? {
             return Ok(None);
         }
         if count == 0 {
@@ -142,13 +132,14 @@ impl View {
             return Ok(None);
         }
         let line = self.bytes(&last)?;
-        let fits = line.ends_with(b"\n") && describe(last.offset, &line).id == last.id;
+        let mut looker = Looker::new(Care::Whole, &self.thread);
+        let fits = line.ends_with(b"\n") && describe(&mut looker, last.offset, &line).id == last.id;
         Ok(fits.then(|| (count, last.end())))
     }
 
-    fn header(&self, thread: &ThreadId) -> io::Result<[u8; RECORD_BYTES]> {
+    fn header(&self) -> io::Result<[u8; RECORD_BYTES]> {
         let mut header = [0; RECORD_BYTES];
-        let name = fnv(thread.as_str().as_bytes()).to_le_bytes();
+        let name = fnv(self.thread.as_str().as_bytes()).to_le_bytes();
         let inode = self.data.metadata()?.ino().to_le_bytes();
         for (slot, byte) in header.iter_mut().zip(MAGIC.into_iter().chain(name).chain(inode)) {
             *slot = byte;
@@ -163,7 +154,7 @@ impl View {
 
     /// Writes the fresh records behind the kept ones. An index that did not hold is replaced rather than
     /// overwritten, because somebody may be reading it.
-    fn keep(&self, at: &Path, thread: &ThreadId) -> io::Result<()> {
+    fn keep(&self, at: &Path) -> io::Result<()> {
         let bytes: Vec<u8> = self.fresh.iter().flat_map(|record| record.to_bytes()).collect();
         if let Some((index, count)) = &self.kept {
             return index.write_all_at(&bytes, place(*count));
@@ -174,7 +165,7 @@ impl View {
         }
         let index = private_file().write(true).create_new(true).open(at)?;
         index.write_all_at(&bytes, place(0))?;
-        index.write_all_at(&self.header(thread)?, 0)
+        index.write_all_at(&self.header()?, 0)
     }
 
     /// Finds out which fresh lines are the first of their message.
@@ -183,9 +174,9 @@ impl View {
             return Ok(());
         }
         let readable = self.fresh.iter().filter(|record| record.kind != Kind::Void);
-        let mut speakers: IdMap<Option<Role>> = readable.map(|record| (record.id, None)).collect();
-        let kept = if speakers.is_empty() { 0 } else { self.kept_count() };
-        self.visit(0, kept, |_, record| {
+        let mut speakers: ByHash<Option<Role>> = readable.map(|record| (record.id, None)).collect();
+        let known = if speakers.is_empty() { 0 } else { self.kept_count() };
+        self.visit(0, known, |_, record| {
             if record.kind == Kind::First
                 && let Some(speaker) = speakers.get_mut(&record.id)
             {
@@ -233,11 +224,12 @@ impl View {
         mut visit: impl FnMut(u64, LineRecord) -> ControlFlow<()>,
     ) -> Result<(), Fault> {
         let kept = self.kept_count();
+        let mut buffer = Vec::new();
         let mut at = from;
         while at < to.min(kept) {
-            let bytes = self.kept_bytes(at, to.min(kept).min(at.saturating_add(CHUNK)))?;
-            for record in bytes.chunks_exact(RECORD_BYTES) {
-                let record = LineRecord::from_bytes(record).ok_or(Fault::Damaged)?;
+            self.read_kept(&mut buffer, at, to.min(kept).min(at.saturating_add(CHUNK)))?;
+            for bytes in buffer.chunks_exact(RECORD_BYTES) {
+                let record = LineRecord::from_bytes(bytes).ok_or(Fault::Damaged)?;
                 if visit(at, record).is_break() {
                     return Ok(());
                 }
@@ -246,7 +238,7 @@ impl View {
         }
         for record in self.fresh_between(at, to) {
             if visit(at, *record).is_break() {
-                break;
+                return Ok(());
             }
             at = at.saturating_add(1);
         }
@@ -267,10 +259,11 @@ impl View {
                 return Ok(());
             }
         }
+        let mut buffer = Vec::new();
         while at > 0 {
-            let bytes = self.kept_bytes(at.saturating_sub(CHUNK), at)?;
-            for record in bytes.rchunks_exact(RECORD_BYTES) {
-                let record = LineRecord::from_bytes(record).ok_or(Fault::Damaged)?;
+            self.read_kept(&mut buffer, at.saturating_sub(CHUNK), at)?;
+            for bytes in buffer.chunks_exact(RECORD_BYTES).rev() {
+                let record = LineRecord::from_bytes(bytes).ok_or(Fault::Damaged)?;
                 at = at.saturating_sub(1);
                 if visit(at, record).is_break() {
                     return Ok(());
@@ -280,22 +273,18 @@ impl View {
         Ok(())
     }
 
-    /// Records as they stand in the index.
-    fn kept_bytes(&self, from: u64, to: u64) -> Result<Vec<u8>, Fault> {
-        let Some((index, _)) = &self.kept else { return Err(Fault::Damaged) };
-        let count = usize::try_from(to.saturating_sub(from)).unwrap_or(0);
-        let mut bytes = vec![0; count.saturating_mul(RECORD_BYTES)];
-        index.read_exact_at(&mut bytes, place(from)).map_err(|_| Fault::Damaged)?;
-        Ok(bytes)
+    /// The fresh records of the lines `from..to`.
+    fn fresh_between(&self, from: u64, to: u64) -> &[LineRecord] {
+        let place = |line: u64| usize::try_from(line.saturating_sub(self.kept_count())).unwrap_or(usize::MAX);
+        self.fresh.get(place(from)..place(to).min(self.fresh.len())).unwrap_or_default()
     }
 
-    /// Those that are not in the index.
-    fn fresh_between(&self, from: u64, to: u64) -> &[LineRecord] {
-        let place = |at: u64| {
-            let at = usize::try_from(at.saturating_sub(self.kept_count())).unwrap_or(usize::MAX);
-            at.min(self.fresh.len())
-        };
-        self.fresh.get(place(from)..place(to)).unwrap_or_default()
+    /// The kept records of the lines `from..to`, as they stand on the disk.
+    fn read_kept(&self, buffer: &mut Vec<u8>, from: u64, to: u64) -> Result<(), Fault> {
+        let Some((index, _)) = &self.kept else { return Err(Fault::Damaged) };
+        let count = usize::try_from(to.saturating_sub(from)).unwrap_or(0);
+        buffer.resize(count.saturating_mul(RECORD_BYTES), 0);
+        index.read_exact_at(buffer, place(from)).map_err(|_| Fault::Damaged)
     }
 
     /// A line, whole.
@@ -308,7 +297,7 @@ impl View {
     /// A line without its parts.
     pub(super) fn head(&self, record: &LineRecord) -> Result<Head, Fault> {
         let line = self.bytes(record).map_err(|source| self.fault(source))?;
-        serde_json::from_slice(&line).map_err(|_| Fault::Damaged)
+        Looker::new(Care::Whole, &self.thread).look(&line).ok_or(Fault::Damaged)
     }
 
     fn bytes(&self, record: &LineRecord) -> io::Result<Vec<u8>> {
@@ -331,14 +320,14 @@ fn place(record: u64) -> u64 {
     record.saturating_add(1).saturating_mul(to_u64(RECORD_BYTES))
 }
 
-/// What a line says of itself; whether it is the first of its message it cannot know.
-fn describe(offset: u64, line: &[u8]) -> LineRecord {
+/// The record of a line; whether it is the first of its message it cannot know.
+fn describe(looker: &mut Looker, offset: u64, line: &[u8]) -> LineRecord {
     let length = u32::try_from(length(line)).unwrap_or(u32::MAX);
-    match serde_json::from_slice::<Head>(line) {
-        Ok(head) => {
-            let (id, run) = (id_hash(&head.id), run_hash(&head.metadata.correlation_id));
+    match looker.look(line) {
+        Some(head) => {
+            let (id, run) = (id_hash(&head.id), run_hash(&head.run));
             LineRecord { id, offset, length, run, role: head.role, kind: Kind::Later }
         }
-        Err(_) => LineRecord { id: fnv(line), offset, length, run: 0, role: Role::System, kind: Kind::Void },
+        None => LineRecord { id: fnv(line), offset, length, run: 0, role: Role::System, kind: Kind::Void },
     }
 }

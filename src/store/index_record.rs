@@ -1,6 +1,6 @@
 //! One record of a thread's index: a line of the thread file in 24 bytes, checked by itself.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use super::lines::fnv;
@@ -99,33 +99,35 @@ impl LineRecord {
     }
 }
 
+/// Something for each of some ids, by their hashes.
+pub(super) type ByHash<T> = HashMap<u64, T, BuildHasherDefault<AsItIs>>;
+/// Some ids, by their hashes.
+pub(super) type Hashes = HashSet<u64, BuildHasherDefault<AsItIs>>;
+
+/// Hashes what is a hash already: asked for every line of a long thread.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct AsItIs(u64);
+
+impl Hasher for AsItIs {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 ^= fnv(bytes);
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+}
+
 /// Cheap, as it is done for every record that is looked at, and never zero for zeroes.
 fn checksum(id: u64, place: u64, length: u32) -> u32 {
     let mixed = (id ^ 0x9e37_79b9_7f4a_7c15).wrapping_mul(0xff51_afd7_ed55_8ccd) ^ place.rotate_left(29);
     let mixed = mixed.wrapping_mul(0xc4ce_b9fe_1a85_ec53) ^ u64::from(length);
     let mixed = (mixed ^ (mixed >> 31)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     u32::try_from(mixed >> 32).unwrap_or(u32::MAX)
-}
-
-/// Something for each of several hashed ids.
-pub(super) type IdMap<T> = HashMap<u64, T, BuildHasherDefault<AsItIs>>;
-
-/// Hashes nothing: ids are hashes already, and a long thread has very many.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct AsItIs(u64);
-
-impl Hasher for AsItIs {
-    fn write(&mut self, bytes: &[u8]) {
-        self.0 ^= fnv(bytes);
-    }
-
-    fn write_u64(&mut self, id: u64) {
-        self.0 = id;
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
 }
 
 /// The hash of a message's id.

@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::catalog::{Catalog, summarize};
 use super::disk::refused;
+use super::head::Care;
 use super::history;
 use super::index::{Fault, Keep, View};
 use super::journal::{Contents, open_threads, standing};
@@ -19,8 +20,10 @@ use crate::domain::{MessageId, ThreadId};
 use crate::ports::{StoreError, ThreadRecord, ThreadSummary};
 use crate::uimessage::UiMessage;
 
-/// How much of a thread is taken up with it: as much as a conversation keeps when it lets the oldest go.
-pub const TAIL_BYTES: u64 = 512 * 1024;
+/// How much of a thread is taken up with it, in bytes.
+pub const TAIL_BYTES: u64 = 1024 * 1024;
+/// And in messages: many small ones take longer to read than few large ones.
+pub const TAIL_MESSAGES: usize = 1000;
 
 /// Indexes are brought up to date by one reader at a time; so many threads can be at once.
 const STRIPES: usize = 16;
@@ -52,7 +55,8 @@ impl Reader {
 
     /// The newest messages of a thread and its outbox; an unknown thread is an empty one.
     pub fn load(&self, thread: &ThreadId) -> Result<ThreadRecord, StoreError> {
-        let (tail, has_more) = self.ask(thread, |view| history::tail(view, TAIL_BYTES))?.unwrap_or_default();
+        let newest = |view: &mut View| history::tail(view, TAIL_MESSAGES, TAIL_BYTES);
+        let (tail, has_more) = self.ask(thread, newest)?.unwrap_or_default();
         let outbox = FileKey { thread: thread.clone(), stream: Stream::Outbox };
         let outbox = Outbox::read(&self.layout.data(&outbox))?;
         Ok(ThreadRecord { tail, has_more, undelivered: outbox.undelivered, dead: outbox.dead.len() })
@@ -139,18 +143,18 @@ impl Reader {
         thread: &ThreadId,
         question: impl Fn(&mut View) -> Result<T, Fault>,
     ) -> Result<Option<T>, StoreError> {
-        let once = |keep| -> Result<Option<T>, Fault> {
+        let once = |keep, care| -> Result<Option<T>, Fault> {
             let view = {
                 let _turn = self.stripe(thread).map(held);
-                View::open(&self.layout, thread, keep)?
+                View::open(&self.layout, thread, keep, care)?
             };
             view.map(|mut view| question(&mut view)).transpose()
         };
         let path = self.layout.index(thread);
-        let answer = match once(self.keep) {
+        let answer = match once(self.keep, Care::Glance) {
             Err(Fault::Damaged) => {
                 tracing::warn!(index = %path.display(), "a damaged index is made anew");
-                once(self.make_way(&path))
+                once(self.make_way(&path), Care::Whole)
             }
             answer => answer,
         };

@@ -2,7 +2,6 @@
 //! threads share one wait for the disk.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::JoinHandle;
 
@@ -42,9 +41,7 @@ pub(super) fn start(
     bounds: Bounds,
 ) -> Result<(Sender<Command>, JoinHandle<()>), StoreError> {
     let (retired, to_retire) = mpsc::channel();
-    let closing = Arc::new(AtomicBool::new(false));
-    let retirement =
-        Retirement { disk: Arc::clone(&disk), layout: layout.clone(), closing: Arc::clone(&closing) };
+    let retirement = Retirement { disk: Arc::clone(&disk), layout: layout.clone() };
     for old in recovered.retired {
         if recovered.gap {
             retirement.give_up(&old)?;
@@ -59,7 +56,7 @@ pub(super) fn start(
     writer.open = recovered.open;
     writer.touched = recovered.touched;
     let (commands, inbox) = mpsc::channel();
-    let scribe = Scribe { writer, closing, retirement, lock };
+    let scribe = Scribe { writer, retirement, lock };
     let handle = spawn(&layout, "store-scribe", move || scribe.run(&inbox))?;
     Ok((commands, handle))
 }
@@ -75,7 +72,6 @@ fn spawn(
 
 struct Scribe {
     writer: Writer,
-    closing: Arc<AtomicBool>,
     retirement: JoinHandle<()>,
     lock: Lock,
 }
@@ -129,7 +125,6 @@ impl Scribe {
         {
             tracing::warn!(%error, "the journal stays for the next start");
         }
-        self.closing.store(true, Ordering::Relaxed);
         drop(self.writer);
         if self.retirement.join().is_err() {
             tracing::error!("giving up old journals ended by a panic");

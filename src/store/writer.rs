@@ -15,7 +15,7 @@ use super::layout::{FileKey, Layout, Stream};
 use super::lines::length;
 use super::outbox::Outbox;
 use super::record::{Append, Record, join};
-use super::retire::{MAX_FILES_AT_CLOSE, Retired};
+use super::retire::Retired;
 use super::stats::Stats;
 use crate::domain::ThreadId;
 use crate::ports::{Durability, StoreError, Work};
@@ -342,16 +342,9 @@ impl Writer {
         Survey { changed: self.changed.replace(BTreeSet::new()), open: self.open.clone() }
     }
 
-    /// Makes the last journal small where that is quickly done, and sure in any case.
+    /// Leaves a journal that tells only what is unfinished.
     pub(super) fn close(&mut self) -> Result<(), StoreError> {
         self.pay_debts()?;
-        if !self.journal.has_commits() {
-            return Ok(());
-        }
-        if self.touched.len() <= MAX_FILES_AT_CLOSE {
-            self.rotate()
-        } else {
-            self.journal.sync(self.disk.as_ref(), &self.stats)
-        }
+        if self.journal.has_commits() { self.rotate() } else { Ok(()) }
     }
 }

@@ -178,12 +178,10 @@ impl Actor {
         while let Some(event) = self.upcoming.pop_front() {
             self.feed(event).await;
         }
+        self.conversation.trim();
         self.start_delivery();
         if std::mem::take(&mut self.stale) {
-            let mut view = self.conversation.view();
-            if !self.stage.is_watched() {
-                view.live = None;
-            }
+            let view = self.conversation.view(self.stage.is_watched());
             self.stage.view.send_replace(view);
         }
     }
@@ -200,7 +198,7 @@ impl Actor {
                     messages: self.stage.messages.subscribe(),
                     notices: self.stage.notices.subscribe(),
                 };
-                self.stage.view.send_replace(self.conversation.view());
+                self.stage.view.send_replace(self.conversation.view(true));
                 // The watcher may have gone already; then nobody misses anything.
                 drop(reply.send(subscription));
             }

@@ -12,6 +12,11 @@ const PER_IMAGE: f64 = 1000.0;
 /// What stands in place of a tool result that no longer fits.
 const OMITTED: &str = "[older tool output left out to fit the context window]";
 
+/// What stands where a text was cut.
+const CUT: &str = "\n[… left out here: the message is too long for this model …]\n";
+/// However small the window, this many tokens of a message stay.
+const MIN_KEPT: usize = 200;
+
 /// An estimate of how many tokens a text is, on the safe side for both Latin and Chinese writing.
 pub fn estimate_tokens(text: &str) -> usize {
     whole(weigh(text))
@@ -72,34 +77,22 @@ pub(super) fn estimate_messages(messages: &[ModelMessage]) -> usize {
     messages.iter().map(cost).sum()
 }
 
-/// The newest part of a conversation that fits into `budget` tokens. It is cut only before something a person
-/// said, so that no result loses its call; the last such stretch always stays, if need be with older tool
-/// results left out.
-pub fn fit(messages: Vec<ModelMessage>, budget: usize) -> Vec<ModelMessage> {
-    let costs: Vec<usize> = messages.iter().map(cost).collect();
-    if costs.iter().sum::<usize>() <= budget {
-        return messages;
+/// The newest runs of a conversation that fit into `budget` tokens, as one list. Runs stay whole, so that no
+/// result loses its call. The last one always stays, if need be with older tool results left out and, where even
+/// that is not enough, with the longest thing a person said cut in its middle: an answer to most of it is better
+/// than none at all, now and ever after.
+pub fn fit(mut runs: Vec<Vec<ModelMessage>>, budget: usize) -> Vec<ModelMessage> {
+    let mut total = 0;
+    let mut kept = 0;
+    for run in runs.iter().rev() {
+        total += estimate_messages(run);
+        if kept > 0 && total > budget {
+            break;
+        }
+        kept += 1;
     }
-    let is_user = |message: &ModelMessage| matches!(message, ModelMessage::User { .. });
-    let mut cuts = messages.iter().enumerate().filter(|(at, message)| {
-        // Only the first of several messages in a row may begin the tail: they were asked together.
-        is_user(message) && !at.checked_sub(1).and_then(|before| messages.get(before)).is_some_and(is_user)
-    });
-    // What each message costs together with all behind it, summed once: there may be thousands.
-    let mut suffixes: Vec<usize> = costs
-        .iter()
-        .rev()
-        .scan(0, |sum, cost| {
-            *sum += cost;
-            Some(*sum)
-        })
-        .collect();
-    suffixes.reverse();
-    let suffix_cost = |from: usize| suffixes.get(from).copied().unwrap_or_default();
-    let fitting = cuts.clone().map(|(at, _)| at).find(|at| suffix_cost(*at) <= budget);
-    let start = fitting.or_else(|| cuts.next_back().map(|(at, _)| at)).unwrap_or(0);
-    let mut tail: Vec<ModelMessage> = messages.into_iter().skip(start).collect();
-    let mut excess = suffix_cost(start).saturating_sub(budget);
+    let mut tail: Vec<ModelMessage> = runs.drain(runs.len() - kept..).flatten().collect();
+    let mut excess = estimate_messages(&tail).saturating_sub(budget);
     for message in &mut tail {
         if excess == 0 {
             break;
@@ -112,7 +105,34 @@ pub fn fit(messages: Vec<ModelMessage>, budget: usize) -> Vec<ModelMessage> {
             excess = excess.saturating_sub(before.saturating_sub(cost(message)));
         }
     }
+    if excess > 0 {
+        shorten_longest(&mut tail, excess);
+    }
     tail
+}
+
+/// Takes about so many tokens out of the middle of the longest text a person wrote.
+fn shorten_longest(messages: &mut [ModelMessage], excess: usize) {
+    let texts = messages.iter_mut().filter_map(|message| match message {
+        ModelMessage::User { content, .. } => Some(content),
+        _ => None,
+    });
+    let texts = texts.flatten().filter_map(|content| match content {
+        Content::Text(text) => Some(text),
+        Content::Image { .. } | Content::File { .. } => None,
+    });
+    let Some(text) = texts.max_by_key(|text| text.len()) else { return };
+    let tokens = estimate_tokens(text).max(1);
+    let keep = tokens.saturating_sub(excess + estimate_tokens(CUT)).max(MIN_KEPT);
+    if keep >= tokens {
+        return;
+    }
+    let characters = text.chars().count();
+    let share = whole(number(characters) * number(keep) / number(tokens));
+    let (head, tail) = (share * 2 / 3, share / 3);
+    let beginning: String = text.chars().take(head).collect();
+    let end: String = text.chars().skip(characters.saturating_sub(tail)).collect();
+    *text = format!("{beginning}{CUT}{end}");
 }
 
 #[cfg(test)]
@@ -151,27 +171,41 @@ mod tests {
 
     #[test]
     fn what_fits_is_left_alone() {
-        let all = vec![user("a"), says("b"), user("c")];
-        assert_eq!(fit(all.clone(), 1000), all);
+        let all = vec![vec![user("a"), says("b")], vec![user("c")]];
+        assert_eq!(fit(all.clone(), 1000), all.concat());
     }
 
     #[test]
-    fn the_oldest_exchanges_go_first_and_whole() {
-        let all = vec![user(&"旧".repeat(100)), says("old"), user("new"), user("newer"), says("reply")];
-        assert_eq!(fit(all.clone(), 60), all[2..].to_vec());
+    fn the_oldest_runs_go_first_and_whole() {
+        let old = vec![user(&"旧".repeat(100)), says("old")];
+        let new = vec![user("new"), user("newer"), says("reply")];
+        assert_eq!(fit(vec![old, new.clone()], 60), new);
+    }
+
+    /// A question that was never answered stands right before the next one. It must not be kept for ever with it.
+    #[test]
+    fn a_question_that_failed_does_not_weigh_on_the_next() {
+        let failed = vec![user(&"x".repeat(200_000))];
+        let next = vec![user("tiny")];
+        assert_eq!(fit(vec![failed, next.clone()], 500), next);
     }
 
     #[test]
-    fn the_current_question_stays_even_when_it_does_not_fit() {
-        let all = vec![user("old"), says("old"), user(&"长".repeat(500))];
-        assert_eq!(fit(all.clone(), 50), all[2..].to_vec());
+    fn a_question_that_does_not_fit_is_cut_in_its_middle() {
+        let long = format!("BEGIN {} END", "word ".repeat(50_000));
+        let fitted = fit(vec![vec![user("old")], vec![user(&long)]], 2000);
+        let [ModelMessage::User { content, .. }] = fitted.as_slice() else { panic!("{}", fitted.len()) };
+        let Content::Text(text) = &content[0] else { panic!("no text") };
+        assert!(text.starts_with("BEGIN") && text.ends_with("END") && text.contains(CUT));
+        let tokens = estimate_tokens(text);
+        assert!((1500..=2000).contains(&tokens), "{tokens}");
     }
 
     #[test]
     fn older_tool_results_give_way_before_newer_ones() {
         let long = "x".repeat(4000);
-        let all = vec![user("q"), says("1"), result(&long), says("2"), result(&long)];
-        let fitted = fit(all, 1300);
+        let run = vec![user("q"), says("1"), result(&long), says("2"), result(&long)];
+        let fitted = fit(vec![run], 1300);
         assert_eq!(fitted[2], result(OMITTED));
         assert_eq!(fitted[4], result(&long));
     }

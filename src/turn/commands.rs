@@ -1,17 +1,17 @@
 //! Words for the daemon, answered at once, whatever the thread is doing.
 //!
-//! A command is kept as one assistant message that holds the word and the reply: it is recognised when it
-//! comes again, people see it, and no model ever does.
+//! A command is kept as what was said and what was replied: it is recognised when it comes again, people see
+//! it, and no model ever does.
 
 use serde_json::Map;
 
 use super::effect::Spoken;
 use super::run::Phase;
 use super::{Conversation, Effect, Ticket};
-use crate::domain::{Command, CorrelationId, IngressEvent, Intent, Timestamp};
+use crate::domain::{Command, CorrelationId, IngressEvent, Intent, MessageId, Timestamp};
 use crate::ports::{Acceptance, Durability};
 use crate::render::{Phrase, Status};
-use crate::uimessage::{CommandRecord, Metadata, Part, Role, RunStatus, UiMessage};
+use crate::uimessage::{CommandRecord, Metadata, Part, Role, RunStatus, TextPart, UiMessage};
 
 impl Conversation {
     pub(super) fn obey(
@@ -40,7 +40,7 @@ impl Conversation {
             }
         };
         lines.extend(self.place_held());
-        lines.push(record(command, event, &reply, &correlation, now));
+        lines.extend(record(&format!("/{}", command.name()), event, &reply, &correlation, now));
         for line in &lines {
             self.remember(line);
         }
@@ -108,32 +108,47 @@ impl Conversation {
     }
 }
 
-fn record(
-    command: Command,
+/// A word for the daemon and its reply: what was said under the id it came with, so that it is recognised when
+/// it comes again, and the reply under one of its own.
+pub(super) fn record(
+    words: &str,
     event: &IngressEvent,
     reply: &str,
     correlation: &CorrelationId,
     now: Timestamp,
-) -> UiMessage {
-    UiMessage {
+) -> [UiMessage; 2] {
+    let metadata = Metadata {
+        platform: event.thread.platform().as_str().to_owned(),
+        thread_id: event.thread.clone(),
+        author_id: None,
+        author_name: None,
+        message_id: Some(event.platform_message.clone()),
+        timestamp: now,
+        correlation_id: correlation.clone(),
+        status: Some(RunStatus::Done),
+        command: true,
+        context: false,
+        extra: Map::new(),
+    };
+    let said = UiMessage {
         id: event.message.clone(),
-        role: Role::Assistant,
+        role: Role::User,
         metadata: Metadata {
-            platform: event.thread.platform().as_str().to_owned(),
-            thread_id: event.thread.clone(),
-            author_id: None,
-            author_name: None,
-            message_id: Some(event.platform_message.clone()),
-            timestamp: now,
-            correlation_id: correlation.clone(),
-            status: Some(RunStatus::Done),
-            context: false,
-            extra: Map::new(),
+            author_id: Some(event.author.id.clone()),
+            author_name: event.author.name.clone(),
+            timestamp: event.at,
+            status: None,
+            ..metadata.clone()
         },
-        parts: vec![Part::Command(CommandRecord {
-            command: format!("/{}", command.name()),
-            author: event.author.id.clone(),
-            reply: reply.to_owned(),
-        })],
-    }
+        parts: vec![Part::Text(TextPart::plain(words))],
+    };
+    let record =
+        CommandRecord { command: words.to_owned(), author: event.author.id.clone(), reply: reply.to_owned() };
+    let answer = UiMessage {
+        id: MessageId::made(correlation.as_str(), ".1"),
+        role: Role::Assistant,
+        metadata,
+        parts: vec![Part::Command(record)],
+    };
+    [said, answer]
 }

@@ -144,11 +144,12 @@ impl Conversation {
         self.run.as_ref().map(|run| &run.correlation)
     }
 
-    /// What people may see of it right now.
-    pub fn view(&self) -> ThreadView {
+    /// What people may see of it right now. The live message is copied only for those who look.
+    pub fn view(&self, watched: bool) -> ThreadView {
+        let live = self.run.as_ref().filter(|_| watched);
         ThreadView {
             state: self.state(),
-            live: self.run.as_ref().map(|run| Arc::new(run.message.clone())),
+            live: live.map(|run| Arc::new(run.message.clone())),
             queued: self.waiting.iter().map(|waiting| waiting.messages.len()).sum(),
             pending_approvals: 0,
         }
@@ -209,6 +210,25 @@ impl Conversation {
         out
     }
 
+    /// The same, apart by run: what was asked and answered together. The run in flight is the last, with all that
+    /// came in since it began.
+    pub fn context_by_run(&self) -> Vec<Vec<&UiMessage>> {
+        let mut runs: Vec<Vec<&UiMessage>> = Vec::new();
+        let mut last: Option<&CorrelationId> = None;
+        for message in self.context() {
+            let correlation = &message.metadata.correlation_id;
+            let goes_on = last == Some(correlation) || (last.is_some() && last == self.current());
+            match runs.last_mut().filter(|_| goes_on) {
+                Some(run) => run.push(message),
+                None => {
+                    runs.push(vec![message]);
+                    last = Some(correlation);
+                }
+            }
+        }
+        runs
+    }
+
     /// How far the estimate of tokens is off, by the server's last word.
     pub const fn token_ratio(&self) -> f64 {
         self.token_ratio
@@ -229,9 +249,7 @@ impl Conversation {
     /// The language the person writes in, unless the operator has chosen.
     pub(super) fn language(&self) -> Language {
         let last_said = || self.history.iter().rev().find(|message| message.role == Role::User);
-        self.rules
-            .language
-            .unwrap_or_else(|| last_said().map_or_else(Language::default, |said| Language::of(&said.text())))
+        self.rules.language.unwrap_or_else(|| last_said().map_or_else(Language::default, written_in))
     }
 
     /// Puts a message into the history the way the file will have it: a known id keeps its place.
@@ -257,8 +275,9 @@ impl Conversation {
         Some(run.snapshot())
     }
 
-    /// Lets go of the oldest messages once the tail has grown too long. Whole runs only, and never one that is open.
-    pub(super) fn trim(&mut self) {
+    /// Lets go of the oldest messages once the tail has grown too long: whole runs only, and never one that is open.
+    /// To be called when nothing that was asked for is left to be done.
+    pub fn trim(&mut self) {
         if self.history.len() < self.trim_at {
             return;
         }
@@ -272,16 +291,20 @@ impl Conversation {
             self.history.iter().position(|message| self.is_pending(&message.metadata.correlation_id));
         let limit = keep_from.unwrap_or(self.history.len().saturating_sub(1));
         let mut cut = 0;
-        for (at, message) in self.history.iter().enumerate().take(limit) {
-            if total <= TAIL_BYTES / 2 {
-                break;
+        let mut run = None;
+        for (at, message) in self.history.iter().enumerate().take(limit + 1) {
+            let next = &message.metadata.correlation_id;
+            if run.replace(next) != Some(next) {
+                cut = at;
+                if total <= TAIL_BYTES / 2 || at == limit {
+                    break;
+                }
             }
             total = total.saturating_sub(size(message));
-            cut = at + 1;
         }
         self.history.drain(..cut);
-        self.trim_at = self.history.len() + TRIM_EVERY;
         self.has_older |= cut > 0;
+        self.trim_at = self.history.len() + TRIM_EVERY;
     }
 
     /// How a run ended, from its messages.
@@ -306,6 +329,19 @@ impl Conversation {
     pub fn is_running(&self, call: &ToolCallId) -> bool {
         self.run.as_ref().is_some_and(|run| run.in_flight.contains(call))
     }
+}
+
+fn written_in(message: &UiMessage) -> Language {
+    let text = message.parts.iter().find_map(|part| match part {
+        Part::Text(text) => Some(text.text.as_str()),
+        _ => None,
+    });
+    text.map(Language::of).unwrap_or_default()
+}
+
+/// Whether a message is a word for the daemon, or the daemon's reply to one.
+pub(super) const fn is_command(message: &UiMessage) -> bool {
+    message.metadata.command
 }
 
 /// Whether a message begins a new conversation in the same thread.

@@ -2,7 +2,7 @@
 
 use serde_json::Map;
 
-use super::conversation::Waiting;
+use super::conversation::{Waiting, is_command};
 use super::run::{Phase, Run};
 use super::{Conversation, Effect, Ticket};
 use crate::domain::{
@@ -171,7 +171,6 @@ impl Conversation {
             ticket,
             Acceptance::Accepted { message: event.message.clone(), correlation },
         ));
-        self.trim();
     }
 
     /// A queued message is replaced; one that is being answered or was answered is corrected in the record only.
@@ -262,8 +261,8 @@ impl Conversation {
     /// The last question and its answer, if nothing is in flight and nothing has been said since. An answer of
     /// several messages cannot be superseded, for a line cannot take another back.
     fn last_exchange(&self) -> Option<(MessageId, UiMessage)> {
-        let answer =
-            self.history.last().filter(|message| message.role == Role::Assistant && self.is_idle())?;
+        let answer = self.history.iter().rfind(|message| !is_command(message));
+        let answer = answer.filter(|message| message.role == Role::Assistant && self.is_idle())?;
         let correlation = &answer.metadata.correlation_id;
         let same_run = |message: &&UiMessage| message.metadata.correlation_id == *correlation;
         let answers =
@@ -313,6 +312,7 @@ fn user_message(event: &IngressEvent, said: &Said, correlation: &CorrelationId) 
             timestamp: event.at,
             correlation_id: correlation.clone(),
             status: None,
+            command: false,
             context: false,
             extra,
         },

@@ -64,8 +64,8 @@ pub fn build_prompt(
     let fixed = estimate_tokens(&system) + tool_tokens;
     let window = facts.context_tokens / conversation.window_divisor();
     let room = window.saturating_sub((window / 4).min(MAX_RESERVE));
-    let messages =
-        fit(to_model(conversation.context()), scaled(room, conversation.token_ratio()).saturating_sub(fixed));
+    let runs = conversation.context_by_run().into_iter().map(to_model).collect();
+    let messages = fit(runs, scaled(room, conversation.token_ratio()).saturating_sub(fixed));
     let estimate = fixed + super::budget::estimate_messages(&messages);
     (Prompt { system, messages, tools }, estimate)
 }

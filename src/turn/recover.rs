@@ -21,7 +21,9 @@ pub fn unfinished_runs(history: &[UiMessage]) -> Vec<CorrelationId> {
     let ended: HashSet<&CorrelationId> =
         history.iter().filter(is_final).map(|m| &m.metadata.correlation_id).collect();
     let mut open: Vec<CorrelationId> = Vec::new();
-    for message in history.iter().filter(|m| m.role != Role::System && !m.metadata.context) {
+    for message in
+        history.iter().filter(|m| m.role != Role::System && !m.metadata.context && !m.metadata.command)
+    {
         let correlation = &message.metadata.correlation_id;
         if !ended.contains(correlation) && !open.contains(correlation) {
             open.push(correlation.clone());

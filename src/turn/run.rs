@@ -238,6 +238,7 @@ fn blank_message(thread: &ThreadId, correlation: &CorrelationId, number: u32, no
             timestamp: now,
             correlation_id: correlation.clone(),
             status: Some(RunStatus::Running),
+            command: false,
             context: false,
             extra: Map::new(),
         },

@@ -6,7 +6,7 @@ use super::effect::Spoken;
 use super::guard::Verdict;
 use super::run::{Phase, Run};
 use super::{Conversation, Effect};
-use crate::domain::{Delivery, Effects, ErrorKind, Intent, Timestamp, ToolCallId};
+use crate::domain::{Delivery, Effects, ErrorKind, Intent, Language, Timestamp, ToolCallId};
 use crate::ports::{Completion, Durability, ModelDelta, ModelError, ToolCall, ToolOutcome};
 use crate::render::Phrase;
 use crate::uimessage::{ErrorRecord, Part, RunStatus, TextPart, ToolPart, ToolState};
@@ -49,7 +49,9 @@ impl Conversation {
     }
 
     pub(super) fn show_delta(&mut self, delta: ModelDelta, out: &mut Vec<Effect>) {
-        let language = self.language();
+        // Only trouble needs words of ours, and only then is it worth finding out in which language.
+        let language =
+            if matches!(delta, ModelDelta::Trouble { .. }) { self.language() } else { Language::default() };
         let sends_drafts =
             self.rules.capabilities.delivery == Delivery::Push && self.rules.capabilities.streaming;
         let Some(run) = self.run.as_mut().filter(|run| run.phase == Phase::Thinking) else { return };
@@ -240,7 +242,6 @@ impl Conversation {
         out.push(Effect::Commit { messages: vec![run.message], say, durability: Durability::Synced });
         out.push(Effect::ReleaseSlot);
         out.push(Effect::Finished(run.correlation));
-        self.trim();
         self.start_next(now, out);
         out.push(Effect::Publish);
     }

@@ -65,6 +65,9 @@ pub struct Metadata {
     /// How far the run has come; on assistant messages only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<RunStatus>,
+    /// A word for the daemon or the daemon's reply to one: people see it, no model does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub command: bool,
     /// Heard, not answered.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub context: bool,

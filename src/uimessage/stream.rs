@@ -406,6 +406,7 @@ mod tests {
             timestamp: crate::domain::Timestamp::from_millis(1),
             correlation_id: "run_1".parse().unwrap(),
             status: Some(RunStatus::Running),
+            command: false,
             context: false,
             extra: serde_json::Map::new(),
         };

@@ -76,7 +76,7 @@ const DENIED: &str = "Tool call execution denied.";
 /// Converts folded messages, oldest first.
 pub fn to_model<'a>(messages: impl IntoIterator<Item = &'a UiMessage>) -> Vec<ModelMessage> {
     let mut out = Vec::new();
-    for message in messages {
+    for message in messages.into_iter().filter(|message| !message.metadata.command) {
         match message.role {
             Role::System => {
                 let text = message.parts.iter().filter_map(text_of).collect::<String>();

@@ -89,7 +89,10 @@ async fn chatter(
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_accepted_message_is_answered_exactly_once_over_two_hundred_kills() {
     let model = FakeModel::start(Script::compute(slow_echo)).await;
-    let project = Project::with_model(&model.url(), json!({ "queue": { "mergeMs": 0 } }));
+    let project = Project::with_model(
+        &model.url(),
+        json!({ "queue": { "mergeMs": 0 }, "llm": { "timeoutSecs": 120 } }),
+    );
     let seed = u64::from(std::process::id()) * 2_654_435_761 + 1;
     println!("seed {seed}");
     let mut dice = Dice(seed);
@@ -166,7 +169,8 @@ fn assert_answered_once(project: &Project, answers: &[(String, String)]) {
 async fn a_graceful_stop_lets_the_running_turn_end_and_takes_nothing_new() {
     let gate = crate::support::fake_model::Gate::new();
     let model = FakeModel::start([Reply::text("the answer").behind(&gate)]).await;
-    let project = Project::with_model(&model.url(), json!({}));
+    let patient = json!({ "limits": { "stopSecs": 120 }, "llm": { "timeoutSecs": 120 } });
+    let project = Project::with_model(&model.url(), patient);
     let daemon = Arc::new(project.start().await);
     let asked = {
         let daemon = daemon.clone();

@@ -225,6 +225,28 @@ async fn a_connection_lost_behind_the_first_word_is_told_and_not_tried_again() {
     let (outcome, fake) = ask_script([Reply::text("one two").cut_after(2), Reply::text("again")]).await;
     assert_eq!((outcome.kind(), fake.requests().len()), (ErrorKind::Network, 1));
     assert_eq!(outcome.deltas, [ModelDelta::Text("one ".into())]);
+    let detail = outcome.result.unwrap_err().detail;
+    assert!(detail.contains("broke off"), "{detail}");
+}
+
+#[tokio::test]
+async fn an_answer_without_measure_is_cut_and_its_connection_closed() {
+    let letters = "x".repeat(256 * 1024);
+    let (outcome, fake) = ask_script([Reply::pieces(vec![letters.as_str(); 40]).hang_after(40)]).await;
+    let completion = outcome.result.unwrap();
+    assert_eq!((completion.text.len(), completion.truncated), (2 * 1024 * 1024, true));
+    fake.wait_until_idle().await;
+}
+
+#[tokio::test]
+async fn a_byte_that_is_no_text_costs_one_letter_and_not_the_answer() {
+    let whole = br#"{"choices":[{"message":{"content":"a-b"},"finish_reason":"stop"}]}"#;
+    let stream = [b"data: ".as_slice(), whole, b"\n\ndata: [DONE]\n\n"].concat();
+    for (kind, body) in [("text/event-stream", stream), ("application/json", whole.to_vec())] {
+        let body: Vec<u8> = body.into_iter().map(|byte| if byte == b'-' { 0xFF } else { byte }).collect();
+        let (outcome, _) = ask_script([Reply::raw(kind, body)]).await;
+        assert_eq!(outcome.text(), "a\u{FFFD}b", "{kind}");
+    }
 }
 
 #[tokio::test]
@@ -241,10 +263,12 @@ async fn an_address_that_is_none_is_a_bad_request_and_so_is_one_that_has_moved()
     let outcome = ask_spec(&ModelSpec::new("not an address", "fake")).await;
     assert_eq!(outcome.kind(), ErrorKind::BadRequest);
 
-    let (outcome, _) = ask_script(Reply::status(301, "").header("location", "https://elsewhere/v1")).await;
-    let error = outcome.result.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::BadRequest);
-    assert!(error.detail.contains("https://elsewhere/v1"), "{}", error.detail);
+    for status in [301, 302, 307, 308] {
+        let moved = Reply::status(status, "").header("location", "https://elsewhere/v1");
+        let error = ask_script(moved).await.0.result.unwrap_err();
+        assert_eq!(error.kind, ErrorKind::BadRequest);
+        assert!(error.detail.contains("https://elsewhere/v1"), "{}", error.detail);
+    }
 }
 
 #[tokio::test]

@@ -106,6 +106,8 @@ impl Typist {
         // The prompt comes with its colours, or without: there is nothing more to decide.
         let config = config.history_ignore_space(true).color_mode(ColorMode::Forced).build();
         let mut editor = Editor::with_config(config).map_err(io::Error::other)?;
+        // A helper that does nothing; without one the prompt is shown without its colours.
+        editor.set_helper(Some(()));
         // Lines that cannot be remembered are no reason not to talk.
         if make_private(&style.history).is_ok() {
             drop(editor.load_history(&style.history));

@@ -22,7 +22,9 @@ pub(super) fn read_message(input: impl Read) -> io::Result<Result<String, Word<'
     if bytes.len() > MAX_BYTES {
         return Ok(Err(Word::TooLong { limit: MAX_BYTES }));
     }
-    Ok(String::from_utf8(bytes).map_err(|_| Word::NoText))
+    // The end of the last line is the pipe's, not the person's.
+    let text = String::from_utf8(bytes).map_err(|_| Word::NoText);
+    Ok(text.map(|text| text.trim_end_matches(['\n', '\r']).to_owned()))
 }
 
 /// Says `text` and shows the answer.
@@ -58,7 +60,7 @@ mod tests {
 
     #[test]
     fn only_a_text_of_bearable_length_is_a_message() {
-        assert_eq!(read_message("你好\n".as_bytes()).unwrap(), Ok("你好\n".to_owned()));
+        assert_eq!(read_message("你\n好\n".as_bytes()).unwrap(), Ok("你\n好".to_owned()));
         assert_eq!(read_message(&b"\xff"[..]).unwrap(), Err(Word::NoText));
         assert_eq!(read_message(io::repeat(b'x')).unwrap(), Err(Word::TooLong { limit: MAX_BYTES }));
     }

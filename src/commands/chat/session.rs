@@ -18,14 +18,14 @@ use crate::uimessage::{Part, Role, RunStatus, UiMessage};
 /// How many earlier messages are shown.
 const EARLIER: usize = 6;
 /// How much of each.
-const EARLIER_LINES: usize = 4;
+const EARLIER_LINES: usize = 3;
 const EARLIER_COLUMNS: usize = 100;
 
 /// The widest the agent's name is in the prompt.
 const PROMPT_COLUMNS: usize = 30;
 
 /// Ends bracketed paste, which the prompt had begun, and goes to the next line.
-const PASTE_OFF_AND_DOWN: &str = "\u{1b}[?2004l\r\n";
+const PASTE_OFF_AND_DOWN: &str = "\u{1b}[?2004l\n";
 
 /// What came of a prompt.
 enum Asked {
@@ -212,7 +212,7 @@ fn earlier(recent: &[UiMessage], open: Option<&CorrelationId>) -> Vec<String> {
             continue;
         }
         let mark = if message.role == Role::User { "› " } else { "" };
-        let mut shown = text.trim().lines();
+        let mut shown = text.lines().filter(|line| !line.trim().is_empty());
         lines.extend(shown.by_ref().take(EARLIER_LINES).enumerate().map(|(index, line)| {
             let mark = if index == 0 { mark } else { "" };
             clip(&format!("{mark}{line}"), EARLIER_COLUMNS)
@@ -265,11 +265,11 @@ mod tests {
             message("user", "r1", None, text("before")),
             message("assistant", "r2", Some("done"), json!([{ "type": "data-command", "data": data }])),
             message("user", "r3", None, text("behind")),
-            message("assistant", "r3", Some("done"), text("1\n2\n3\n4\n5")),
+            message("assistant", "r3", Some("done"), text("1\n\n2\n3\n4")),
             message("user", "r4", None, text("open")),
             message("assistant", "r4", Some("running"), text("half an ans")),
         ];
         let open = unfinished(&recent);
-        assert_eq!(earlier(&recent, open.as_ref()), ["› behind", "1", "2", "3", "4", "…", "› open"]);
+        assert_eq!(earlier(&recent, open.as_ref()), ["› behind", "1", "2", "3", "…", "› open"]);
     }
 }

@@ -8,8 +8,7 @@ use super::support::*;
 use crate::domain::ThreadId;
 use crate::ports::ThreadStore;
 use crate::store::index::LAG_BYTES;
-use crate::store::reader::TAIL_BYTES;
-use crate::store::{Layout, Reader};
+use crate::store::{Layout, Reader, TAIL_BYTES, TAIL_MESSAGES};
 use crate::uimessage::{UiMessage, fold};
 
 /// A thread file of these lines, and readers for it.
@@ -181,6 +180,27 @@ fn the_tail_is_bounded_and_says_that_there_is_more() {
     assert!(messages.ends_with(&record.tail));
     let size = lines(&record.tail).len() as u64;
     assert!(size <= TAIL_BYTES && size > TAIL_BYTES - 101_000);
+}
+
+#[test]
+fn a_tail_of_small_messages_is_bounded_by_their_number() {
+    let a = thread("a");
+    let messages: Vec<_> = (0..1200).map(|n| said(&a, &format!("u{n}"))).collect();
+    let written = Written::new(lines(&messages).as_bytes());
+    let record = keeping(written.dir.path()).load(&a).unwrap();
+    assert!(record.has_more);
+    assert_eq!(record.tail, messages[1200 - TAIL_MESSAGES..]);
+}
+
+#[test]
+fn a_line_that_only_looks_like_a_message_costs_no_other() {
+    let a = thread("a");
+    let good = lines(&[said(&a, "u1")]);
+    // A list in the place of a map: readable at a glance, not on a whole look.
+    let odd = r#"{"id":"u2","role":"user","metadata":["web","web:chat:a",null,null,null,1,"run",null,false],"parts":[]}"#;
+    let written = Written::new(format!("{good}{odd}\n").repeat(400).as_bytes());
+    written.check(&keeping(written.dir.path()), &[said(&a, "u1")]);
+    written.check(&Reader::read_only(written.dir.path()), &[said(&a, "u1")]);
 }
 
 #[test]

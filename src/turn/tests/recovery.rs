@@ -84,7 +84,7 @@ fn cut_after_any_line_every_question_is_answered_once() {
             let prefix = lines[..cut].to_vec();
             let accepted: Vec<String> = fold(prefix.clone())
                 .iter()
-                .filter(|m| m.role == Role::User)
+                .filter(|m| m.role == Role::User && !m.metadata.command)
                 .map(|m| m.id.to_string())
                 .collect();
             let mut driver = Driver::with(rules(), prefix);
@@ -146,7 +146,7 @@ proptest! {
         let cut = (driver.lines.len() as f64 * cut) as usize;
         let prefix: Vec<UiMessage> = driver.lines[..cut].to_vec();
         assert_provider_valid(&to_model(&fold(prefix.clone())));
-        let accepted: Vec<String> = fold(prefix.clone()).iter().filter(|m| m.role == Role::User).map(|m| m.id.to_string()).collect();
+        let accepted: Vec<String> = fold(prefix.clone()).iter().filter(|m| m.role == Role::User && !m.metadata.command).map(|m| m.id.to_string()).collect();
         let mut again = Driver::with(settings, prefix);
         drive_to_rest(&mut again);
         assert_answered_once(&again.lines, &accepted);

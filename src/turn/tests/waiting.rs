@@ -141,7 +141,7 @@ fn stop_ends_the_run_at_once_and_what_waits_is_next() {
     let expected = [
         "CancelJobs",
         "ReleaseSlot",
-        "commit run_1.1+s1 Synced",
+        "commit run_1.1+s1+run_3.1 Synced",
         "accepted",
         "finished run_1",
         "finished run_3",
@@ -158,7 +158,7 @@ fn stop_ends_the_run_at_once_and_what_waits_is_next() {
 fn stop_with_nothing_running_says_so_and_is_recognised_again() {
     let mut driver = Driver::new();
     driver.command("s1", Command::Stop);
-    assert_eq!(driver.lines.len(), 1);
+    assert_eq!(driver.lines.len(), 2);
     assert!(matches!(driver.command("s1", Command::Stop), Acceptance::Duplicate { .. }));
 }
 
@@ -245,4 +245,22 @@ fn a_stopping_thread_takes_nothing_in_and_starts_nothing() {
     assert_eq!(driver.say("m3"), Acceptance::Stopping);
     driver.model(words("x one"));
     assert!(driver.conversation.is_drained());
+}
+
+#[test]
+fn a_command_keeps_the_id_it_came_with_and_no_model_sees_it() {
+    let mut driver = Driver::new();
+    driver.command("h1", Command::Help);
+    let transcript = driver.transcript();
+    assert_eq!(transcript[0], "user h1: /help");
+    assert_eq!(transcript[1], "run_1.1 Done: ");
+    driver.say("m1");
+    assert_eq!(driver.context(), ["user m1"]);
+    driver.model(words("answer"));
+    driver.command("h2", Command::Help);
+    let again = driver.arrive("r1", IngressKind::Regenerate(None));
+    assert!(
+        matches!(again, Acceptance::Accepted { .. }),
+        "a command does not stand between an answer and its remake"
+    );
 }

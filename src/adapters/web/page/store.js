@@ -22,8 +22,11 @@ export function commandOf(message) {
 
 const commandWord = (text) => String(text ?? '').trim().split(/[\s@]/, 1)[0].toLowerCase();
 
+// What was typed as a command is told by its record, together with the reply.
+const isTypedCommand = (message) => message?.role === 'user' && message.metadata?.command === true;
+
 function wellFormed(message) {
-  return typeof message?.id === 'string' && Array.isArray(message.parts);
+  return typeof message?.id === 'string' && Array.isArray(message.parts) && !isTypedCommand(message);
 }
 
 export class MessageStore {
@@ -58,6 +61,10 @@ export class MessageStore {
 
   /** A committed message: takes its place by id, or comes last. */
   upsert(message) {
+    if (isTypedCommand(message)) {
+      this.remove(message.id);
+      this.changed();
+    }
     if (!wellFormed(message)) return;
     let entry = this.byId.get(message.id);
     if (!entry) {
@@ -145,8 +152,7 @@ export class MessageStore {
     this.markLocal(id, 'sent');
   }
 
-  // A command leaves a record instead of the person's message; the local copy
-  // of the typed command goes when its record comes.
+  // The local copy of a typed command goes when its record comes, if not before.
   settleCommand(message) {
     const command = commandOf(message);
     if (!command) return;

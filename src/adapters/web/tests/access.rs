@@ -167,7 +167,9 @@ async fn a_body_that_cannot_be_read_is_refused_in_plain_text() {
             { "id": "m1", "role": "user", "parts": [{ "type": "text", "text": "x".repeat(1024 * 1024) }] }
         ]}),
     );
-    assert_eq!(stage.send(chat).await.status(), 413);
+    let refused = stage.send(chat).await;
+    assert_eq!(refused.status(), 413);
+    assert_eq!(refused.headers()["connection"], "close", "what was not read cannot be followed by anything");
     assert!(threads.nobody_came());
 }
 

@@ -342,6 +342,7 @@ pub(super) fn message(
         timestamp: NOW,
         correlation_id: "run_1".parse().unwrap(),
         status,
+        command: false,
         context: false,
         extra: serde_json::Map::new(),
     };
