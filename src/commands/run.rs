@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use secrecy::ExposeSecret;
 
 use super::address;
@@ -19,8 +20,15 @@ use crate::signals::Signals;
 use crate::store::{FileStore, OpenError, survive_file_size_limits};
 use crate::telemetry::{self, Console, Options, Redactor};
 
+/// Threads that drive everything, at most. A daemon that mostly waits gains nothing from one for each of many cores,
+/// and each costs memory.
+const WORKER_THREADS: usize = 4;
+
 /// Threads for blocking work: reads, searches. More would only cost memory.
 const BLOCKING_THREADS: usize = 16;
+
+/// So many files and sockets may be open at once, where the system lets us.
+const MANY_FILES: u64 = 16_384;
 
 /// Runs the daemon until it is told to stop. The summary goes to `out`, trouble to `err`.
 ///
@@ -34,14 +42,28 @@ pub fn run(project: &Path, env: &Env, out: &mut dyn Write, err: &mut dyn Write) 
             return Ok(Exit::Configuration);
         }
     };
+    allow_many_files();
+    let workers = std::thread::available_parallelism().map_or(1, usize::from).min(WORKER_THREADS);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
+        .worker_threads(workers)
         .max_blocking_threads(BLOCKING_THREADS)
         .build()?;
     let ended = runtime.block_on(serve(&settings, env, out, err));
     // A second signal may have left tasks behind; they are not waited for.
     runtime.shutdown_background();
     ended
+}
+
+/// A run takes two sockets, and many systems let a process have 1024 files unless it asks for more. Beyond
+/// `MANY_FILES` nothing is gained, and programs that tools start may be slow to close what they could have open.
+fn allow_many_files() {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let wanted = maximum.map_or(MANY_FILES, |maximum| maximum.min(MANY_FILES));
+    if current.is_some_and(|current| current < wanted) {
+        // Where it is not granted, the daemon works within what it has.
+        let _granted = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum }).is_ok();
+    }
 }
 
 async fn serve(
