@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 use tokio::sync::{Semaphore, watch};
+use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -27,6 +28,10 @@ const TOOL_DEADLINE: Duration = Duration::from_secs(120);
 const DELIVERY_DEADLINE: Duration = Duration::from_secs(60);
 /// How long an idle thread stays in memory.
 const IDLE: Duration = Duration::from_secs(60);
+
+/// How long before the end of a stop whoever still waits for a turn is let go, so that the answer "it goes on
+/// later" reaches them.
+const FAREWELL: Duration = Duration::from_millis(500);
 
 /// What the outside world gives, and what tests replace.
 #[derive(Clone, Debug)]
@@ -95,6 +100,8 @@ pub struct App {
     pub recovered: watch::Receiver<bool>,
     ingress: Phase,
     threads: Phase,
+    /// Ends the router at once, and with it every actor and every wait.
+    cut: AbortHandle,
 }
 
 /// Tasks that end together.
@@ -137,12 +144,12 @@ impl App {
         let (ingress, threads) = (Phase::default(), Phase::default());
         let shop = workshop(settings, store, world.clone(), &adapters, metrics.clone());
         let (router, door) = Router::new(Arc::new(shop), threads.stop.clone());
-        threads.tasks.spawn(router.run(recovered_sender));
+        let cut = threads.tasks.spawn(router.run(recovered_sender)).abort_handle();
         let (keeper_door, keeper_healths, stop) = (door.clone(), healths.clone(), ingress.stop.clone());
         ingress
             .tasks
             .spawn(async move { supervise(&adapters, keeper_door, world.clock, keeper_healths, stop).await });
-        Self { door, healths, metrics, recovered, ingress, threads }
+        Self { door, healths, metrics, recovered, ingress, threads, cut }
     }
 
     /// Waits until everything that was open has been taken up and every adapter is past its first check.
@@ -152,12 +159,18 @@ impl App {
         self.healths.wait_until_ready().await;
     }
 
-    /// Ends the daemon: nothing new is taken in, running turns get until `grace` is over, then whoever waits
-    /// for an answer is let go. What is not finished is on the disk and goes on at the next start.
+    /// Ends the daemon: nothing new is taken in, running turns get until shortly before `grace` is over, then
+    /// whoever waits for an answer is let go. What is not finished is on the disk and goes on at the next start.
     pub async fn stop(self, grace: Duration) {
         let deadline = tokio::time::Instant::now() + grace;
+        // Whoever is turned away by the threads must know by then that it is because of the stop.
+        self.ingress.stop.cancel();
         // Requests that wait for a running turn are answered by it, so both phases end side by side.
-        tokio::join!(self.threads.end("threads", deadline), self.ingress.end("ingress", deadline));
+        let threads = async {
+            self.threads.end("threads", deadline - FAREWELL.min(grace / 2)).await;
+            self.cut.abort();
+        };
+        tokio::join!(threads, self.ingress.end("ingress", deadline));
     }
 }
 

@@ -1,10 +1,10 @@
 //! `shipagent run`: the daemon, from its settings to its last breath.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{Resource, getrlimit, setrlimit};
 use secrecy::ExposeSecret;
 
 use super::address;
@@ -24,11 +24,11 @@ use crate::telemetry::{self, Console, Options, Redactor};
 /// and each costs memory.
 const WORKER_THREADS: usize = 4;
 
+/// How many files and connections are asked for.
+const OPEN_FILES: u64 = 16_384;
+
 /// Threads for blocking work: reads, searches. More would only cost memory.
 const BLOCKING_THREADS: usize = 16;
-
-/// So many files and sockets may be open at once, where the system lets us.
-const MANY_FILES: u64 = 16_384;
 
 /// Runs the daemon until it is told to stop. The summary goes to `out`, trouble to `err`.
 ///
@@ -42,7 +42,6 @@ pub fn run(project: &Path, env: &Env, out: &mut dyn Write, err: &mut dyn Write) 
             return Ok(Exit::Configuration);
         }
     };
-    allow_many_files();
     let workers = std::thread::available_parallelism().map_or(1, usize::from).min(WORKER_THREADS);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -55,17 +54,6 @@ pub fn run(project: &Path, env: &Env, out: &mut dyn Write, err: &mut dyn Write) 
     ended
 }
 
-/// A run takes two sockets, and many systems let a process have 1024 files unless it asks for more. Beyond
-/// `MANY_FILES` nothing is gained, and programs that tools start may be slow to close what they could have open.
-fn allow_many_files() {
-    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    let wanted = maximum.map_or(MANY_FILES, |maximum| maximum.min(MANY_FILES));
-    if current.is_some_and(|current| current < wanted) {
-        // Where it is not granted, the daemon works within what it has.
-        let _granted = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum }).is_ok();
-    }
-}
-
 async fn serve(
     settings: &Settings,
     env: &Env,
@@ -75,6 +63,7 @@ async fn serve(
     // From here on a signal no longer ends the process by itself, so nothing is left half done.
     let mut signals = Signals::listen()?;
     survive_file_size_limits()?;
+    raise_open_files();
     let store = match FileStore::open(&settings.state) {
         Ok(store) => Arc::new(store),
         Err(error) => return refuse(&error, err),
@@ -100,7 +89,13 @@ async fn serve(
     })?;
     install_tls();
     let (address, token) = (web.as_ref().map(|web| web.address), web.as_ref().map(|web| web.token.clone()));
-    let summary = Summary { settings, address, token: token.as_ref(), unfinished: store.unfinished().len() };
+    let summary = Summary {
+        settings,
+        address,
+        token: token.as_ref(),
+        unfinished: store.unfinished().len(),
+        journaled: is_journaled(env),
+    };
     let app = App::start(settings, store.clone(), World::real(&settings.model), web);
     tokio::select! {
         () = app.wait_until_ready() => {
@@ -131,6 +126,24 @@ async fn serve(
             Ok(Exit::Failed)
         }
     }
+}
+
+/// Asks the system for more open files than the few that are usual: each client is one. Where it grants no more,
+/// fewer clients are let in.
+fn raise_open_files() {
+    let mut limit = getrlimit(Resource::Nofile);
+    let wanted = limit.maximum.map_or(OPEN_FILES, |most| most.min(OPEN_FILES));
+    if limit.current.is_some_and(|current| current < wanted) {
+        limit.current = Some(wanted);
+        // A refusal leaves what there is.
+        let _granted = setrlimit(Resource::Nofile, limit).is_ok();
+    }
+}
+
+/// Whether a service manager keeps what is printed, for more eyes than the operator's.
+fn is_journaled(env: &Env) -> bool {
+    let managed = ["JOURNAL_STREAM", "INVOCATION_ID", "NOTIFY_SOCKET"].map(|name| env.filled(name));
+    managed.iter().any(Option::is_some) && !std::io::stdout().is_terminal()
 }
 
 fn listen(settings: &Settings, web: &crate::config::WebSettings) -> anyhow::Result<WebSocket> {

@@ -15,11 +15,24 @@ pub(super) struct Summary<'a> {
     pub(super) address: Option<SocketAddr>,
     pub(super) token: Option<&'a SecretString>,
     pub(super) unfinished: usize,
+    /// Whether what is written is kept for others to read, as a journal is.
+    pub(super) journaled: bool,
 }
 
 impl Summary<'_> {
-    /// The address of the console with the token behind the `#`, where it never leaves the browser.
-    pub(super) fn console(&self) -> Option<String> {
+    /// The address of the console with the token behind the `#`, where it never leaves the browser; in a journal
+    /// only the place where the token is.
+    fn console(&self, zh: bool) -> Option<String> {
+        if self.journaled {
+            let given = self.settings.web.as_ref().is_some_and(|web| web.token.is_some());
+            let place = if given { "ship.json" } else { ".ship/run/token" };
+            let told = if zh {
+                format!("（令牌在 {place} 中）")
+            } else {
+                format!(" (the token is in {place})")
+            };
+            return self.address.map(|address| format!("http://{address}/{told}"));
+        }
         let token = self.token.map(ExposeSecret::expose_secret).unwrap_or_default();
         self.address.map(|address| format!("http://{address}/#token={token}"))
     }
@@ -36,7 +49,7 @@ impl Summary<'_> {
         if self.unfinished > 0 {
             line(word("resumed ", "恢复"), &self.unfinished.to_string())?;
         }
-        if let Some(console) = self.console() {
+        if let Some(console) = self.console(zh) {
             line(word("console ", "控制台"), &console)?;
         }
         line(word("stop    ", "停止"), word("Ctrl-C (twice: at once)", "Ctrl-C（按两次立即停止）"))?;

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 /// What stays as it is inside an id: everything else, `:` included, is percent-encoded.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
-/// Longest file name an id may become; leaves room for suffixes under the usual limit of 255 bytes.
-const MAX_FILE_NAME: usize = 220;
+/// Longest file name an id may become; leaves room for a suffix such as `.jsonl` under the usual limit of 255 bytes.
+const MAX_FILE_NAME: usize = 245;
 
 /// A text that is not the id it was taken for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -20,7 +20,10 @@ pub enum BadId {
     #[error("{0:?} is not a valid id: expected {1}")]
     Shape(String, &'static str),
     /// It cannot become a file name.
-    #[error("an id of {0} characters is too long: use a shorter one")]
+    #[error(
+        "the id is too long: it makes a file name of {0} bytes of at most {MAX_FILE_NAME}, where a letter or digit \
+         takes 1, another ASCII character up to 5 and a Chinese one 15"
+    )]
     TooLong(usize),
 }
 

@@ -130,7 +130,7 @@ fn to_lines<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> io::Result<Vec<
 }
 
 /// Every thread file with its length.
-fn thread_files(layout: &Layout) -> io::Result<Vec<(ThreadId, u64)>> {
+pub(super) fn thread_files(layout: &Layout) -> io::Result<Vec<(ThreadId, u64)>> {
     let dir = match std::fs::read_dir(layout.threads()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         dir => dir?,

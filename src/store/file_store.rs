@@ -117,8 +117,15 @@ impl Drop for FileStore {
 
 impl ThreadStore for FileStore {
     fn load(&self, thread: &ThreadId) -> BoxFuture<'_, Result<ThreadRecord, StoreError>> {
-        let thread = thread.clone();
-        self.read(move |reader| reader.load(&thread))
+        let (thread, commands) = (thread.clone(), self.commands.clone());
+        self.read(move |reader| {
+            reader.load_with(&thread, || {
+                let (answer, is_open) = oneshot::channel();
+                let asked = commands.as_ref().map(|to| to.send(Command::IsOpen(thread.clone(), answer)));
+                // Where nobody answers any more, it costs a longer look.
+                !matches!(asked, Some(Ok(()))) || is_open.blocking_recv().unwrap_or(true)
+            })
+        })
     }
 
     fn contains(&self, thread: &ThreadId, id: &MessageId) -> BoxFuture<'_, Result<bool, StoreError>> {

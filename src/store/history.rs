@@ -6,10 +6,46 @@ use std::ops::ControlFlow;
 use super::index::{Fault, View};
 use super::index_record::{ByHash, Hashes, Kind, LineRecord, id_hash, run_hash};
 use crate::domain::MessageId;
-use crate::uimessage::UiMessage;
+use crate::uimessage::{UiMessage, holds_all_unfinished, unfinished_runs};
+
+/// How much of a thread is taken up with it, in bytes.
+pub const TAIL_BYTES: u64 = 1024 * 1024;
+/// And in messages: many small ones take longer to read than few large ones.
+pub const TAIL_MESSAGES: usize = 1000;
+/// Work left open may stand further back, but not beyond this.
+const MAX_TAIL_BYTES: u64 = 64 * 1024 * 1024;
 
 const GO_ON: ControlFlow<()> = ControlFlow::Continue(());
 const STOP: ControlFlow<()> = ControlFlow::Break(());
+
+/// The newest messages, oldest first, back to the beginning of whatever is unfinished; and whether there are older
+/// ones. `is_open` tells whether the thread has work left, as far as anybody wrote that down.
+pub(super) fn newest(
+    view: &mut View,
+    is_open: impl FnOnce() -> bool,
+) -> Result<(Vec<UiMessage>, bool), Fault> {
+    let usual = tail(view, TAIL_MESSAGES, TAIL_BYTES)?;
+    let (messages, more) = &usual;
+    if !more || holds_all_unfinished(messages) || (unfinished_runs(messages).is_empty() && !is_open()) {
+        return Ok(usual);
+    }
+    let mut bytes = TAIL_BYTES;
+    loop {
+        bytes = bytes.saturating_mul(2);
+        let longer = tail(view, usize::MAX, bytes)?;
+        let (messages, more) = &longer;
+        let whole = !more || holds_all_unfinished(messages);
+        if !whole && bytes >= MAX_TAIL_BYTES {
+            tracing::error!(
+                bytes,
+                "too much stands behind the oldest unanswered message; it may be lost sight of"
+            );
+        }
+        if whole || bytes >= MAX_TAIL_BYTES {
+            return Ok(if unfinished_runs(messages).is_empty() { usual } else { longer });
+        }
+    }
+}
 
 /// At most `limit` of the newest messages, oldest first, that take at most `bytes` together, and at least one; and
 /// whether there are older ones.

@@ -20,11 +20,6 @@ use crate::domain::{MessageId, ThreadId};
 use crate::ports::{StoreError, ThreadRecord, ThreadSummary};
 use crate::uimessage::UiMessage;
 
-/// How much of a thread is taken up with it, in bytes.
-pub const TAIL_BYTES: u64 = 1024 * 1024;
-/// And in messages: many small ones take longer to read than few large ones.
-pub const TAIL_MESSAGES: usize = 1000;
-
 /// Indexes are brought up to date by one reader at a time; so many threads can be at once.
 const STRIPES: usize = 16;
 
@@ -53,9 +48,19 @@ impl Reader {
         Self { layout, keep, stripes: Default::default(), catalog: Mutex::default() }
     }
 
-    /// The newest messages of a thread and its outbox; an unknown thread is an empty one.
+    /// The newest messages of a thread, back to the beginning of what is unfinished, and its outbox; an unknown
+    /// thread is an empty one.
     pub fn load(&self, thread: &ThreadId) -> Result<ThreadRecord, StoreError> {
-        let newest = |view: &mut View| history::tail(view, TAIL_MESSAGES, TAIL_BYTES);
+        self.load_with(thread, || self.unfinished().is_ok_and(|open| open.contains(thread)))
+    }
+
+    /// As `load`, with what the writing side knows of work left.
+    pub(super) fn load_with(
+        &self,
+        thread: &ThreadId,
+        is_open: impl Fn() -> bool,
+    ) -> Result<ThreadRecord, StoreError> {
+        let newest = |view: &mut View| history::newest(view, &is_open);
         let (tail, has_more) = self.ask(thread, newest)?.unwrap_or_default();
         let outbox = FileKey { thread: thread.clone(), stream: Stream::Outbox };
         let outbox = Outbox::read(&self.layout.data(&outbox))?;

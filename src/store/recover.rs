@@ -1,6 +1,7 @@
 //! The start after any end: what the journals tell is brought into the data files where it is missing there.
 //!
-//! The cost depends on the journals alone, never on how many thread files there are or how long they are.
+//! The cost depends on the journals alone, never on how many thread files there are or how long they are; only
+//! where there is no journal at all are the ends of the thread files looked at.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -12,6 +13,7 @@ use super::disk::{Disk, refused};
 use super::journal::{Contents, Journal, open_threads, standing};
 use super::layout::{FileKey, Layout, Stream};
 use super::lines::{last_end, length, to_u64};
+use super::lost_journal::unfinished_by_files;
 use super::record::{Append, Record};
 use super::retire::Retired;
 use crate::domain::ThreadId;
@@ -47,7 +49,11 @@ pub(super) fn recover(disk: &dyn Disk, layout: &Layout) -> Result<Recovered, Sto
         contents.push((seq, read));
     }
 
-    let open = open_threads(contents.iter().map(|(_, contents)| contents));
+    let open = if contents.is_empty() {
+        unfinished_by_files(layout).map_err(|source| refused(layout.threads(), source))?
+    } else {
+        open_threads(contents.iter().map(|(_, contents)| contents))
+    };
     let mut images: BTreeMap<FileKey, Image> = BTreeMap::new();
     for (_, contents) in &contents {
         for (key, append) in contents.records.iter().flat_map(appends) {

@@ -14,6 +14,7 @@ use super::recover::Recovered;
 use super::retire::Retirement;
 use super::stats::Stats;
 use super::writer::{Bounds, Draft, Survey, Writer};
+use crate::domain::ThreadId;
 use crate::ports::StoreError;
 
 /// At most this many commits are written together.
@@ -26,6 +27,8 @@ pub(super) enum Command {
     Commit(Draft, oneshot::Sender<Result<(), StoreError>>),
     /// Tell what changed.
     Survey(oneshot::Sender<Survey>),
+    /// Tell whether a thread has work left.
+    IsOpen(ThreadId, oneshot::Sender<bool>),
     /// Finish, and say when everything is in its place.
     Close(oneshot::Sender<()>),
 }
@@ -87,6 +90,9 @@ impl Scribe {
                 match command {
                     Command::Commit(draft, ack) => batch.push((draft, ack)),
                     Command::Survey(answer) => answer.send(self.writer.survey()).unwrap_or_else(drop),
+                    Command::IsOpen(thread, answer) => {
+                        answer.send(self.writer.open.contains(&thread)).unwrap_or_else(drop);
+                    }
                     Command::Close(ack) => done = Some(ack),
                 }
                 let more = batch.len() < MAX_BATCH && done.is_none();

@@ -9,10 +9,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::deliver::Deliveries;
 use super::jobs::{Done, Jobs};
-use super::mailbox::{Mail, Note};
+use super::mailbox::{Letter, Mail, Note};
 use super::workshop::Workshop;
 use crate::domain::{CorrelationId, IngressEvent, Intent, MessageId, ThreadId};
-use crate::ports::{Acceptance, ModelDelta, RunOutcome, StoreError, Subscription, ThreadRecord, ThreadView};
+use crate::ports::{
+    Acceptance, Durability, ModelDelta, RunOutcome, StoreError, Subscription, ThreadRecord, ThreadView,
+};
 use crate::turn::{Conversation, Event, Ticket};
 use crate::uimessage::UiMessage;
 
@@ -64,8 +66,19 @@ pub(super) struct Actor {
     /// Set when a write failed: what is in memory is no longer what is on the disk.
     pub(super) wounded: bool,
     pub(super) storage_waits: u32,
+    /// Whether the disk may call the thread open though nothing is left to do.
+    pub(super) told_open: bool,
     pub(super) span: tracing::Span,
     next_ticket: u64,
+}
+
+/// Why a thread is taken up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Woken {
+    /// Somebody speaks there or looks at it.
+    ByMail,
+    /// The disk says that it has work left.
+    ByTheDisk,
 }
 
 /// Why the loop woke.
@@ -80,7 +93,11 @@ enum Wake {
 
 impl Actor {
     /// An actor of a thread that is not loaded yet, and the view of it.
-    pub(super) fn new(id: ThreadId, shop: Arc<Workshop>) -> (Self, watch::Receiver<ThreadView>) {
+    pub(super) fn new(
+        id: ThreadId,
+        shop: Arc<Workshop>,
+        woken: Woken,
+    ) -> (Self, watch::Receiver<ThreadView>) {
         let conversation =
             Conversation::new(id.clone(), shop.rules(&id), shop.effects_of(), ThreadRecord::default());
         let stage = Stage::new();
@@ -100,6 +117,7 @@ impl Actor {
             stale: false,
             wounded: false,
             storage_waits: 0,
+            told_open: woken == Woken::ByTheDisk,
             span: tracing::Span::none(),
             next_ticket: 0,
         };
@@ -110,7 +128,7 @@ impl Actor {
     /// flight has ended.
     pub(super) async fn run(
         mut self,
-        mut mailbox: mpsc::Receiver<Mail>,
+        mut mailbox: mpsc::Receiver<Letter>,
         notes: mpsc::Sender<Note>,
         stop: CancellationToken,
     ) {
@@ -130,7 +148,7 @@ impl Actor {
             let idle = self.shop.limits.idle;
             let wake = tokio::select! {
                 biased;
-                mail = mailbox.recv(), if open => Wake::Mail(mail),
+                letter = mailbox.recv(), if open => Wake::Mail(letter.map(Letter::open)),
                 delta = next_delta(&mut self.deltas), if self.deltas.is_some() => delta.map_or(Wake::DeltasEnded, Wake::Delta),
                 done = self.jobs.next() => Wake::Done(done),
                 () = stop.cancelled(), if !stopping => Wake::Stop,
@@ -179,10 +197,24 @@ impl Actor {
             self.feed(event).await;
         }
         self.conversation.trim();
+        self.tell_settled().await;
         self.start_delivery();
         if std::mem::take(&mut self.stale) {
             let view = self.conversation.view(self.stage.is_watched());
             self.stage.view.send_replace(view);
+        }
+    }
+
+    /// Has the disk know that nothing is left to do, where it says otherwise and no other write will tell it.
+    async fn tell_settled(&mut self) {
+        if self.wounded || !std::mem::take(&mut self.told_open) {
+            return;
+        }
+        if self.conversation.is_idle()
+            && self.deliveries.outstanding() == 0
+            && let Err(error) = self.commit(Vec::new(), Vec::new(), Durability::Written).await
+        {
+            self.wound(&error);
         }
     }
 

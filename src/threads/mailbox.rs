@@ -1,6 +1,6 @@
 //! What the router puts into an actor's mailbox, and what actors tell the router.
 
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use crate::domain::{IngressEvent, MessageId, ThreadId};
 use crate::ports::{Acceptance, RunOutcome, Subscription};
@@ -14,6 +14,23 @@ pub(super) enum Mail {
     Watch(oneshot::Sender<Subscription>),
     /// Somebody waits for the end of a run.
     Await(MessageId, oneshot::Sender<RunOutcome>),
+}
+
+/// Mail on its way.
+#[derive(Debug)]
+pub(super) struct Letter {
+    /// What is in it.
+    pub(super) mail: Mail,
+    /// Its place among the events that wait, given back once it is read. Questions need none.
+    pub(super) place: Option<OwnedSemaphorePermit>,
+}
+
+impl Letter {
+    /// What is in it; its place is free from now on.
+    pub(super) fn open(self) -> Mail {
+        drop(self.place);
+        self.mail
+    }
 }
 
 /// For the router.

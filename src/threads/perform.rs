@@ -76,7 +76,7 @@ impl Actor {
         Ok(())
     }
 
-    async fn commit(
+    pub(super) async fn commit(
         &mut self,
         messages: Vec<UiMessage>,
         say: Vec<Spoken>,

@@ -4,26 +4,29 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use tokio::sync::mpsc::error::TrySendError;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use super::actor::Actor;
+use super::actor::{Actor, Woken};
 use super::count;
-use super::mailbox::{Mail, Note};
+use super::mailbox::{Letter, Mail, Note};
 use super::workshop::Workshop;
 use crate::domain::ThreadId;
 use crate::ports::{Acceptance, Door, Request, ThreadView};
 
 /// How many requests may wait for the router.
 const REQUEST_BACKLOG: usize = 1024;
+/// How many questions may wait for one actor, beside the events. They cost next to nothing, so a mailbox full of
+/// events must not keep anybody from watching.
+const QUESTIONS: usize = 1024;
 /// How often the actor of a thread is started again after it panicked, before somebody must speak there first.
 const MAX_PANICS: u32 = 3;
 
 /// A thread in memory.
 enum Slot {
-    /// It works. `sent` is how many pieces of mail it was sent.
-    Live { mail: mpsc::Sender<Mail>, view: watch::Receiver<ThreadView>, sent: u64 },
+    /// It works. `sent` is how many pieces of mail it was sent; `room` is left for events.
+    Live { mail: mpsc::Sender<Letter>, room: Arc<Semaphore>, view: watch::Receiver<ThreadView>, sent: u64 },
     /// It is ending; what comes meanwhile is kept for its successor. Two must never work on one thread.
     Retiring { held: Vec<Mail> },
 }
@@ -70,7 +73,7 @@ impl Router {
     /// `recovered` once all that was left open has an actor again.
     pub async fn run(mut self, recovered: watch::Sender<bool>) {
         for thread in self.shop.store.unfinished() {
-            self.wake(&thread);
+            self.wake(&thread, Woken::ByTheDisk);
         }
         recovered.send_replace(true);
         let mut stopping = false;
@@ -101,7 +104,7 @@ impl Router {
                     drop(reply.send(Acceptance::Busy));
                 }
             }
-            // Whoever asks a thread with a full mailbox to be watched hears nothing and may ask again.
+            // Whoever asks a thread that has far too many questions already hears nothing and may ask again.
             Request::Watch { thread, reply } => drop(self.send(&thread, Mail::Watch(reply))),
             Request::Await { thread, message, reply } => {
                 drop(self.send(&thread, Mail::Await(message, reply)))
@@ -122,40 +125,50 @@ impl Router {
 
     /// Puts mail into a thread's mailbox; gives it back when there is no room.
     fn send(&mut self, thread: &ThreadId, mail: Mail) -> Option<Mail> {
-        self.wake(thread);
-        let limit = self.shop.limits.mailbox;
+        self.wake(thread, Woken::ByMail);
+        let limit = self.shop.limits.mailbox.max(1);
         let slot = self.slots.get_mut(thread)?;
         match slot {
-            Slot::Retiring { held } if held.len() >= limit => Some(mail),
+            Slot::Retiring { held } if !has_room(held, &mail, limit) => Some(mail),
             Slot::Retiring { held } => {
                 held.push(mail);
                 None
             }
-            Slot::Live { mail: mailbox, sent, .. } => match mailbox.try_send(mail) {
-                Ok(()) => {
-                    *sent += 1;
-                    None
+            Slot::Live { mail: mailbox, room, sent, .. } => {
+                let place = if is_event(&mail) { Arc::clone(room).try_acquire_owned().ok() } else { None };
+                if place.is_none() && is_event(&mail) {
+                    return Some(mail);
                 }
-                Err(TrySendError::Full(mail)) => Some(mail),
-                // It has ended without being asked to; `ended` will be told and start a successor.
-                Err(TrySendError::Closed(mail)) => {
-                    *slot = Slot::Retiring { held: vec![mail] };
-                    None
+                match mailbox.try_send(Letter { mail, place }) {
+                    Ok(()) => {
+                        *sent += 1;
+                        None
+                    }
+                    Err(TrySendError::Full(letter)) => Some(letter.mail),
+                    // It has ended without being asked to; `ended` will be told and start a successor.
+                    Err(TrySendError::Closed(letter)) => {
+                        *slot = Slot::Retiring { held: vec![letter.mail] };
+                        None
+                    }
                 }
-            },
+            }
         }
     }
 
     /// Starts the actor of a thread, unless it is at work or ending.
-    fn wake(&mut self, thread: &ThreadId) {
+    fn wake(&mut self, thread: &ThreadId, woken: Woken) {
         if self.slots.contains_key(thread) {
             return;
         }
-        let (mail, mailbox) = mpsc::channel(self.shop.limits.mailbox.max(1));
-        let (actor, view) = Actor::new(thread.clone(), self.shop.clone());
+        let events = self.shop.limits.mailbox.max(1);
+        let (mail, mailbox) = mpsc::channel(events.saturating_add(QUESTIONS));
+        let (actor, view) = Actor::new(thread.clone(), self.shop.clone(), woken);
         let task = self.actors.spawn(actor.run(mailbox, self.note_sender.clone(), self.stop.clone()));
         self.tasks.insert(task.id(), thread.clone());
-        self.slots.insert(thread.clone(), Slot::Live { mail, view, sent: 0 });
+        self.slots.insert(
+            thread.clone(),
+            Slot::Live { mail, room: Arc::new(Semaphore::new(events)), view, sent: 0 },
+        );
     }
 
     fn retire(&mut self, note: Note) {
@@ -189,7 +202,7 @@ impl Router {
             Some(Slot::Live { .. }) | None => Vec::new(),
         };
         if wake {
-            self.wake(&thread);
+            self.wake(&thread, Woken::ByTheDisk);
         }
         for mail in held {
             if let Some(Mail::Event(_, reply)) = self.send(&thread, mail) {
@@ -197,6 +210,16 @@ impl Router {
             }
         }
     }
+}
+
+/// Whether one more can be held beside these. Events and questions are counted apart, as in a mailbox.
+fn has_room(held: &[Mail], mail: &Mail, events: usize) -> bool {
+    let alike = held.iter().filter(|other| is_event(other) == is_event(mail)).count();
+    alike < if is_event(mail) { events } else { QUESTIONS }
+}
+
+const fn is_event(mail: &Mail) -> bool {
+    matches!(mail, Mail::Event(..))
 }
 
 /// The daemon is stopping: whoever asks is told, or hears nothing where there is nothing to tell.

@@ -69,6 +69,7 @@ impl Actor {
         match healed {
             Ok(()) => {
                 self.storage_waits = 0;
+                self.told_open = true;
                 tracing::info!(thread = %self.id, "state can be written again");
             }
             Err(error) => self.wound(&error),

@@ -282,8 +282,7 @@ impl Conversation {
             return;
         }
         self.trim_at = self.history.len() + TRIM_EVERY;
-        let size = |message: &UiMessage| message.parts.iter().map(part_size).sum::<usize>() + 400;
-        let mut total: usize = self.history.iter().map(size).sum();
+        let mut total: usize = self.history.iter().map(UiMessage::size).sum();
         if total <= TAIL_BYTES {
             return;
         }
@@ -300,7 +299,7 @@ impl Conversation {
                     break;
                 }
             }
-            total = total.saturating_sub(size(message));
+            total = total.saturating_sub(message.size());
         }
         self.history.drain(..cut);
         self.has_older |= cut > 0;
@@ -348,16 +347,4 @@ pub(super) const fn is_command(message: &UiMessage) -> bool {
 fn is_new_conversation(message: &UiMessage) -> bool {
     let new = |part: &Part| matches!(part, Part::Command(record) if record.command == "/new");
     message.parts.iter().any(new)
-}
-
-fn part_size(part: &Part) -> usize {
-    match part {
-        Part::Text(text) | Part::Reasoning(text) => text.text.len(),
-        Part::File(file) => file.url.len(),
-        Part::Tool(tool) => serde_json::to_string(tool.as_ref()).map_or(0, |text| text.len()),
-        Part::Command(record) => record.reply.len(),
-        Part::Error(record) => record.text.len(),
-        Part::StepStart => 0,
-        Part::Other(raw) => raw.to_string().len(),
-    }
 }

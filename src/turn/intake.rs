@@ -11,6 +11,9 @@ use crate::domain::{
 use crate::ports::{Acceptance, Durability};
 use crate::uimessage::{FilePart, Metadata, Part, Role, RunStatus, TextPart, UiMessage};
 
+/// How many bytes may wait in a thread: all of it is in memory, and is read again after a restart.
+const MAX_WAITING_BYTES: usize = 8 << 20;
+
 /// How a message stands to the run in flight.
 enum Place {
     /// It begins a run.
@@ -62,9 +65,7 @@ impl Conversation {
         fresh: &mut dyn FnMut() -> CorrelationId,
         out: &mut Vec<Effect>,
     ) {
-        let waiting: usize = self.waiting.iter().map(|waiting| waiting.messages.len()).sum();
-        let joined = self.run.as_ref().map_or(0, |run| run.joined);
-        if waiting.max(joined) >= self.rules.mailbox {
+        if self.is_full(said) {
             out.push(Effect::Answer(ticket, Acceptance::Busy));
             return;
         }
@@ -88,6 +89,21 @@ impl Conversation {
         out.push(Effect::Answer(ticket, accepted));
         self.put(place, correlation, event, now, out);
         out.push(Effect::Publish);
+    }
+
+    /// Whether too much waits already for this to wait as well.
+    fn is_full(&self, said: &Said) -> bool {
+        let waiting: usize = self.waiting.iter().map(|waiting| waiting.messages.len()).sum();
+        let joined = self.run.as_ref().map_or(0, |run| run.joined);
+        if waiting.max(joined) >= self.rules.mailbox {
+            return true;
+        }
+        let pending = self.history.iter().filter(|message| {
+            message.role == Role::User && self.is_pending(&message.metadata.correlation_id)
+        });
+        let bytes: usize = pending.map(UiMessage::size).sum();
+        let files: usize = said.files.iter().map(|file| file.url.len()).sum();
+        bytes > 0 && bytes + said.text.len() + files > MAX_WAITING_BYTES
     }
 
     fn place_of(&self, now: Timestamp) -> Place {
@@ -244,11 +260,7 @@ impl Conversation {
         out: &mut Vec<Effect>,
     ) {
         let correlation = answer.metadata.correlation_id.clone();
-        let mut run = Run::new(&self.thread, correlation.clone(), None, now);
-        run.message.id = answer.id;
-        run.message.parts.push(Part::StepStart);
-        run.steps = 1;
-        run.placed = true;
+        let run = Run::new(&self.thread, correlation.clone(), None, now).instead_of(answer.id);
         lines.push(run.message.clone());
         let commit = self.commit(lines, Durability::Synced);
         self.run = Some(run);

@@ -20,7 +20,6 @@ pub use conversation::{Conversation, EffectsOf, Rules};
 pub use effect::{Effect, Spoken};
 pub use event::{Event, Ticket};
 pub use prompt::{Facts, build_prompt, system_prompt};
-pub use recover::unfinished_runs;
 
 #[cfg(test)]
 mod tests;

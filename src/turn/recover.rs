@@ -1,36 +1,14 @@
 //! Taking a thread up after a restart: what was open goes on, nothing is guessed.
 
-use std::collections::HashSet;
-
 use super::conversation::Waiting;
 use super::run::Run;
 use super::{Conversation, Effect};
 use crate::domain::{CorrelationId, Effects, Timestamp};
-use crate::uimessage::{Part, Role, RunStatus, ToolState, UiMessage};
+use crate::uimessage::{Part, Role, RunStatus, ToolState, UiMessage, unfinished_runs};
 
 /// What the model is told of a call that changes things and was cut off.
 const UNKNOWN_OUTCOME: &str = "The daemon was restarted while this call was running. Whether it took effect is unknown: \
      check before doing it again.";
-
-/// The runs that are not at their end, oldest first. One final message ends a run, wherever it stands: what
-/// was handed to a run that a person then stopped is stopped with it.
-pub fn unfinished_runs(history: &[UiMessage]) -> Vec<CorrelationId> {
-    // A message without a status was written by somebody else; we were not in the middle of it.
-    let is_final =
-        |m: &&UiMessage| m.role == Role::Assistant && m.metadata.status.is_none_or(RunStatus::is_final);
-    let ended: HashSet<&CorrelationId> =
-        history.iter().filter(is_final).map(|m| &m.metadata.correlation_id).collect();
-    let mut open: Vec<CorrelationId> = Vec::new();
-    for message in
-        history.iter().filter(|m| m.role != Role::System && !m.metadata.context && !m.metadata.command)
-    {
-        let correlation = &message.metadata.correlation_id;
-        if !ended.contains(correlation) && !open.contains(correlation) {
-            open.push(correlation.clone());
-        }
-    }
-    open
-}
 
 impl Conversation {
     /// Goes on with what was open. The first open run is taken up where it was cut off; the others wait.
@@ -43,16 +21,16 @@ impl Conversation {
         let answers = || {
             self.history.iter().filter(|m| m.role == Role::Assistant && m.metadata.correlation_id == first)
         };
-        let number = u32::try_from(answers().count()).unwrap_or(u32::MAX);
+        let steps = answers().map(UiMessage::steps).sum();
         let run = match answers().next_back() {
             Some(last) if last.metadata.status == Some(RunStatus::Running) => {
-                let mut run = run.resumed(last.clone(), number);
+                let mut run = run.resumed(last.clone(), steps);
                 run.steered = self.said_in(&first).last().is_some_and(|said| self.is_after(said, last));
                 run
             }
             // It was about to go on in a further message.
             Some(last) => {
-                let mut run = run.resumed(last.clone(), number);
+                let mut run = run.resumed(last.clone(), steps);
                 run.turn_page(&self.thread, now);
                 run
             }

@@ -89,15 +89,24 @@ impl Run {
         }
     }
 
-    /// Takes up a run that was cut off: its last message is gone on with.
-    pub(super) fn resumed(mut self, message: UiMessage, number: u32) -> Self {
-        self.steps =
-            u32::try_from(message.parts.iter().filter(|part| matches!(part, Part::StepStart)).count())
-                .unwrap_or(u32::MAX);
+    /// Takes up a run that was cut off: its last message is gone on with. `steps` is what all of its messages
+    /// took so far.
+    pub(super) fn resumed(mut self, message: UiMessage, steps: u32) -> Self {
+        self.steps = steps;
+        self.number = number_of(&message.id);
         self.message = message;
-        self.number = number;
         self.placed = true;
         self.shown = true;
+        self
+    }
+
+    /// Writes its answer in the place of an earlier one.
+    pub(super) fn instead_of(mut self, answer: MessageId) -> Self {
+        self.number = number_of(&answer);
+        self.message.id = answer;
+        self.message.parts.push(Part::StepStart);
+        self.steps = 1;
+        self.placed = true;
         self
     }
 
@@ -222,6 +231,11 @@ impl Run {
         let next = blank_message(thread, &self.correlation, self.number, now);
         std::mem::replace(&mut self.message, next)
     }
+}
+
+/// Which of its run's messages one is, by its id: not all of them need be in memory to be counted.
+fn number_of(id: &MessageId) -> u32 {
+    id.as_str().rsplit_once('.').and_then(|(_, number)| number.parse().ok()).unwrap_or(1)
 }
 
 /// The id is derived from the run, so that a run that is taken up after a crash writes the same message.

@@ -104,6 +104,17 @@ impl UiMessage {
         steps.join("\n\n")
     }
 
+    /// About how many bytes it takes.
+    pub fn size(&self) -> usize {
+        self.parts.iter().map(Part::size).sum::<usize>() + 400
+    }
+
+    /// How many steps it tells of.
+    pub fn steps(&self) -> u32 {
+        let steps = self.parts.iter().filter(|part| matches!(part, Part::StepStart));
+        u32::try_from(steps.count()).unwrap_or(u32::MAX)
+    }
+
     /// The text after the last tool call: the answer proper.
     pub fn final_text(&self) -> String {
         let start = self.parts.iter().rposition(|part| matches!(part, Part::Tool(_))).map_or(0, |at| at + 1);

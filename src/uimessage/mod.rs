@@ -5,6 +5,7 @@
 mod chunk;
 mod fold;
 mod message;
+mod open_runs;
 mod parts;
 mod stream;
 mod to_model;
@@ -13,6 +14,7 @@ mod tool_part;
 pub use chunk::{Chunk, FinishReason};
 pub use fold::fold;
 pub use message::{Metadata, Role, RunStatus, UiMessage};
+pub use open_runs::{holds_all_unfinished, unfinished_runs};
 pub use parts::{CommandRecord, ErrorRecord, FilePart, Part, TextPart, TextState};
 pub use stream::{Cursor, replay};
 pub use to_model::{Content, ModelMessage, ModelToolCall, to_model};

@@ -107,6 +107,19 @@ pub enum Part {
 }
 
 impl Part {
+    /// About how many bytes it takes.
+    pub fn size(&self) -> usize {
+        match self {
+            Self::Text(text) | Self::Reasoning(text) => text.text.len(),
+            Self::File(file) => file.url.len(),
+            Self::Tool(tool) => serde_json::to_string(tool.as_ref()).map_or(0, |text| text.len()),
+            Self::Command(record) => record.reply.len(),
+            Self::Error(record) => record.text.len(),
+            Self::StepStart => 0,
+            Self::Other(raw) => raw.to_string().len(),
+        }
+    }
+
     /// A whole text of the agent's.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(TextPart::done(text))

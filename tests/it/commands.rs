@@ -215,3 +215,23 @@ async fn no_secret_is_ever_logged() {
     }
     assert!(lines > 0 && of_turn > 1, "{lines} lines, {of_turn} of the turn");
 }
+
+#[test]
+fn a_journal_is_told_where_the_token_is_and_not_the_token() {
+    let project = Project::new(
+        json!({ "llm": { "provider": "offline" }, "adapters": { "web": { "listen": "127.0.0.1:0" } } }),
+    );
+    let mut child = project
+        .command(&["run"])
+        .env("INVOCATION_ID", "0123456789abcdef")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
+    let console = lines.map(Result::unwrap).find(|line| line.contains("http://")).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(console.ends_with("/ (the token is in .ship/run/token)"), "{console}");
+}

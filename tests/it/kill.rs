@@ -228,3 +228,36 @@ async fn a_second_signal_ends_at_once_and_the_turn_goes_on_at_the_next_start() {
     let answer = daemon.execute(json!({ "instructions": "q", "chatId": "g", "messageId": "m1" })).await;
     assert_eq!(answer["output"], "after all");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn more_than_a_mebibyte_that_waits_is_answered_after_a_kill() {
+    let mut calls = 0;
+    let model = FakeModel::start(Script::compute(move |seen: &Seen| {
+        calls += 1;
+        if calls == 1 {
+            Reply::hang()
+        } else {
+            Reply::text(&format!("{} bytes", seen.last_user_text().len()))
+        }
+    }))
+    .await;
+    let project = Project::with_model(
+        &model.url(),
+        json!({ "queue": { "mergeMs": 0 }, "llm": { "timeoutSecs": 600 } }),
+    );
+    let daemon = project.start().await;
+    let long = "x ".repeat(350_000);
+    let ask = |text: &str, id: &str| json!({ "instructions": text, "chatId": "w", "messageId": id });
+    for (text, id) in [("short", "m1"), (&long, "m2"), (&long, "m3")] {
+        let mut body = ask(text, id);
+        body["timeoutMs"] = json!(1);
+        daemon.execute(body).await;
+        daemon.until("the model to be asked", async |_: &Daemon| model.requests().len() == 1).await;
+    }
+    daemon.kill();
+    let daemon = project.start().await;
+    for id in ["m1", "m2", "m3"] {
+        assert_eq!(daemon.execute(ask("again", id)).await["status"], "done", "{id}");
+    }
+    assert!(daemon.stop().await.success());
+}

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use shipagent::domain::ErrorKind;
-use shipagent::ports::{Acceptance, DeliveryError};
+use shipagent::ports::{Acceptance, DeliveryError, ThreadStore};
 use shipagent::uimessage::RunStatus;
 
 use crate::support::daemon::PATIENCE;
@@ -142,5 +142,56 @@ async fn a_disk_that_refuses_is_told_and_when_it_takes_writes_again_so_does_the_
         "nothing of the refused one stayed"
     );
     until("the last answer", || stage.recorder.texts() == ["before", "after"]).await;
+    stage.stop().await;
+}
+
+#[tokio::test]
+async fn a_thread_that_healed_with_nothing_left_to_do_is_not_called_running() {
+    let dir = tempfile::tempdir().unwrap();
+    let stage = Stage::open(dir.path(), Arc::default());
+    stage.say("a", "m1", "before").await;
+    until("the first answer", || stage.metrics.deliveries.get() == 1).await;
+    stage.store.refuses.store(true, Ordering::SeqCst);
+    assert!(matches!(stage.say("a", "m2", "refused").await, Acceptance::StorageFailed(_)));
+    stage.store.refuses.store(false, Ordering::SeqCst);
+    assert!(matches!(stage.say("a", "m1", "before").await, Acceptance::Duplicate { .. }), "it has healed");
+    stage.stop().await;
+    let stage = Stage::open(dir.path(), Arc::default());
+    assert_eq!(stage.store.unfinished(), []);
+    stage.stop().await;
+}
+
+#[tokio::test]
+async fn without_its_state_directory_a_daemon_still_finds_what_is_unanswered() {
+    let dir = tempfile::tempdir().unwrap();
+    let recorder = Arc::new(Recorder::default());
+    let stage = Stage::open(dir.path(), recorder.clone());
+    stage.say("a", "m1", "answered").await;
+    stage.say("b", "m2", "asked").await;
+    until("both", || stage.metrics.deliveries.get() == 2).await;
+    stage.stop().await;
+    let file = dir.path().join("threads/task%3Achat%3Ab.jsonl");
+    let question = std::fs::read_to_string(&file).unwrap().find('\n').unwrap() + 1;
+    std::fs::File::options().write(true).open(&file).unwrap().set_len(question as u64).unwrap();
+    std::fs::remove_dir_all(dir.path().join("state")).unwrap();
+    let stage = Stage::open(dir.path(), recorder.clone());
+    assert_eq!(stage.store.unfinished(), [said("b", "m2", "").thread]);
+    until("the answer", || recorder.texts() == ["answered", "asked", "asked"]).await;
+    stage.stop().await;
+}
+
+#[tokio::test]
+async fn a_full_mailbox_refuses_messages_and_still_answers_questions() {
+    let dir = tempfile::tempdir().unwrap();
+    let stage = Stage::open(dir.path(), Arc::default());
+    let thread = said("a", "m", "").thread;
+    // All of it reaches the router before the thread's actor is loaded.
+    let ids: Vec<String> = (0..20).map(|number| format!("m{number}")).collect();
+    let says = futures_util::future::join_all(ids.iter().map(|id| stage.say("a", id, id)));
+    let watches = futures_util::future::join_all((0..20).map(|_| stage.door.watch(thread.clone())));
+    let (said, watching) = tokio::join!(says, watches);
+    assert!(said.contains(&Acceptance::Busy), "{said:?}");
+    assert!(watching.iter().all(Option::is_some), "somebody who only watches was turned away");
+    drop(watching);
     stage.stop().await;
 }

@@ -282,3 +282,33 @@ async fn new_begins_a_conversation_that_knows_nothing_of_the_old() {
     let last = model.requests().pop().unwrap().body["messages"].to_string();
     assert!(!last.contains("Ada") && last.contains("who am I?"), "{last}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stop_answers_whoever_still_waits() {
+    let model = FakeModel::start(Script::compute(|_| Reply::hang())).await;
+    let project = Project::with_model(
+        &model.url(),
+        json!({ "queue": { "mergeMs": 0 }, "llm": { "timeoutSecs": 60 }, "limits": { "stopSecs": 2 } }),
+    );
+    let daemon = project.start().await;
+    let body = json!({ "instructions": "x", "chatId": "s", "messageId": "k1" });
+    let execute = daemon.post("/api/execute", &body);
+    let body = json!({ "id": "s", "messages": [
+        { "id": "m1", "role": "user", "parts": [{ "type": "text", "text": "x" }] }
+    ] });
+    let chat = daemon.post("/api/chat", &body);
+    let answered = async |request: reqwest::RequestBuilder| {
+        let answer = request.send().await.unwrap();
+        (answer.status(), answer.text().await.unwrap())
+    };
+    let (execute, chat, stopped) = tokio::join!(answered(execute), answered(chat), async {
+        daemon.until_state("api:chat:s", "running").await;
+        daemon.until_state("web:chat:s", "running").await;
+        daemon.stop().await
+    });
+    assert!(stopped.success());
+    assert_eq!(execute.0, 200, "{}", execute.1);
+    let answer: Value = serde_json::from_str(&execute.1).unwrap();
+    assert_eq!((&answer["status"], &answer["messageId"]), (&json!("running"), &json!("k1")), "{answer}");
+    assert!(chat.1.ends_with("data: [DONE]\n\n"), "{}", chat.1);
+}

@@ -7,8 +7,8 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::listen::{BindError, bind, serve};
-use super::server::{Web, router};
+use super::listen::{BindError, Service, bind, places, serve};
+use super::server::{Web, crowded, router};
 use super::{WebOptions, WebParts};
 use crate::domain::{Capabilities, OutboundIntent, Platform};
 use crate::ports::{Adapter, AdapterError, AdapterIo, BoxFuture, DeliveryError, OutboxEntry, Receipt};
@@ -68,10 +68,12 @@ impl Adapter for WebAdapter {
             let broken = |error: std::io::Error| AdapterError::Broken(error.to_string());
             let listener = TcpListener::from_std(self.listener()?).map_err(broken)?;
             let bound = listener.local_addr().map_err(broken)?;
-            let web = Web::new(self.options.clone(), self.parts.clone(), &io, bound, stop.clone());
+            let web = Arc::new(Web::new(self.options.clone(), self.parts.clone(), &io, bound, stop.clone()));
+            let service =
+                Service { router: router(Arc::clone(&web)), crowded: crowded(web), places: places() };
             io.health.alive(io.clock.now());
             tracing::info!(%bound, "the web adapter listens");
-            serve(listener, router(Arc::new(web)), &stop, self.options.stop_grace).await.map_err(broken)
+            serve(listener, service, &stop, self.options.stop_grace).await.map_err(broken)
         })
     }
 

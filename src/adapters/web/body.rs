@@ -31,17 +31,16 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
         let bytes = reading
             .map_err(|_| Problem::new(StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive"))?
             .map_err(|rejection| match rejection.status() {
-                StatusCode::PAYLOAD_TOO_LARGE => too_large(),
+                status @ StatusCode::PAYLOAD_TOO_LARGE => Problem::new(status, "the body is too large"),
                 status => Problem::new(status, rejection.body_text()),
             })?;
+        // Serde would take the fields of a struct from a list as well, in the order of its source.
+        if bytes.trim_ascii_start().first() == Some(&b'[') {
+            return Err(Problem::bad("the body must be a JSON object"));
+        }
         let parsed = serde_json::from_slice(&bytes);
         Ok(Self(parsed.map_err(|error| Problem::bad(format!("the body cannot be read: {error}")))?))
     }
-}
-
-/// What is answered to a body over the limit.
-pub(super) fn too_large() -> Problem {
-    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large")
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

@@ -12,7 +12,7 @@ use axum::response::{IntoResponse as _, Response};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::body::{JsonBody, MAX_BODY, too_large};
+use super::body::{JsonBody, MAX_BODY};
 use super::ingress::said_or_command;
 use super::problem::Problem;
 use super::run_stream::RunStream;
@@ -26,6 +26,8 @@ use crate::uimessage::{Part, Role, UiMessage};
 
 /// Clients send the whole history along, which may well be larger than any one message.
 pub(super) const MAX_CHAT_BODY: usize = 16 * 1024 * 1024;
+/// Largest message that carries files, which stand in it as data URLs.
+const MAX_WITH_FILES: usize = 8 * 1024 * 1024;
 const MAX_FILES: usize = 16;
 
 /// How long a turn that has begun may take to show its first sign to whoever reconnects.
@@ -61,14 +63,15 @@ struct ClientMessage {
 /// Takes the newest message and streams the answer.
 pub(super) async fn chat(
     State(web): State<Arc<Web>>,
-    JsonBody(request): JsonBody<ChatRequest>,
+    body: Result<JsonBody<ChatRequest>, Problem>,
 ) -> Result<Response, Problem> {
+    let JsonBody(request) = body.map_err(say_what_to_send)?;
     let place = sse::place(&web.streams)?;
     let platform: Platform = "web".parse()?;
-    let thread = ThreadId::of_chat(&platform, &request.id)?;
+    let thread = thread_of(&platform, &request.id)?;
     let (message, kind) = wish(&web, &thread, &request).await?;
     // The view comes first: what happens right after the acceptance must not be missed.
-    let watching = web.door.watch(thread.clone()).await.ok_or_else(Problem::stopping)?;
+    let watching = web.door.watch(thread.clone()).await.ok_or_else(|| web.unanswered())?;
     let taken = web.hand_in(&thread, web.operator(&platform)?, message, kind).await?;
     let correlation = match taken.correlation {
         Some(correlation) => Some(correlation),
@@ -83,12 +86,26 @@ pub(super) async fn resume(
     Path(chat): Path<String>,
 ) -> Result<Response, Problem> {
     let place = sse::place(&web.streams)?;
-    let thread = ThreadId::of_chat(&"web".parse()?, &chat)?;
-    let mut watching = web.door.watch(thread.clone()).await.ok_or_else(Problem::stopping)?;
+    let thread = thread_of(&"web".parse()?, &chat)?;
+    let mut watching = web.door.watch(thread.clone()).await.ok_or_else(|| web.unanswered())?;
     let Some((message, correlation)) = running(&mut watching).await else {
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
     Ok(stream(RunStream::new(web, thread, message, Some(correlation), watching.view), place))
+}
+
+fn thread_of(platform: &Platform, chat: &str) -> Result<ThreadId, Problem> {
+    ThreadId::of_chat(platform, chat).map_err(|bad| Problem::of_id("id", chat, &bad))
+}
+
+/// A conversation may well grow over the limit; its client should know that the rest of it is not needed.
+fn say_what_to_send(problem: Problem) -> Problem {
+    if problem.status != StatusCode::PAYLOAD_TOO_LARGE {
+        return problem;
+    }
+    let text =
+        "the conversation is larger than 16 MiB: send only its newest message, the history is kept here";
+    Problem { text: text.to_owned(), ..problem }
 }
 
 /// The message that is being written. A turn that has only just begun is given a moment to begin one.
@@ -110,7 +127,8 @@ async fn wish(
     thread: &ThreadId,
     request: &ChatRequest,
 ) -> Result<(MessageId, IngressKind), Problem> {
-    let named = request.message_id.as_deref().map(str::parse::<MessageId>).transpose()?;
+    let parse = |id: &str| id.parse::<MessageId>().map_err(|bad| Problem::of_id("messageId", id, &bad));
+    let named = request.message_id.as_deref().map(parse).transpose()?;
     if matches!(request.trigger, Trigger::RegenerateMessage) {
         return Ok((web.fresh_message()?, IngressKind::Regenerate(named)));
     }
@@ -126,8 +144,11 @@ async fn wish(
 /// The newest message of the request, which must be the user's.
 fn newest(request: &ChatRequest) -> Result<(MessageId, Said), Problem> {
     let raw = request.messages.last().ok_or_else(|| Problem::bad("messages must not be empty"))?;
-    if raw.get().len() > MAX_BODY {
-        return Err(too_large());
+    if raw.get().len() > MAX_WITH_FILES {
+        return Err(Problem::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "a message with its files may have at most 8 MiB",
+        ));
     }
     let message: ClientMessage = serde_json::from_str(raw.get())
         .map_err(|error| Problem::bad(format!("the last message cannot be read: {error}")))?;
@@ -152,8 +173,15 @@ fn newest(request: &ChatRequest) -> Result<(MessageId, Said), Problem> {
         }
     }
     let said = Said { text: texts.join("\n"), files, overheard: false };
+    if said.text.len() > MAX_BODY || (said.files.is_empty() && raw.get().len() > MAX_BODY) {
+        return Err(Problem::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "the text of a message may have at most 1 MiB",
+        ));
+    }
     check(&said)?;
-    Ok((message.id.parse()?, said))
+    let id = message.id.parse().map_err(|bad| Problem::of_id("the last message's id", &message.id, &bad))?;
+    Ok((id, said))
 }
 
 fn check(said: &Said) -> Result<(), Problem> {

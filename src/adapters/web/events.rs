@@ -24,8 +24,8 @@ pub(super) async fn events(
     Path(thread): Path<String>,
 ) -> Result<Response, Problem> {
     let thread: ThreadId = thread.parse()?;
-    let place = sse::place(&web.streams)?;
-    let watching = web.door.watch(thread.clone()).await.ok_or_else(Problem::stopping)?;
+    let place = sse::place(&web.watchers)?;
+    let watching = web.door.watch(thread.clone()).await.ok_or_else(|| web.unanswered())?;
     let mut events = ThreadEvents { web, thread, watching: None, state: None, told: None };
     events.watch(watching);
     Ok(sse::response(events, place))
@@ -98,7 +98,11 @@ impl Source for ThreadEvents {
     async fn next(&mut self) -> Option<String> {
         loop {
             let Some(watching) = &mut self.watching else {
-                return self.watch_again().await;
+                let stop = self.web.stop.clone();
+                return tokio::select! {
+                    () = stop.cancelled() => None,
+                    again = self.watch_again() => again,
+                };
             };
             let heard = tokio::select! {
                 biased;

@@ -28,7 +28,7 @@ pub(super) struct ExecuteRequest {
     chat_id: Option<String>,
     user_id: Option<String>,
     message_id: Option<String>,
-    timeout_ms: Option<u64>,
+    timeout_ms: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -68,36 +68,55 @@ pub(super) async fn execute(
         return Err(Problem::bad("instructions must not be empty"));
     }
     let platform: Platform = "api".parse()?;
-    let key = match request.message_id {
-        Some(id) => Some(id),
-        None => headers
-            .get("idempotency-key")
-            .map(|key| key.to_str().map(str::to_owned))
-            .transpose()
-            .map_err(|_| Problem::bad("Idempotency-Key must be plain text"))?,
+    let wait = wait(request.timeout_ms)?;
+    let (key_field, key) = match request.message_id {
+        Some(id) => ("messageId", Some(id)),
+        None => ("Idempotency-Key", idempotency_key(&headers)?),
     };
     // The head shares the connection's buffer, which is not needed while the turn runs.
     drop(headers);
-    // Without a chat the message's own id names the thread, so that a retry finds it.
-    let chat = request.chat_id.or_else(|| key.clone()).unwrap_or_else(|| web.parts.ids.unique());
-    let thread = ThreadId::of_chat(&platform, &chat)?;
-    let message: MessageId = match key {
-        Some(key) => key.parse()?,
+    let message: MessageId = match &key {
+        Some(key) => key.parse().map_err(|bad| Problem::of_id(key_field, key, &bad))?,
         None => web.fresh_message()?,
     };
+    // Without a chat the message's own id names the thread, so that a retry finds it.
+    let (chat_field, chat) = match (request.chat_id, key) {
+        (Some(chat), _) => ("chatId", chat),
+        (None, Some(key)) => (key_field, key),
+        (None, None) => ("chatId", web.parts.ids.unique()),
+    };
+    let thread =
+        ThreadId::of_chat(&platform, &chat).map_err(|bad| Problem::of_id(chat_field, &chat, &bad))?;
     let user = request.user_id.as_deref().unwrap_or(OPERATOR);
-    let author = Author { id: AuthorId::new(&platform, user)?, name: None };
+    let author = AuthorId::new(&platform, user).map_err(|bad| Problem::of_id("userId", user, &bad))?;
+    let author = Author { id: author, name: None };
     let said = Said { text: request.instructions, ..Said::default() };
     let taken = web.hand_in(&thread, author, message, said_or_command(said)).await?;
 
-    let wait = request.timeout_ms.map_or(DEFAULT_WAIT, Duration::from_millis).min(LONGEST_WAIT);
     let waiting = outcome_of(Arc::clone(&web), thread.clone(), taken.message.clone());
     let outcome = match tokio::time::timeout(wait, waiting).await {
         Ok(Some(outcome)) => outcome,
-        Ok(None) => return Err(Problem::stopping()),
-        Err(_) => RunOutcome { status: Some(RunStatus::Running), ..RunOutcome::default() },
+        // It is accepted, so it goes on, after a restart if need be; whoever asks again with its id hears the end.
+        Ok(None) | Err(_) => RunOutcome { status: Some(RunStatus::Running), ..RunOutcome::default() },
     };
     Ok(Json(answer(thread, taken.message, taken.correlation, &outcome)))
+}
+
+/// How long to wait for the end.
+fn wait(timeout_ms: Option<f64>) -> Result<Duration, Problem> {
+    match timeout_ms {
+        None => Ok(DEFAULT_WAIT),
+        Some(ms) if ms < 0.0 => Err(Problem::bad("timeoutMs must not be negative")),
+        // What cannot be a duration is too long for one.
+        Some(ms) => Ok(Duration::try_from_secs_f64(ms / 1000.0).unwrap_or(LONGEST_WAIT).min(LONGEST_WAIT)),
+    }
+}
+
+/// The message's id as proxies and libraries send it; an empty one says nothing.
+fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+    let Some(key) = headers.get("idempotency-key") else { return Ok(None) };
+    let key = key.to_str().map_err(|_| Problem::bad("Idempotency-Key must be plain text"))?.trim();
+    Ok((!key.is_empty()).then(|| key.to_owned()))
 }
 
 /// A run as it is told to programs.

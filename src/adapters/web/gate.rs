@@ -77,6 +77,17 @@ fn no_store(mut response: Response) -> Response {
     response
 }
 
+/// Says in words that an address has no such method: by itself the router sends a bare status, and afterwards a
+/// header with the methods there are.
+pub(super) async fn explain(request: Request, next: Next) -> Response {
+    let response = next.run(request).await;
+    if response.status() != StatusCode::METHOD_NOT_ALLOWED {
+        return response;
+    }
+    let text = "this address does not know this method: the header `Allow` names those it knows";
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, text).into_response()
+}
+
 /// Tells browsers what they must not do with any of our answers.
 pub(super) async fn harden(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;

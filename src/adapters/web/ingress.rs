@@ -44,6 +44,15 @@ impl Web {
         Ok(Author { id: AuthorId::new(platform, OPERATOR)?, name: self.options.operator_name.clone() })
     }
 
+    /// Why a thread did not answer a question: it can only be the stop, or a crowd.
+    pub(super) fn unanswered(&self) -> Problem {
+        if self.stop.is_cancelled() {
+            return Problem::stopping();
+        }
+        let text = "the thread has too much to do right now: try again in a moment";
+        Problem::new(StatusCode::TOO_MANY_REQUESTS, text).after(5)
+    }
+
     /// A message id that nothing else has.
     pub(super) fn fresh_message(&self) -> Result<MessageId, Problem> {
         Ok(format!("in_{}", self.parts.ids.unique()).parse()?)

@@ -17,11 +17,17 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-/// How many clients may be connected at once.
-const MAX_CONNECTIONS: usize = 1024;
+/// How many clients may be connected at once, where the system allows as many.
+const MAX_CONNECTIONS: usize = 4096;
+
+/// How many more are let in to be told that there is no place.
+const MAX_TURNED_AWAY: usize = 32;
 
 /// How long a client may take to send the head of a request, and how long it may stay without one.
 const HEAD_DEADLINE: Duration = Duration::from_secs(30);
+
+/// The same, where there is no place for it.
+const SHORT_DEADLINE: Duration = Duration::from_secs(2);
 
 /// Largest head of a request.
 const MAX_HEAD: usize = 64 * 1024;
@@ -62,21 +68,36 @@ pub(super) fn bind(addr: SocketAddr) -> Result<StdListener, BindError> {
     })
 }
 
+/// What is served, and to how many at once.
+#[derive(Debug)]
+pub(super) struct Service {
+    /// To those who have a place.
+    pub(super) router: Router,
+    /// To those who have none.
+    pub(super) crowded: Router,
+    /// How many places there are.
+    pub(super) places: usize,
+}
+
+/// How many connections there may be. The threads and their files need descriptors as well.
+pub(super) fn places() -> usize {
+    let allowed = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    let allowed = allowed.and_then(|allowed| usize::try_from(allowed).ok()).unwrap_or(usize::MAX);
+    MAX_CONNECTIONS.min(allowed / 4 * 3).max(1)
+}
+
 /// Serves until told to stop, then lets open requests end within `grace`. Dropping the future cuts them all.
 pub(super) async fn serve(
     listener: TcpListener,
-    router: Router,
+    service: Service,
     stop: &CancellationToken,
     grace: Duration,
 ) -> io::Result<()> {
     let mut connections = JoinSet::new();
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let places = Arc::new(Semaphore::new(service.places));
+    let doorstep = Arc::new(Semaphore::new(MAX_TURNED_AWAY));
     loop {
-        let accept = async {
-            let place = Arc::clone(&places).acquire_owned().await;
-            (listener.accept().await, place)
-        };
-        let (accepted, place) = tokio::select! {
+        let accepted = tokio::select! {
             () = stop.cancelled() => break,
             Some(ended) = connections.join_next() => {
                 if let Err(error) = ended {
@@ -84,13 +105,22 @@ pub(super) async fn serve(
                 }
                 continue;
             }
-            accepted = accept => accepted,
+            accepted = listener.accept() => accepted,
         };
         match accepted {
             Ok((stream, _)) => {
-                let (router, stop) = (router.clone(), stop.clone());
+                let seat = |seats: &Arc<Semaphore>| Arc::clone(seats).try_acquire_owned().ok();
+                let (place, visit) = match seat(&places) {
+                    Some(place) => (place, Visit { router: service.router.clone(), stays: true }),
+                    None => match seat(&doorstep) {
+                        Some(place) => (place, Visit { router: service.crowded.clone(), stays: false }),
+                        // Not even a word can be had: the line is closed.
+                        None => continue,
+                    },
+                };
+                let stop = stop.clone();
                 connections.spawn(async move {
-                    connection(stream, router, stop).await;
+                    connection(stream, visit, stop).await;
                     drop(place);
                 });
             }
@@ -117,15 +147,23 @@ fn is_passing(error: &io::Error) -> bool {
     )
 }
 
-async fn connection(stream: TcpStream, router: Router, stop: CancellationToken) {
+/// How a client is served.
+struct Visit {
+    router: Router,
+    /// Whether it may ask more than once, and take its time.
+    stays: bool,
+}
+
+async fn connection(stream: TcpStream, visit: Visit, stop: CancellationToken) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "cannot turn off delays on a connection");
     }
     let serving = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_DEADLINE)
+        .header_read_timeout(if visit.stays { HEAD_DEADLINE } else { SHORT_DEADLINE })
+        .keep_alive(visit.stays)
         .max_buf_size(MAX_HEAD)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(visit.router));
     let mut serving = std::pin::pin!(serving);
     let ended = tokio::select! {
         ended = serving.as_mut() => ended,

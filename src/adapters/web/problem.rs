@@ -32,6 +32,14 @@ impl Problem {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "the daemon is stopping: try again in a moment").after(5)
     }
 
+    /// Whose id of a request's field is wrong, and how.
+    pub(super) fn of_id(field: &str, raw: &str, bad: &BadId) -> Self {
+        if raw.is_empty() {
+            return Self::bad(format!("{field} must not be empty"));
+        }
+        Self::bad(format!("{field}: {bad}"))
+    }
+
     #[must_use]
     pub(super) const fn after(mut self, seconds: u64) -> Self {
         self.retry_after = Some(seconds);

@@ -14,13 +14,15 @@ use crate::domain::{CorrelationId, MessageId, ThreadId};
 use crate::ports::{BoxFuture, RunOutcome, ThreadView};
 use crate::uimessage::{Chunk, Cursor, Part, Role, RunStatus, UiMessage};
 
-/// How many messages back a run is looked for.
+/// How many messages back a run is looked for that its message does not lead to.
 const RUN_MESSAGES: usize = 200;
 
 /// A run as it is told to one client.
 pub(super) struct RunStream {
     web: Arc<Web>,
     thread: ThreadId,
+    /// A message of the run.
+    message: MessageId,
     /// The run; nothing means that only its end can be told.
     correlation: Option<CorrelationId>,
     view: Option<watch::Receiver<ThreadView>>,
@@ -43,10 +45,11 @@ impl RunStream {
         mut view: watch::Receiver<ThreadView>,
     ) -> Self {
         view.mark_changed();
-        let outcome = Box::pin(outcome_of(Arc::clone(&web), thread.clone(), message));
+        let outcome = Box::pin(outcome_of(Arc::clone(&web), thread.clone(), message.clone()));
         Self {
             web,
             thread,
+            message,
             correlation,
             view: Some(view),
             heard: None,
@@ -65,7 +68,8 @@ impl RunStream {
         // A run may fill several messages. Whatever was missed of the earlier ones comes first.
         let mut earlier = Vec::new();
         if self.at.as_ref() != Some(&live.id) {
-            earlier = messages_of_run(&self.web, &self.thread, &live.metadata.correlation_id).await;
+            earlier =
+                messages_of_run(&self.web, &self.thread, &self.message, &live.metadata.correlation_id).await;
             earlier
                 .truncate(earlier.iter().position(|message| message.id == live.id).unwrap_or(earlier.len()));
         }
@@ -99,9 +103,13 @@ impl RunStream {
         self.ended = true;
         let Some(outcome) = outcome else {
             let mut chunks = self.told.finish(None);
-            let error_text = "the daemon is stopping: the answer goes on after its restart".to_owned();
+            let text = if self.web.stop.is_cancelled() {
+                "the daemon is stopping: the answer goes on after its restart"
+            } else {
+                "the answer goes on, but it cannot be followed here: load the conversation again"
+            };
             chunks.pop();
-            chunks.push(Chunk::Error { error_text });
+            chunks.push(Chunk::Error { error_text: text.to_owned() });
             return wire(&chunks) + DONE;
         };
         let mut chunks = self.tell_all(outcome.messages.iter().map(Arc::as_ref));
@@ -148,10 +156,19 @@ pub(super) async fn outcome_of(web: Arc<Web>, thread: ThreadId, message: Message
     Some(outcome)
 }
 
-/// A run's assistant messages on disk.
-async fn messages_of_run(web: &Web, thread: &ThreadId, correlation: &CorrelationId) -> Vec<UiMessage> {
-    let page = web.parts.store.page(thread, None, RUN_MESSAGES).await;
-    let mut messages = page.unwrap_or_else(|error| {
+/// A run's assistant messages on disk. `message` is one of the run.
+async fn messages_of_run(
+    web: &Web,
+    thread: &ThreadId,
+    message: &MessageId,
+    correlation: &CorrelationId,
+) -> Vec<UiMessage> {
+    let mut found = web.parts.store.run_of(thread, message).await;
+    // It may not be there: a wish to answer anew is no message, and a message that begins is not written yet.
+    if found.as_ref().is_ok_and(Vec::is_empty) {
+        found = web.parts.store.page(thread, None, RUN_MESSAGES).await;
+    }
+    let mut messages = found.unwrap_or_else(|error| {
         tracing::warn!(%thread, %error, "cannot read the messages of a run");
         Vec::new()
     });

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
+use axum::http::StatusCode;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{get, post};
 use tokio::sync::Semaphore;
@@ -14,9 +15,9 @@ use tower_http::catch_panic::CatchPanicLayer;
 use super::auth::{Hosts, Keys};
 use super::body::MAX_BODY;
 use super::chat::MAX_CHAT_BODY;
-use super::gate::{Throttle, check_host, check_origin, check_token, harden, login};
+use super::gate::{Throttle, check_host, check_origin, check_token, explain, harden, login};
 use super::problem::Problem;
-use super::sse::MAX_STREAMS;
+use super::sse::{MAX_STREAMS, MAX_WATCHERS};
 use super::{WebOptions, WebParts, chat, events, execute, files, health, page, threads};
 use crate::ports::{AdapterIo, Clock, Door};
 
@@ -30,7 +31,10 @@ pub(super) struct Web {
     pub(super) keys: Keys,
     pub(super) hosts: Hosts,
     pub(super) throttle: Throttle,
+    /// Places for answers as they are written.
     pub(super) streams: Arc<Semaphore>,
+    /// Places for those who only watch, which must not keep anybody from asking.
+    pub(super) watchers: Arc<Semaphore>,
     pub(super) stop: CancellationToken,
 }
 
@@ -48,6 +52,7 @@ impl Web {
             hosts: Hosts::new(bound, &options.allowed_hosts),
             throttle: Throttle::default(),
             streams: Arc::new(Semaphore::new(MAX_STREAMS)),
+            watchers: Arc::new(Semaphore::new(MAX_WATCHERS)),
             door: io.door.clone(),
             clock: Arc::clone(&io.clock),
             options,
@@ -81,8 +86,6 @@ pub(super) fn router(web: Arc<Web>) -> Router {
         .layer(origin.clone());
     let metrics = Router::new().route("/metrics", get(health::metrics)).layer(guard).layer(origin.clone());
     let entrance = Router::new().route("/api/login", post(login)).layer(origin);
-    // Probes come by whatever address they know, and learn one word.
-    let probes = Router::new().route("/healthz", get(health::healthz)).route("/readyz", get(health::readyz));
 
     Router::new()
         .nest("/api", api)
@@ -91,11 +94,27 @@ pub(super) fn router(web: Arc<Web>) -> Router {
         .merge(page::routes())
         .fallback(nowhere)
         .layer(host)
-        .merge(probes)
+        .merge(probes())
+        .layer(from_fn(explain))
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(CatchPanicLayer::new())
         .layer(from_fn(harden))
         .with_state(web)
+}
+
+/// Probes come by whatever address they know, and learn one word.
+fn probes() -> Router<Arc<Web>> {
+    Router::new().route("/healthz", get(health::healthz)).route("/readyz", get(health::readyz))
+}
+
+/// What is served to those for whom there is no place left: the probes, and a plain word to everybody else.
+pub(super) fn crowded(web: Arc<Web>) -> Router {
+    probes().fallback(no_place).layer(from_fn(harden)).with_state(web)
+}
+
+async fn no_place() -> Problem {
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too many clients are connected: try again in a moment")
+        .after(5)
 }
 
 async fn nowhere() -> Problem {

@@ -13,8 +13,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::problem::Problem;
 
-/// How many streams may be open at once.
+/// How many answers may be streamed at once.
 pub(super) const MAX_STREAMS: usize = 512;
+
+/// How many may watch threads at once.
+pub(super) const MAX_WATCHERS: usize = 512;
 
 /// After this long without a word a comment is sent, so that nobody in between takes the line for dead.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::Json;
+use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use serde::Deserialize;
@@ -53,9 +54,14 @@ pub(super) struct PageQuery {
 pub(super) async fn messages(
     State(web): State<Arc<Web>>,
     Path(thread): Path<String>,
-    Query(query): Query<PageQuery>,
+    query: Result<Query<PageQuery>, QueryRejection>,
 ) -> Result<Json<Value>, Problem> {
     let thread: ThreadId = thread.parse()?;
+    let Query(query) = query.map_err(|_| {
+        Problem::bad(format!(
+            "limit must be a number from 1 to {LARGEST_PAGE}, and before the id of a message"
+        ))
+    })?;
     let limit = query.limit.unwrap_or(DEFAULT_PAGE).clamp(1, LARGEST_PAGE);
     let messages = web.parts.store.page(&thread, query.before.as_ref(), limit).await?;
     Ok(Json(json!({ "messages": messages })))
@@ -81,7 +87,8 @@ pub(super) async fn say(
     if request.text.trim().is_empty() {
         return Err(Problem::bad("text must not be empty"));
     }
-    let message: MessageId = request.id.parse()?;
+    let id = &request.id;
+    let message: MessageId = id.parse().map_err(|bad| Problem::of_id("id", id, &bad))?;
     let said = Said { text: request.text, ..Said::default() };
     let author = web.operator(thread.platform())?;
     let taken = web.hand_in(&thread, author, message, said_or_command(said)).await?;

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::support::*;
 use crate::domain::ThreadId;
-use crate::ports::ThreadStore;
+use crate::ports::{Commit, ThreadStore, Work};
 use crate::store::index::LAG_BYTES;
 use crate::store::{Layout, Reader, TAIL_BYTES, TAIL_MESSAGES};
 use crate::uimessage::{UiMessage, fold};
@@ -173,7 +173,8 @@ proptest! {
 fn the_tail_is_bounded_and_says_that_there_is_more() {
     let a = thread("a");
     let text = "x".repeat(100_000);
-    let messages: Vec<_> = (0..30).map(|n| message(&a, &format!("u{n}"), "run", n, &text)).collect();
+    let mut messages: Vec<_> = (0..29).map(|n| message(&a, &format!("u{n}"), "run", n, &text)).collect();
+    messages.push(message(&a, "a29", "run", 29, &text));
     let written = Written::new(lines(&messages).as_bytes());
     let record = keeping(written.dir.path()).load(&a).unwrap();
     assert!(record.has_more);
@@ -185,7 +186,8 @@ fn the_tail_is_bounded_and_says_that_there_is_more() {
 #[test]
 fn a_tail_of_small_messages_is_bounded_by_their_number() {
     let a = thread("a");
-    let messages: Vec<_> = (0..1200).map(|n| said(&a, &format!("u{n}"))).collect();
+    let mut messages: Vec<_> = (0..1199).map(|n| said(&a, &format!("u{n}"))).collect();
+    messages.push(said(&a, "a1199"));
     let written = Written::new(lines(&messages).as_bytes());
     let record = keeping(written.dir.path()).load(&a).unwrap();
     assert!(record.has_more);
@@ -206,7 +208,7 @@ fn a_line_that_only_looks_like_a_message_costs_no_other() {
 #[test]
 fn a_single_message_beyond_the_bound_is_still_the_tail() {
     let a = thread("a");
-    let large = message(&a, "u2", "run", 1, &"x".repeat(3_000_000));
+    let large = message(&a, "a2", "run", 1, &"x".repeat(3_000_000));
     let written = Written::new(lines(&[said(&a, "u1"), large.clone()]).as_bytes());
     let record = keeping(written.dir.path()).load(&a).unwrap();
     assert_eq!((record.tail, record.has_more), (vec![large], true));
@@ -217,13 +219,14 @@ fn an_old_message_said_anew_keeps_its_place_and_is_left_out_of_a_tail_that_begin
     let a = thread("a");
     let text = "x".repeat(100_000);
     let mut all: Vec<_> = (0..30).map(|n| message(&a, &format!("u{n}"), "run", n, &text)).collect();
+    all.push(message(&a, "a1", "run", 98, "answered"));
     all.push(message(&a, "u0", "run", 99, "said anew"));
     let written = Written::new(lines(&all).as_bytes());
     let reader = keeping(written.dir.path());
     let tail = reader.load(&a).unwrap().tail;
     assert!(tail.iter().all(|message| message.id.as_str() != "u0"));
     let before = "u1".parse().unwrap();
-    assert_eq!(reader.page(&a, Some(&before), 5).unwrap(), [all[30].clone()]);
+    assert_eq!(reader.page(&a, Some(&before), 5).unwrap(), [all[31].clone()]);
 }
 
 #[test]
@@ -241,4 +244,40 @@ fn a_message_of_long_ago_is_recognised_without_an_index_of_its_own() {
         let kept = std::fs::metadata(store.layout().index(&a)).unwrap().len() / 24 - 1;
         assert!(kept > 0 && std::fs::metadata(store.layout().thread(&a)).unwrap().len() > LAG_BYTES);
     });
+}
+
+#[test]
+fn a_tail_reaches_back_to_the_first_message_of_all_that_is_unfinished() {
+    let a = thread("a");
+    let large = "x".repeat(700_000);
+    let history = [
+        message(&a, "u1", "old", 1, &large),
+        message(&a, "a1", "old", 2, &large),
+        message(&a, "u2", "running", 3, "first"),
+        running(message(&a, "a2", "running", 3, &large)),
+        message(&a, "u3", "waiting", 4, &large),
+        message(&a, "u4", "waiting", 5, &large),
+    ];
+    let written = Written::new(lines(&history).as_bytes());
+    let tail = keeping(written.dir.path()).load(&a).unwrap().tail;
+    assert!(history.ends_with(&tail) && tail.len() >= 4, "{}", tail.len());
+}
+
+#[test]
+fn a_question_behind_the_pages_of_an_answered_one_is_found_while_the_thread_is_open() {
+    let a = thread("a");
+    let page = "x".repeat(700_000);
+    let mut history = vec![message(&a, "u1", "long", 1, "first"), message(&a, "u2", "next", 2, "second")];
+    history.extend((1..5).map(|n| message(&a, &format!("a{n}"), "long", 3, &page)));
+    for (work, found) in [(Work::Open, true), (Work::Settled, false)] {
+        let dir = scratch();
+        block_on(async {
+            let store = open(dir.path());
+            store.commit(Commit { work, ..commit(&a, history.clone()) }).await.unwrap();
+            let tail = store.load(&a).await.unwrap().tail;
+            assert_eq!(tail.iter().any(|message| message.id.as_str() == "u2"), found);
+        });
+        let tail = Reader::read_only(dir.path()).load(&a).unwrap().tail;
+        assert_eq!(tail.iter().any(|message| message.id.as_str() == "u2"), found);
+    }
 }

@@ -12,7 +12,7 @@ use crate::ports::{Commit, Durability, OutboxEntry, OutboxLine, Receipt, Work};
 use crate::store::FileStore;
 use crate::store::disk::{Disk, SystemDisk};
 use crate::store::writer::Bounds;
-use crate::uimessage::{Metadata, Part, Role, TextPart, UiMessage};
+use crate::uimessage::{Metadata, Part, Role, RunStatus, TextPart, UiMessage};
 
 pub(super) fn thread(name: &str) -> ThreadId {
     format!("web:chat:{name}").parse().unwrap()
@@ -38,6 +38,12 @@ pub(super) fn message(thread: &ThreadId, id: &str, run: &str, at: i64, text: &st
         },
         parts: vec![Part::Text(TextPart::plain(text))],
     }
+}
+
+/// The same message while it is being written.
+pub(super) fn running(mut message: UiMessage) -> UiMessage {
+    message.metadata.status = Some(RunStatus::Running);
+    message
 }
 
 pub(super) fn said(thread: &ThreadId, id: &str) -> UiMessage {

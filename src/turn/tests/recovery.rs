@@ -5,8 +5,7 @@ use serde_json::json;
 
 use super::driver::{Driver, assert_provider_valid, call, calls, rules, words};
 use crate::domain::{Command, CorrelationId, WhileRunning};
-use crate::turn::unfinished_runs;
-use crate::uimessage::{Role, UiMessage, fold, to_model};
+use crate::uimessage::{Role, RunStatus, UiMessage, fold, to_model, unfinished_runs};
 
 /// Answers until nothing is left to do. Every run looks once, then speaks.
 fn drive_to_rest(driver: &mut Driver) {
@@ -115,6 +114,36 @@ fn a_call_that_only_looks_is_simply_run_again() {
     assert!(again.take_effects().contains(&"run look c1".to_owned()));
     again.tool("c1", "seen").model(words("done"));
     assert_eq!(again.transcript(), ["user m1: m1", "run_1.1 Done: done"]);
+}
+
+/// A run that looks at long things until it has filled some messages.
+fn long_run() -> Vec<UiMessage> {
+    let mut driver = Driver::new();
+    driver.say("m1");
+    for n in 0..4 {
+        driver.model(calls(vec![call(&format!("c{n}"), "look", json!({ "n": n }))]));
+        driver.tool(&format!("c{n}"), &"x".repeat(70_000));
+    }
+    driver.model(calls(vec![call("c9", "look", json!({}))]));
+    driver.lines
+}
+
+#[test]
+fn a_run_whose_first_messages_are_not_in_memory_goes_on_under_the_next_number() {
+    let lines = long_run();
+    let (first, last) = (lines.first().cloned().unwrap(), lines.last().cloned().unwrap());
+    assert_eq!(last.id.as_str(), "run_1.5");
+    let mut again = Driver::with(rules(), vec![first, last]);
+    again.tool("c9", "seen").model(words("done"));
+    assert_eq!(again.lines.last().unwrap().id.as_str(), "run_1.5");
+}
+
+#[test]
+fn the_steps_before_a_restart_count() {
+    let mut again = Driver::with(rules(), long_run());
+    again.tool("c9", "seen");
+    let last = again.lines.last().unwrap();
+    assert_eq!(last.metadata.status, Some(RunStatus::Failed), "five steps are all it has: {last:?}");
 }
 
 proptest! {

@@ -78,6 +78,17 @@ fn a_full_thread_says_so_and_keeps_nothing() {
 }
 
 #[test]
+fn what_waits_is_bounded_in_bytes_too() {
+    let mut driver = Driver::new();
+    let long = "x".repeat(5 << 20);
+    let mut say = |id: &str| driver.arrive(id, IngressKind::Said(said(&long)));
+    assert!(matches!(say("m0"), Acceptance::Accepted { .. }));
+    assert_eq!(say("m1"), Acceptance::Busy);
+    driver.model(words("read"));
+    assert!(matches!(driver.say("m1"), Acceptance::Accepted { .. }));
+}
+
+#[test]
 fn a_steering_message_is_read_at_the_next_step() {
     let mut driver = driver(WhileRunning::Steer);
     driver.say("m1");

@@ -353,13 +353,13 @@ async fn what_cannot_be_taken_is_refused_before_the_first_byte() {
     let file = |url: &str| json!({ "id": "m", "role": "user", "parts": [{ "type": "file", "mediaType": "image/png", "url": url }] });
     for (body, status, words) in [
         (json!({ "id": "c1", "messages": [] }), 400, "must not be empty"),
-        (json!({ "id": "", "messages": [file("data:,")] }), 400, "not a valid id"),
+        (json!({ "id": "", "messages": [file("data:,")] }), 400, "id must not be empty"),
         (json!({ "id": "c1", "trigger": "else" }), 400, "unknown variant"),
         (with(json!({ "id": "m", "role": "user", "parts": [] })), 400, "empty"),
         (
             with(json!({ "id": "", "role": "user", "parts": [{ "type": "text", "text": "x" }] })),
             400,
-            "not a valid id",
+            "the last message's id must not be empty",
         ),
         (with(json!({ "id": "m", "role": "assistant", "parts": [] })), 409, "not the user's"),
         (with(json!("x")), 400, "cannot be read"),
@@ -438,6 +438,7 @@ async fn a_daemon_that_stops_says_so_in_the_stream() {
     front.live(&answer(RunStatus::Running, vec![Part::StepStart, Part::Text(TextPart::streaming("ha"))]));
     let mut reader = Reader::new(response);
     let (_, (_, reply)) = tokio::join!(reader.next(), threads.is_awaited());
+    stage.stop.cancel();
     drop(reply);
     let expected = lines(
         r#"data: {"type":"text-end","id":"0"}
@@ -454,9 +455,11 @@ async fn streams_are_bounded_in_number() {
     let all = u32::try_from(stage.web.streams.available_permits()).unwrap();
     let held = stage.web.streams.clone().try_acquire_many_owned(all).unwrap();
     assert_eq!(stage.post("/api/chat", says("hi")).await.status(), 503);
-    assert_eq!(stage.get("/api/threads/web:chat:c1/events").await.status(), 503);
     assert!(threads.nobody_came(), "a message that cannot be streamed is not taken");
     drop(held);
+    let all = u32::try_from(stage.web.watchers.available_permits()).unwrap();
+    let _watching = stage.web.watchers.clone().try_acquire_many_owned(all).unwrap();
+    assert_eq!(stage.get("/api/threads/web:chat:c1/events").await.status(), 503);
     let (response, _front, _) = begin(&stage, &mut threads, says("hi")).await;
     let before = stage.web.streams.available_permits();
     drop(response);
@@ -465,4 +468,33 @@ async fn streams_are_bounded_in_number() {
         before + 1,
         "a client that leaves gives its place back"
     );
+}
+
+#[tokio::test]
+async fn a_photo_may_be_larger_than_words() {
+    let message = |text: &str, url: String| {
+        json!({ "id": "c1", "messages": [{ "id": "m1", "role": "user", "parts": [
+            { "type": "text", "text": text },
+            { "type": "file", "mediaType": "image/jpeg", "url": url },
+        ] }] })
+    };
+    let photo = |size: usize| format!("data:image/jpeg;base64,{}", "A".repeat(size));
+    let (stage, mut threads) = Stage::new();
+    let (_response, _front, event) = begin(&stage, &mut threads, message("look", photo(2 << 20))).await;
+    assert!(matches!(event.kind, IngressKind::Said(said) if said.files.len() == 1));
+    for body in [message("look", photo(9 << 20)), message(&"x".repeat((1 << 20) + 1), photo(9))] {
+        assert_eq!(stage.post("/api/chat", body).await.status(), 413);
+    }
+    let (status, words) = text(stage.post("/api/chat", message("look", photo(17 << 20))).await).await;
+    assert!(status == 413 && words.contains("send only its newest message"), "{words}");
+}
+
+#[tokio::test]
+async fn a_thread_that_does_not_answer_is_not_taken_for_a_stop() {
+    let (stage, mut threads) = Stage::new();
+    let (refused, ()) = tokio::join!(stage.post("/api/chat", says("hi")), threads.says_nothing());
+    assert_eq!(refused.status(), 429);
+    stage.stop.cancel();
+    let (refused, ()) = tokio::join!(stage.post("/api/chat", says("hi")), threads.says_nothing());
+    assert_eq!(refused.status(), 503);
 }

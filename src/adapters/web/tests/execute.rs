@@ -192,3 +192,46 @@ async fn a_disk_that_hangs_is_answered() {
     let (status, words) = text(stage.post("/api/execute", json!({ "instructions": "x" })).await).await;
     assert!(status == 503 && words.contains("same id"), "{status} {words}");
 }
+
+#[tokio::test]
+async fn what_is_accepted_and_let_go_of_is_running() {
+    let (stage, mut threads) = Stage::new();
+    let asking = stage.post("/api/execute", json!({ "instructions": "x", "messageId": "k1" }));
+    let (response, ()) = tokio::join!(asking, async {
+        threads.accepts().await;
+        threads.says_nothing().await;
+    });
+    let (code, body) = read(response).await;
+    assert_eq!((code.as_u16(), &body["status"], &body["messageId"]), (200, &json!("running"), &json!("k1")));
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_request_is_named() {
+    let (stage, _threads) = Stage::new();
+    for (body, word) in [
+        (json!({ "instructions": "x", "chatId": "" }), "chatId must not be empty"),
+        (json!({ "instructions": "x", "messageId": "" }), "messageId must not be empty"),
+        (json!({ "instructions": "x", "chatId": "长".repeat(20) }), "chatId: the id is too long"),
+        (json!({ "instructions": "x", "timeoutMs": -1 }), "timeoutMs"),
+        (json!(["x", null, null, null, null]), "must be a JSON object"),
+    ] {
+        let (status, words) = text(stage.post("/api/execute", body).await).await;
+        assert!(status == 400 && words.contains(word), "{status} {words}");
+    }
+    let refused = stage.get("/api/execute").await;
+    assert_eq!(refused.headers().get("allow").unwrap(), "POST");
+    let (status, words) = text(refused).await;
+    assert!(status == 405 && words.contains("method"), "{words}");
+}
+
+#[tokio::test]
+async fn an_empty_header_says_nothing_and_whole_numbers_may_have_a_point() {
+    let (stage, mut threads) = Stage::new();
+    let asking = request("POST", "/api/execute").header("content-type", "application/json");
+    let asking = asking.header("idempotency-key", " ").body(r#"{"instructions":"x","timeoutMs":0.0}"#.into());
+    let (response, _) = tokio::join!(stage.send(asking.unwrap()), async {
+        threads.accepts().await;
+        threads.is_awaited().await
+    });
+    assert_eq!(response.status(), 200);
+}

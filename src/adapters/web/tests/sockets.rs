@@ -10,6 +10,8 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::stage::{FakeStore, TOKEN, io, options, parts};
+use crate::adapters::web::listen::{Service, serve};
+use crate::adapters::web::server::crowded;
 use crate::adapters::web::{BindError, WebAdapter};
 use crate::ports::{Adapter, AdapterError, Door, Request};
 
@@ -118,4 +120,35 @@ async fn a_client_that_never_says_what_it_wants_is_cut_off() {
     let mut answer = Vec::new();
     let _reset = client.read_to_end(&mut answer).await.is_err();
     assert!(began.elapsed() >= Duration::from_secs(30), "time is paused: only the deadline can have passed");
+}
+
+#[tokio::test]
+async fn whoever_finds_no_place_is_told_and_probes_are_answered() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (stage, _threads) = super::stage::Stage::new();
+    let service = Service { router: stage.router.clone(), crowded: crowded(stage.web.clone()), places: 1 };
+    let stop = CancellationToken::new();
+    let (ask, stopping) = (
+        async |path: &str| {
+            let mut client = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+            let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\n\r\n");
+            client.write_all(request.as_bytes()).await.unwrap();
+            let mut answer = String::new();
+            client.read_to_string(&mut answer).await.unwrap();
+            answer
+        },
+        stop.clone(),
+    );
+    let asking = async {
+        let first = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+        let answer = ask("/api/threads").await;
+        assert!(answer.starts_with("HTTP/1.1 503") && answer.contains("retry-after"), "{answer}");
+        let answer = ask("/healthz").await;
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        drop(first);
+        stopping.cancel();
+    };
+    let (served, ()) = tokio::join!(serve(listener, service, &stop, Duration::from_secs(5)), asking);
+    served.unwrap();
 }

@@ -148,6 +148,11 @@ impl Threads {
         self.0.try_recv().is_err()
     }
 
+    /// Drops the next question.
+    pub(super) async fn says_nothing(&mut self) {
+        drop(self.next().await);
+    }
+
     pub(super) async fn takes(&mut self, acceptance: Acceptance) -> IngressEvent {
         match self.next().await {
             Request::Deliver { event, reply } => {

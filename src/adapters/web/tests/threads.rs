@@ -144,3 +144,10 @@ async fn files_of_a_thread_are_served_to_be_kept() {
         assert_eq!(stage.get(path).await.status(), status, "{path}");
     }
 }
+
+#[tokio::test]
+async fn a_page_that_cannot_be_is_refused_in_our_words() {
+    let (stage, _threads) = Stage::new();
+    let (status, words) = text(stage.get("/api/threads/web:chat:1/messages?limit=many").await).await;
+    assert!(status == 400 && words.starts_with("limit must be a number"), "{words}");
+}

@@ -1,0 +1,39 @@
+//! Which runs of a history are not at their end, and whether a part of a history is enough to tell.
+
+use std::collections::HashSet;
+
+use super::{Role, RunStatus, UiMessage};
+use crate::domain::CorrelationId;
+
+/// The runs that are not at their end, oldest first. One final message ends a run, wherever it stands: what
+/// was handed to a run that a person then stopped is stopped with it.
+pub fn unfinished_runs(history: &[UiMessage]) -> Vec<CorrelationId> {
+    let ended = ended_runs(history);
+    let mut open: Vec<CorrelationId> = Vec::new();
+    for message in
+        history.iter().filter(|m| m.role != Role::System && !m.metadata.context && !m.metadata.command)
+    {
+        let correlation = &message.metadata.correlation_id;
+        if !ended.contains(correlation) && !open.contains(correlation) {
+            open.push(correlation.clone());
+        }
+    }
+    open
+}
+
+/// Whether a tail reaches back to the first message of every unfinished run. Runs are begun in the order they
+/// were asked for and end in that order: behind a question that has its answer begins whatever has none.
+pub fn holds_all_unfinished(tail: &[UiMessage]) -> bool {
+    let ended = ended_runs(tail);
+    let is_ended = |message: &UiMessage| ended.contains(&message.metadata.correlation_id);
+    let mut spoken =
+        tail.iter().filter(|m| m.role != Role::System && !m.metadata.context && !m.metadata.command);
+    spoken.find(|message| message.role == Role::User || !is_ended(message)).is_some_and(is_ended)
+}
+
+fn ended_runs(history: &[UiMessage]) -> HashSet<&CorrelationId> {
+    // A message without a status was written by somebody else; we were not in the middle of it.
+    let is_final =
+        |m: &&UiMessage| m.role == Role::Assistant && m.metadata.status.is_none_or(RunStatus::is_final);
+    history.iter().filter(is_final).map(|m| &m.metadata.correlation_id).collect()
+}
