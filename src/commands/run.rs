@@ -21,6 +21,10 @@ use crate::signals::Signals;
 use crate::store::{FileStore, OpenError, survive_file_size_limits};
 use crate::telemetry::{self, Console, Options, Redactor};
 
+/// Threads that drive everything, at most. A daemon that mostly waits gains nothing from one for each of many cores,
+/// and each costs memory.
+const WORKER_THREADS: usize = 4;
+
 /// How many files and connections are asked for.
 const OPEN_FILES: u64 = 16_384;
 
@@ -39,8 +43,10 @@ pub fn run(project: &Path, env: &Env, out: &mut dyn Write, err: &mut dyn Write) 
             return Ok(Exit::Configuration);
         }
     };
+    let workers = std::thread::available_parallelism().map_or(1, usize::from).min(WORKER_THREADS);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
+        .worker_threads(workers)
         .max_blocking_threads(BLOCKING_THREADS)
         .build()?;
     let ended = runtime.block_on(serve(&settings, env, out, err));

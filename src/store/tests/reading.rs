@@ -178,7 +178,7 @@ fn the_tail_is_bounded_and_says_that_there_is_more() {
     let written = Written::new(lines(&messages).as_bytes());
     let record = keeping(written.dir.path()).load(&a).unwrap();
     assert!(record.has_more);
-    assert_eq!(record.tail, messages[20..]);
+    assert!(messages.ends_with(&record.tail));
     let size = lines(&record.tail).len() as u64;
     assert!(size <= TAIL_BYTES && size > TAIL_BYTES - 101_000);
 }
