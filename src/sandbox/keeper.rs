@@ -57,8 +57,9 @@ fn keep(spec: &Spec, control: &mut Control) -> Result<Report, String> {
 }
 
 fn restrict(spec: &Spec) -> Result<Restrictions, String> {
-    linux::die_with_parent().map_err(|error| format!("cannot be tied to its parent: {error}"))?;
     if spec.isolation == Isolation::Namespaces {
+        // With us the kernel ends everybody here. Without a namespace only we know whom to end: we stay.
+        linux::die_with_parent().map_err(|error| format!("cannot be tied to its parent: {error}"))?;
         linux::own_proc(&spec.limits)?;
     }
     std::env::set_current_dir(&spec.cwd).map_err(|error| format!("cannot start in the folder: {error}"))?;

@@ -120,7 +120,8 @@ impl End {
         ended
     }
 
-    /// Kills the helpers and with them the command, for when letting go of the lifeline did not help.
+    /// Kills the outer helper, for when letting go of the lifeline did not help. In a namespace the command ends
+    /// with it.
     pub async fn kill(&mut self) {
         // One that has ended already is what we want.
         self.supervisor.kill().await.ok();

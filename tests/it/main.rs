@@ -13,6 +13,7 @@ mod architecture;
 mod browser;
 mod commands;
 mod cut;
+mod exec;
 mod kill;
 mod model;
 mod sdk;

@@ -118,6 +118,8 @@ pub(super) fn enforce(class: Class, network: Network) -> Result<(), String> {
     // No arguments of this one can be judged. Programs that hear it does not exist use the older call.
     let newer_clone = Rules::from([(libc::SYS_clone3, Vec::new())]);
     seccompiler::apply_filter(&program(newer_clone, libc::ENOSYS)?).map_err(told)?;
+    #[cfg(target_arch = "x86_64")]
+    seccompiler::apply_filter(&no_second_table()).map_err(told)?;
     seccompiler::apply_filter(&program(forbidden(class, network)?, libc::EPERM)?).map_err(told)
 }
 
@@ -164,6 +166,21 @@ fn program(rules: Rules, errno: i32) -> Result<BpfProgram, String> {
     SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch)
         .and_then(BpfProgram::try_from)
         .map_err(|error| format!("seccomp: {error}"))
+}
+
+/// This architecture has a second table of calls, under numbers of their own from a certain bit up, by which any
+/// list of forbidden numbers could be got around. Nobody needs it.
+#[cfg(target_arch = "x86_64")]
+fn no_second_table() -> BpfProgram {
+    const SECOND_TABLE: u32 = 0x4000_0000;
+    const LOAD_NUMBER: u16 = 0x20;
+    const JUMP_IF_AT_LEAST: u16 = 0x35;
+    const RETURN: u16 = 0x06;
+    const NO_SUCH_CALL: u32 = 0x0005_0000 | 38;
+    const ALLOW: u32 = 0x7fff_0000;
+    [(LOAD_NUMBER, 0, 0), (JUMP_IF_AT_LEAST, 1, SECOND_TABLE), (RETURN, 0, NO_SUCH_CALL), (RETURN, 0, ALLOW)]
+        .map(|(code, jf, k)| seccompiler::sock_filter { code, jt: 0, jf, k })
+        .to_vec()
 }
 
 #[cfg(test)]
