@@ -11,7 +11,8 @@ use crate::domain::{Class, Network};
 #[serde(rename_all = "kebab-case")]
 pub enum Isolation {
     /// Landlock and seccomp inside namespaces of their own: hidden files are covered by mounts, all that is
-    /// not the command's to write is mounted read-only, and its processes end with it.
+    /// not the command's to write is mounted read-only, and its processes end with it. A hidden file that
+    /// somebody replaces meanwhile is no longer covered for a command that runs already.
     Namespaces,
     /// Landlock and seccomp alone: hidden files are left out of the rules, so a folder that holds one cannot
     /// get new entries, and its names can be listed; modes and times of files outside the project can be
