@@ -202,6 +202,7 @@ fn target(word: Word, clause: usize) -> Option<Target> {
 fn mark(word: Word) -> Option<Mark> {
     match word {
         Word::Window(minutes) => Some(Mark::Window(minutes)),
+        Word::Length(minutes) => Some(Mark::Length(minutes)),
         Word::Each => Some(Mark::Each),
         Word::Ever => Some(Mark::Ever),
         Word::Forever => Some(Mark::Forever),

@@ -22,8 +22,10 @@ pub(super) enum Numbered {
 /// A stretch of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stretch {
-    /// From now on, for so many minutes.
+    /// From now on, for so many minutes: `for 10 minutes`.
     Minutes(NonZeroU32),
+    /// So many minutes, of whatever: `10 minutes`.
+    Length(NonZeroU32),
     /// No whole number of minutes from one to a day.
     OutOfRange,
     /// A point in time (`10 minutes later`), which permits nothing.
@@ -56,7 +58,9 @@ pub(super) fn numbered(rest: &[char]) -> Option<(Numbered, usize)> {
     let (value, digits) = digits(rest.get(marked..)?)?;
     let end = marked + digits;
     let after = rest.get(end).copied();
-    if glued(after) || (after == Some('.') && rest.get(end + 1).is_some_and(char::is_ascii_digit)) {
+    if glued(after)
+        || (matches!(after, Some('.' | ':')) && rest.get(end + 1).is_some_and(char::is_ascii_digit))
+    {
         return None;
     }
     let counted = starts(rest.get(end..)?, "号").unwrap_or(0);
@@ -66,6 +70,7 @@ pub(super) fn numbered(rest: &[char]) -> Option<(Numbered, usize)> {
 /// `10 分钟内`, `半小时`, `for 2h`, `90 min`, `1h30m`, `half an hour`.
 pub(super) fn stretch(rest: &[char]) -> Option<(Stretch, usize)> {
     let mut at = LEADS.iter().filter_map(|lead| starts(rest, lead)).max().unwrap_or(0);
+    let led = at > 0;
     at += starts(rest.get(at..)?, " ").unwrap_or(0);
     let (mut seconds, taken) = piece(rest.get(at..)?)?;
     at += taken;
@@ -83,8 +88,13 @@ pub(super) fn stretch(rest: &[char]) -> Option<(Stretch, usize)> {
     if let Some(taken) = POINTS.iter().find_map(|word| starts(after, word)) {
         return Some((Stretch::Point, at + taken));
     }
-    at += INSIDES.iter().find_map(|word| starts(after, word)).unwrap_or(0);
-    Some((minutes(seconds), at))
+    let inside = INSIDES.iter().find_map(|word| starts(after, word)).unwrap_or(0);
+    let read = match minutes(seconds) {
+        None => Stretch::OutOfRange,
+        Some(minutes) if led || inside > 0 => Stretch::Minutes(minutes),
+        Some(minutes) => Stretch::Length(minutes),
+    };
+    Some((read, at + inside))
 }
 
 const LEADS: &[&str] = &[
@@ -106,13 +116,12 @@ const INSIDES: &[&str] = &["之内", "以内", "内", "里"];
 const POINTS: &[&str] =
     &["以后", "之后", "后", "以前", "之前", "前", " later", " ago", " from now", " after", " before"];
 
-fn minutes(seconds: u64) -> Stretch {
+fn minutes(seconds: u64) -> Option<NonZeroU32> {
     let whole = seconds.is_multiple_of(MINUTE).then_some(seconds / MINUTE);
     whole
         .and_then(|minutes| u32::try_from(minutes).ok())
         .filter(|minutes| *minutes <= LONGEST_MINUTES)
         .and_then(NonZeroU32::new)
-        .map_or(Stretch::OutOfRange, Stretch::Minutes)
 }
 
 /// One amount with its unit, in seconds.
@@ -340,9 +349,11 @@ mod tests {
             ("120 seconds", 2),
         ] {
             let text = chars(text);
-            let read = stretch(&text);
-            let expected = NonZeroU32::new(expected).map(|minutes| (Stretch::Minutes(minutes), text.len()));
-            assert_eq!(read, expected, "{text:?}");
+            let read = stretch(&text).map(|(read, taken)| match read {
+                Stretch::Minutes(minutes) | Stretch::Length(minutes) => (minutes.get(), taken),
+                other => panic!("{text:?} was read as {other:?}"),
+            });
+            assert_eq!(read, Some((expected, text.len())), "{text:?}");
         }
     }
 
@@ -372,6 +383,7 @@ mod tests {
             ("a1b", None),
             ("1.5", None),
             ("1-3", None),
+            ("10:30", None),
             ("apple", None),
             ("99999999999999", Some((Numbered::Number(u32::MAX), 14))),
         ] {

@@ -242,6 +242,7 @@ fn answer(kind: ApprovalKind, act: Act, group: &Group) -> Result<Option<Answer>,
         })
     };
     match (kind, act) {
+        (ApprovalKind::Tool, Act::Approve(Weight::Nod)) if a_wait(&group.marks) => Err(Trouble::HowFar),
         (ApprovalKind::Tool, Act::Approve(_)) => Ok(Some(Answer::Approve(reach()?))),
         (ApprovalKind::Tool, Act::Deny(_)) => Ok(Some(Answer::Deny)),
         (ApprovalKind::Tool, Act::Rerun | Act::Done) => Err(Trouble::Unclear),
@@ -253,6 +254,11 @@ fn answer(kind: ApprovalKind, act: Act, group: &Group) -> Result<Option<Answer>,
         (ApprovalKind::UnknownOutcome, Act::Deny(_)) => Ok(Some(Answer::Deny)),
         (ApprovalKind::UnknownOutcome, Act::Done) => Ok(Some(Answer::Done)),
     }
+}
+
+/// Whether a length of time stands there without saying what for.
+fn a_wait(marks: &[Mark]) -> bool {
+    marks.iter().any(|mark| matches!(mark, Mark::Length(_))) && !marks.contains(&Mark::Each)
 }
 
 /// Denies what no group has named, if that was said. The rest is never approved: nobody named it.

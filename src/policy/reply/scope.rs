@@ -9,6 +9,8 @@ use crate::domain::Scope;
 pub(super) enum Mark {
     /// For so many minutes; none if the length cannot be had.
     Window(Option<NonZeroU32>),
+    /// So many minutes, of whatever: beside a nod it may be a wait, `ok, 10 minutes`.
+    Length(NonZeroU32),
     /// `都`.
     Each,
     /// From now on.
@@ -53,6 +55,7 @@ pub(super) fn scope(marks: &[Mark], naming: Naming) -> Result<Scope, NoScope> {
     let has = |mark: Mark| marks.contains(&mark);
     let mut windows = marks.iter().filter_map(|mark| match mark {
         Mark::Window(minutes) => Some(*minutes),
+        Mark::Length(minutes) => Some(Some(*minutes)),
         _ => None,
     });
     let lasting = has(Mark::Ever) || has(Mark::Forever);

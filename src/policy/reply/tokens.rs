@@ -107,6 +107,8 @@ pub(super) enum Word {
     NamedSeveral,
     /// For so many minutes; none if the length cannot be had.
     Window(Option<NonZeroU32>),
+    /// So many minutes, of whatever.
+    Length(NonZeroU32),
     /// Not in any table; counts for so much.
     Unknown(usize),
 }
@@ -186,6 +188,7 @@ fn next(folded: &Folded<'_>, at: usize, pending: &[Pending<'_>], names: &Names) 
 fn in_words(stretch: Stretch) -> Word {
     match stretch {
         Stretch::Minutes(minutes) => Word::Window(Some(minutes)),
+        Stretch::Length(minutes) => Word::Length(minutes),
         Stretch::OutOfRange => Word::Window(None),
         Stretch::Point => Word::Doubt,
     }

@@ -87,7 +87,9 @@ impl Tally {
                 Word::Elsewhere => tally.elsewhere = true,
                 Word::Only => tally.only = true,
                 Word::All | Word::Both | Word::Rest => tally.bounded = true,
-                Word::Window(_) | Word::Ever | Word::Forever | Word::Once => tally.bounded = true,
+                Word::Window(_) | Word::Length(_) | Word::Ever | Word::Forever | Word::Once => {
+                    tally.bounded = true
+                }
                 Word::Thread | Word::Project | Word::Kind => tally.bounded = true,
                 Word::Unknown(weight) => tally.unknown += weight,
                 Word::Number(number) | Word::Ordinal(number) => {

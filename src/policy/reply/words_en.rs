@@ -76,7 +76,8 @@ pub(super) const WORDS: Table = &[
          tonight|yesterday|think|i think|i guess|guess|suppose|seems|looks|might|could|would|\
          should|then|stop|pause|continue|carry on|why not|whatever|up to you|almost|half|\
          part|partly|some|any|hardly|barely|unsure|depends|let me think|not all|not both|\
-         not everything|please confirm|to be confirmed|pretend|said|🤔|🤷|😕|🙄|🤨|😬|⏳|⏸",
+         not everything|please confirm|to be confirmed|pretend|said|it's ok|it's okay|\
+         that's ok|that's okay|it is ok|it is okay|i'm ok|i'm okay|i am ok|i'm good|🤔|🤷|😕|🙄|🤨|😬|⏳|⏸",
     ),
     // Gives a reason.
     (Word::Because, "because|since|cause|cuz"),
@@ -89,7 +90,7 @@ pub(super) const WORDS: Table = &[
     // Says nothing by itself.
     (
         Word::Filler,
-        "please|pls|plz|thanks|thank you|thanks a lot|many thanks|thx|ty|cheers|the|to|i|we|me|\
+        "please|pls|plz|thanks|thank you|thanks a lot|many thanks|thx|ty|cheers|the|to|i|we|\
          i am|i'm|for me|with|also|too|now|right now|these|those|them|of them|you can|you may|hi|\
          hello|hey|sorry|command|commands|request|requests|!|\"|`|(|)|[|]|🙏|😊|🙂|😀|😃|😄|😁|\
          😉|🎉|👏|❤|🚀|😅|😆|☺|💯",
