@@ -10,6 +10,7 @@ mod door;
 mod grants;
 mod judge;
 mod model;
+mod notebook;
 mod store;
 mod tool;
 mod toolbox;
@@ -20,10 +21,11 @@ use std::pin::Pin;
 pub use adapter::{Adapter, AdapterError, AdapterIo, DeliveryError, HealthReporter, Receipt};
 pub use approvals::ApprovalBook;
 pub use clock::{Clock, Ids, RandomIds, SystemClock};
-pub use door::{Acceptance, Door, Request, RunOutcome, Subscription, ThreadView};
+pub use door::{Acceptance, Door, InnerDoor, Request, RunOutcome, Saying, Subscription, ThreadView};
 pub use grants::Grants;
 pub use judge::{CallToJudge, Judge, Judgement, Ruling};
 pub use model::{Completion, Model, ModelDelta, ModelError, Prompt, ToolCall, Usage};
+pub use notebook::Notebook;
 pub use store::{
     Commit, Durability, OutboxEntry, OutboxLine, StoreError, StoreTotals, ThreadRecord, ThreadStore,
     ThreadSummary, Work,

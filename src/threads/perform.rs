@@ -79,6 +79,7 @@ impl Actor {
                 self.deltas = None;
             }
             Effect::Publish => self.stale = true,
+            Effect::Drafted => self.drafted = true,
             Effect::Show(intent) => self.show(intent),
             Effect::Finished(correlation) => self.finished(&correlation),
         }
@@ -199,6 +200,7 @@ impl Actor {
             call: call.clone(),
             permit: Permit::of(class),
             history: self.shop.store.clone(),
+            door: self.door.open(),
             progress: None,
             clock: self.shop.clock.clone(),
             cancel: cancel.clone(),
@@ -220,7 +222,7 @@ impl Actor {
         self.jobs.start_work(&self.span, job, tool_panicked(call));
     }
 
-    fn show(&self, intent: Intent) {
+    pub(super) fn show(&self, intent: Intent) {
         if let (Some(adapter), Some(run)) =
             (self.shop.adapters.get(self.id.platform()), self.conversation.current())
         {
