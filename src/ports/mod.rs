@@ -3,6 +3,7 @@
 //! A trait stands here where tests need a second implementation or where platforms differ. The errors they
 //! speak stand beside them.
 
+mod access;
 mod adapter;
 mod approvals;
 mod clock;
@@ -17,6 +18,7 @@ mod toolbox;
 use std::future::Future;
 use std::pin::Pin;
 
+pub use access::{AccessBook, AccessList, Approved, Asking, Guest, Knock, Member, OpenChat};
 pub use adapter::{Adapter, AdapterError, AdapterIo, DeliveryError, HealthReporter, Receipt};
 pub use approvals::ApprovalBook;
 pub use clock::{Clock, Ids, RandomIds, SystemClock};
