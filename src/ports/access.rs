@@ -96,7 +96,7 @@ pub struct OpenChat {
 /// Somebody who asks to be let in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Asking {
+pub struct Applicant {
     /// Who.
     pub id: AuthorId,
     /// What people call them.
@@ -119,10 +119,10 @@ pub struct AccessList {
     /// Groups that were opened.
     pub chats: Vec<OpenChat>,
     /// Those who ask.
-    pub asking: Vec<Asking>,
+    pub asking: Vec<Applicant>,
 }
 
-/// The book of who was let in. What it was told is on the disk before it says so. Asking it is cheap enough to be
+/// The book of who was let in. What it was told is on the disk before it says so. Applicant it is cheap enough to be
 /// done for every message. A book that cannot be read lets nobody in.
 pub trait AccessBook: Send + Sync + std::fmt::Debug {
     /// Whether a person was let in.
@@ -155,12 +155,7 @@ pub trait AccessBook: Send + Sync + std::fmt::Debug {
     ) -> BoxFuture<'_, Result<Approved, StoreError>>;
 
     /// The operator takes access back. Says whether there was any.
-    fn revoke(
-        &self,
-        who: &Guest,
-        by: &AuthorId,
-        now: Timestamp,
-    ) -> BoxFuture<'_, Result<bool, StoreError>>;
+    fn revoke(&self, who: &Guest, by: &AuthorId, now: Timestamp) -> BoxFuture<'_, Result<bool, StoreError>>;
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::deliver::Deliveries;
 use super::jobs::{Done, Jobs};
 use super::mailbox::{Letter, Mail, Note};
 use super::workshop::Workshop;
-use crate::domain::{CorrelationId, IngressEvent, Intent, MessageId, ThreadId};
+use crate::domain::{CorrelationId, IngressEvent, Intent, MessageId, ThreadId, ToolCallId};
 use crate::ports::{
     Acceptance, Durability, ModelDelta, RunOutcome, StoreError, Subscription, ThreadRecord, ThreadView,
 };
@@ -72,6 +72,8 @@ pub(super) struct Actor {
     pub(super) span: tracing::Span,
     /// A number that was taken for a question that was not needed.
     pub(super) spare_number: Spare,
+    /// Of the calls that were judged and have not run: exactly which call each is.
+    pub(super) fingerprints: BTreeMap<ToolCallId, String>,
     next_ticket: u64,
 }
 
@@ -124,6 +126,7 @@ impl Actor {
             told_open: woken == Woken::ByTheDisk,
             span: tracing::Span::none(),
             spare_number: None,
+            fingerprints: BTreeMap::new(),
             next_ticket: 0,
         };
         (actor, view)
