@@ -13,9 +13,7 @@ use super::deliver::Deliveries;
 use super::jobs::{Done, Jobs};
 use super::mailbox::{Letter, Mail, Note};
 use super::workshop::Workshop;
-use crate::domain::{
-    CorrelationId, IngressEvent, IngressKind, Intent, MessageId, ThreadId, ToolCallId,
-};
+use crate::domain::{CorrelationId, IngressEvent, IngressKind, Intent, MessageId, ThreadId, ToolCallId};
 use crate::ports::{
     Acceptance, Durability, InnerDoor, ModelDelta, RunOutcome, Saying, StoreError, Subscription,
     ThreadRecord, ThreadView,
