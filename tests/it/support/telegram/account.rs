@@ -40,11 +40,6 @@ impl User {
         self
     }
 
-    /// Whether this is a bot.
-    pub(crate) fn is_bot(&self) -> bool {
-        self.is_bot
-    }
-
     /// The name to show.
     pub(crate) fn name(&self) -> &str {
         &self.name

@@ -1,20 +1,21 @@
 //! The server itself: a port of its own that stays while bots come and go, and the door for tests.
 
 use std::convert::Infallible;
+use std::error::Error as _;
 use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes, to_bytes};
 use axum::http::{Request, Response};
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinSet;
+use tokio::task::{JoinSet, yield_now};
 use tokio::time::timeout_at;
 
 use super::super::daemon::PATIENCE;
@@ -46,6 +47,8 @@ impl FakeTelegram {
 
     /// A server for this bot.
     pub(crate) async fn for_bot(account: Account) -> Self {
+        // Deliveries to a webhook need it, even to a plain one.
+        shipagent::model::install_tls();
         let shared = Shared::new(account);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -170,7 +173,8 @@ async fn converse(stream: TcpStream, shared: Shared) {
     let mut connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
     let ended = poll_fn(|cx| connection.poll_without_shutdown(cx)).await;
     let stream = connection.into_parts().io.into_inner();
-    if ended.is_err() {
+    // Only then: a reset would take back what the bot has not read yet.
+    if ended.is_err_and(|error| error.source().is_some_and(|source| source.is::<Reset>())) {
         drop(stream.set_zero_linger());
     }
 }
@@ -260,9 +264,13 @@ async fn download(shared: &Shared, path: &str) -> Result<Response<Body>, Reset> 
     match trouble {
         Some(Trouble::ResetAfter) => Err(Reset),
         Some(Trouble::Truncated) => {
-            let half = Ok(bytes.slice(..bytes.len() / 2));
-            let pieces = [half, Err(std::io::Error::other("cut"))];
-            Ok(answer(200, "application/octet-stream", Body::from_stream(stream::iter(pieces))))
+            let half = stream::iter([Ok(bytes.slice(..bytes.len() / 2))]);
+            let cut = stream::once(async {
+                // What was said before goes out before the line is cut.
+                yield_now().await;
+                Err(std::io::Error::other("cut"))
+            });
+            Ok(answer(200, "application/octet-stream", Body::from_stream(half.chain(cut))))
         }
         Some(Trouble::Slow { piece, pause }) => {
             Ok(answer(200, "application/octet-stream", slow(bytes, piece, pause)))

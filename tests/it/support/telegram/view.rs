@@ -78,10 +78,10 @@ impl World {
         for message in self.visible(chat) {
             let topic = message.topic.map_or_else(String::new, |topic| format!("#{topic} "));
             let media = message.media.map_or_else(String::new, |media| format!("({media}) "));
-            drop(write!(out, "{topic}{}: {media}{}", message.author, message.text));
+            write!(out, "{topic}{}: {media}{}", message.author, message.text).unwrap();
             let labels = message.labels();
             if !labels.is_empty() {
-                drop(write!(out, " [{}]", labels.join("|")));
+                write!(out, " [{}]", labels.join("|")).unwrap();
             }
             out.push('\n');
         }
@@ -148,9 +148,9 @@ impl World {
     pub(crate) fn tell(&self) -> String {
         let mut out = format!("{}", self.log);
         for id in self.rooms.keys() {
-            drop(write!(out, "--- chat {id}\n{}", self.visible_text(*id)));
+            write!(out, "--- chat {id}\n{}", self.visible_text(*id)).unwrap();
         }
-        drop(write!(out, "--- {} updates wait, confirmed up to {}", self.pending(), self.confirmed()));
+        write!(out, "--- {} updates wait, confirmed up to {}", self.pending(), self.confirmed()).unwrap();
         out
     }
 }

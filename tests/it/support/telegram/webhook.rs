@@ -47,7 +47,7 @@ pub(crate) async fn deliver(shared: Shared) {
             Ok(reply) => {
                 shared.change(|world| world.updates.taken(id));
                 if let Some(call) = reply {
-                    drop(answer_with_a_call(&shared, call).await);
+                    answer_with_a_call(&shared, call).await;
                 }
             }
             Err(error) => {
@@ -78,9 +78,10 @@ async fn post(http: &reqwest::Client, webhook: &Webhook, update: &Value) -> Resu
 }
 
 /// The bot may put a method into its answer; it never hears how that went.
-async fn answer_with_a_call(shared: &Shared, call: Value) -> Option<()> {
-    let Value::Object(mut params) = call else { return None };
-    let method = params.remove("method")?.as_str()?.to_ascii_lowercase();
-    drop(calls::perform(shared, &method, &Params::from_object(params)).await);
-    Some(())
+async fn answer_with_a_call(shared: &Shared, call: Value) {
+    let Value::Object(mut params) = call else { return };
+    if let Some(Value::String(method)) = params.remove("method") {
+        let params = Params::from_object(params);
+        drop(calls::perform(shared, &method.to_ascii_lowercase(), &params).await);
+    }
 }

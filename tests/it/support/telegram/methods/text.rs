@@ -8,10 +8,10 @@ use super::super::answer::{Answer, Done, Refusal};
 use super::super::formatted::Formatted;
 use super::super::log::Deed;
 use super::super::request::Params;
-use super::super::room::{Draft, Kind};
+use super::super::room::{Draft, Kind, Standing};
 use super::super::world::{World, now};
+use super::keyboard;
 use super::target::{Target, formatted, put, target, topic, writable};
-use super::{keyboard, target};
 
 const EMPTY: &str = "message text is empty";
 const TOO_LONG: &str = "message is too long";
@@ -135,14 +135,13 @@ pub(crate) fn edit_message_reply_markup(world: &mut World, params: &Params) -> A
 
 /// `deleteMessage`: its own, or in a group it administrates anybody's.
 pub(crate) fn delete_message(world: &mut World, params: &Params) -> Answer {
-    let chat = target::writable(world, params)?;
+    let chat = writable(world, params)?;
     let id = params.int("message_id").ok_or_else(|| Refusal::bad("message identifier is not specified"))?;
     let me = world.account.user.id;
     let room = world.room_mut(chat);
     let message = room.messages.get(&id).ok_or_else(|| Refusal::bad("message to delete not found"))?;
-    let may = message["from"]["id"] == json!(me)
-        || room.kind == Kind::Private
-        || room.standing == super::super::room::Standing::Admin;
+    let may =
+        message["from"]["id"] == json!(me) || room.kind == Kind::Private || room.standing == Standing::Admin;
     if !may {
         return Err(Refusal::bad("message can't be deleted"));
     }
