@@ -59,6 +59,7 @@ async fn a_message_that_breaks_a_rule_is_refused_in_the_words_of_the_server() {
             "message thread not found",
         ),
         (json!({ "chat_id": 7, "text": "x", "message_thread_id": 1 }), "message thread not found"),
+        (json!({ "chat_id": FORUM, "text": "x", "message_thread_id": 1 }), "message thread not found"),
         (json!({ "chat_id": 7, "text": "x", "reply_markup": keyboard("") }), "BUTTON_DATA_INVALID"),
         (
             json!({ "chat_id": 7, "text": "x", "reply_markup": keyboard(&"é".repeat(33)) }),
@@ -81,7 +82,6 @@ async fn a_message_that_breaks_a_rule_is_refused_in_the_words_of_the_server() {
 #[tokio::test]
 async fn a_message_comes_back_whole_and_stands_where_it_was_sent() {
     let (fake, bot, ann, chat, forum) = stage().await;
-    // The first message opens the topic, so that the General topic cannot be meant by its number.
     let general = forum.say(&ann, "in General");
     let topic = forum.topic("Deploys");
     let asked = forum.say_in_topic(&ann, topic, "deploy it please");

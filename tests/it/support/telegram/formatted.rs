@@ -122,7 +122,7 @@ fn found_entity(text: &str, found: &Captures<'_>) -> Option<Value> {
     let glued = |c: char| c.is_alphanumeric() || c == '_';
     let apart = match kind {
         "bot_command" => {
-            !before.ends_with(|c| glued(c) || c == '/' || c == '<') && !after.is_some_and(|c| c == '/')
+            !before.ends_with(|c| glued(c) || c == '/' || c == '<') && after.is_none_or(|c| c != '/')
         }
         "mention" | "hashtag" => {
             !before.ends_with(glued) && !after.is_some_and(|c| c.is_ascii_alphanumeric())

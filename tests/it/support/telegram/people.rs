@@ -197,6 +197,8 @@ impl World {
     /// Opens a topic: its number is that of the message which says so.
     pub(crate) fn make_topic(&mut self, chat: i64, name: &str) -> i64 {
         let room = self.room_mut(chat);
+        // The first number is that of the General topic.
+        room.last_id = room.last_id.max(1);
         let topic = room.last_id + 1;
         room.topics.insert(topic, name.to_owned());
         let mut fields = Map::new();

@@ -85,8 +85,8 @@ impl Updates {
     pub(crate) fn confirm(&mut self, offset: i64) {
         let offset = if offset < 0 {
             let keep = usize::try_from(offset.unsigned_abs()).unwrap_or(usize::MAX);
-            let first = self.pending.keys().rev().take(keep).last().copied();
-            first.unwrap_or(self.next)
+            let first = self.pending.keys().rev().nth(keep - 1).or(self.pending.keys().next());
+            first.copied().unwrap_or(self.next)
         } else {
             offset
         };
