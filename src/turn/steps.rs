@@ -217,7 +217,8 @@ impl Conversation {
             let Some(part) = run.tool_mut(&call) else { continue };
             let (name, arguments) =
                 (part.tool.name().to_owned(), part.state.input().cloned().unwrap_or_default());
-            if effects_of(&name) != Some(Effects::ReadOnly) {
+            // What runs in the read-only class changes nothing, whatever its tool may do: it can simply run again.
+            if effects_of(&name) != Some(Effects::ReadOnly) && class != Class::ReadOnly {
                 durability = Durability::Synced;
                 run.mark_started(&call);
             }
