@@ -8,6 +8,7 @@ use super::ledger::Call;
 use super::run::{Phase, Run, TOOL_METADATA};
 use super::{Conversation, Effect};
 use crate::domain::{Approval, ApprovalKind, ApprovalState, CorrelationId, Effects, Timestamp};
+use crate::ports::Durability;
 use crate::uimessage::{
     ApprovalAnswer, Part, Role, RunStatus, ToolPart, ToolState, UiMessage, unfinished_runs,
 };
@@ -38,8 +39,16 @@ impl Conversation {
             }
             None => run,
         };
+        let cut_off = run.message.clone();
         self.run = Some(run);
         self.take_up_calls(approvals);
+        // The record may be one step ahead of the lines. It must never be two, or what it says cannot be told apart.
+        let caught_up =
+            self.run.as_ref().map(|run| run.message.clone()).filter(|message| *message != cut_off);
+        if let Some(message) = caught_up {
+            let commit = self.commit(vec![message], Durability::Synced);
+            out.push(commit);
+        }
         let waits = !self.pending_approvals().is_empty() && self.only_asked();
         if let Some(run) = self.run.as_mut().filter(|_| waits) {
             run.phase = Phase::AwaitingApproval;

@@ -189,6 +189,30 @@ fn what_was_said_of_a_lost_call_holds_when_only_the_record_has_it() {
     }
 }
 
+/// Cut off twice: first before the lines had the answer, then before they had the run.
+#[test]
+fn a_rerun_that_was_cut_off_twice_is_not_taken_for_done() {
+    let mut driver = Driver::new();
+    driver.say("do it");
+    driver.model(calls(vec![call("c1", "act", json!({}))]));
+    let mut asked = Driver::resumed(rules(), driver.lines, driver.book);
+    let lines = asked.lines.clone();
+    asked.say("rerun A1");
+    let mut book = asked.book;
+    for approval in book.values_mut() {
+        if let ApprovalState::Spent { decided, scope } = approval.state.clone() {
+            approval.state = ApprovalState::Approved { decided, scope };
+        }
+    }
+    let second = Driver::resumed(rules(), lines, book);
+    let begun = second.lines.iter().position(|line| {
+        serde_json::to_string(line)
+            .is_ok_and(|line| line.contains("\"approval-responded\"") && line.contains("\"started\":true"))
+    });
+    let mut third = Driver::resumed(rules(), second.lines[..begun.unwrap()].to_vec(), second.book);
+    assert!(third.take_effects().contains(&"run act c1".to_owned()));
+}
+
 #[test]
 fn a_question_about_a_lost_call_that_comes_to_nothing_does_not_say_that_it_never_ran() {
     for how in ["cancel", "expiry", "stop"] {
