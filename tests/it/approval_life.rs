@@ -343,7 +343,9 @@ async fn the_wrong_person_is_refused_and_that_is_logged() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_between_decision_and_execution_the_call_runs_once_or_is_asked_about() {
     let mut scene = Scene::new(json!({})).await;
-    let mut dice = Dice::new(seed());
+    let seed = seed();
+    println!("SHIPAGENT_TEST_SEED={seed}");
+    let mut dice = Dice::new(seed);
     for round in 0..12 {
         let (chat, id, line) = (format!("r{round}"), format!("round{round}"), format!("line{round}"));
         let text = format!("run [\"echo {line} >> out/log.txt\"]");
@@ -368,6 +370,28 @@ async fn killed_between_decision_and_execution_the_call_runs_once_or_is_asked_ab
         assert_eq!(scene.lines().iter().filter(|known| **known == line).count(), 1, "round {round}");
     }
     assert_eq!(scene.lines().len(), 12);
+    scene.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_question_that_was_cut_off_before_it_was_asked_does_not_wait_for_ever() {
+    let mut scene = Scene::new(json!({})).await;
+    let asked = scene.ask(&["echo one >> out/log.txt"]).await.remove(0);
+    scene.daemon.kill();
+    // Its record was written, and then the daemon died: no call names it.
+    let mut unasked = asked.clone();
+    unasked["id"] = json!("apr_00000000000000000000000000000000");
+    unasked["number"] = json!("A2");
+    scene.project.write(".ship/approvals/apr_00000000000000000000000000000000.json", &unasked.to_string());
+    scene.daemon = scene.project.start().await;
+    scene.daemon.until_state("api:chat:a", "awaiting-approval").await;
+    assert_eq!(scene.stands(&unasked).await["state"], "cancelled");
+    let (status, text) = scene.decide(&unasked, "approve").await;
+    assert!(status == 409 && text.contains("withdrawn"), "{status} {text}");
+    assert_eq!(scene.pending().await.len(), 1, "the one that was asked still waits");
+    assert_eq!(scene.decide(&asked, "approve").await.0, 200);
+    scene.outcome("a", "m1").await;
+    assert_eq!(scene.lines(), ["one"]);
     scene.end().await;
 }
 

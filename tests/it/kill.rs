@@ -82,7 +82,9 @@ async fn every_accepted_message_is_answered_exactly_once_over_two_hundred_kills(
         &model.url(),
         json!({ "queue": { "mergeMs": 0 }, "llm": { "timeoutSecs": 120 } }),
     );
-    let mut dice = Dice::new(seed());
+    let seed = seed();
+    println!("SHIPAGENT_TEST_SEED={seed}");
+    let mut dice = Dice::new(seed);
 
     let mut daemon = project.start().await;
     let (base, bases) = watch::channel(daemon.base.clone());

@@ -24,11 +24,9 @@ impl Dice {
     }
 }
 
-/// A seed that is another one in each run, unless `SHIPAGENT_TEST_SEED` names it.
+/// A seed that is another one in each run, unless `SHIPAGENT_TEST_SEED` names it. Whoever uses it prints it.
 pub(crate) fn seed() -> u64 {
     #[expect(clippy::disallowed_methods, reason = "how a person repeats a failed run")]
     let given = std::env::var("SHIPAGENT_TEST_SEED").ok().and_then(|seed| seed.parse().ok());
-    let seed = given.unwrap_or_else(|| u64::from(std::process::id()) * 2_654_435_761 + 1);
-    println!("seed {seed}: SHIPAGENT_TEST_SEED={seed} repeats it");
-    seed
+    given.unwrap_or_else(|| u64::from(std::process::id()) * 2_654_435_761 + 1)
 }
