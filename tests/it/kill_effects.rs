@@ -248,7 +248,7 @@ async fn no_side_effect_is_repeated_or_lost_in_silence_over_two_hundred_kills() 
     let turns: usize = lives.iter().map(|(_, turns, _)| turns).sum();
     let unknown: usize = lives.iter().map(|(_, _, unknown)| unknown).sum();
     println!("{turns} turns over {KILLS} kills, {unknown} unknown outcomes asked about");
-    assert!(turns >= KILLS / 8 && unknown >= KILLS / 2, "too little happened to prove anything");
+    assert!(turns >= 2 * CHATS && unknown >= KILLS / 4, "too little happened to prove anything");
 
     let pending = daemon.get_json("/api/approvals?state=pending").await;
     let left: Vec<&Value> =
