@@ -8,6 +8,7 @@
     reason = "what the tests share may fail as loudly as the tests themselves"
 )]
 
+mod approval_life;
 mod approvals;
 mod architecture;
 mod browser;
@@ -15,6 +16,7 @@ mod commands;
 mod cut;
 mod exec;
 mod kill;
+mod kill_effects;
 mod model;
 mod sdk;
 mod security;
