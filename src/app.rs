@@ -392,8 +392,7 @@ fn rights(settings: &Settings) -> Rights {
             Approver::Requester => rights.requester = true,
             Approver::Owners => rights.people.extend(settings.owners.iter().cloned()),
             Approver::Person(person) => rights.people.push(person.clone()),
-            // Who administers a chat only its platform can say; none that can is served yet.
-            Approver::Admins => {}
+            Approver::Admins => rights.admins = true,
         }
     }
     rights

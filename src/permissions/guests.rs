@@ -152,6 +152,7 @@ impl Guests {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::Standing;
 
     const MINUTE: u64 = 60 * 1000;
 
@@ -164,7 +165,7 @@ mod tests {
     }
 
     fn knock(guests: &mut Guests, who: &str, now: Timestamp, code: &str) -> Knock {
-        let author = Author { id: id(who), name: Some("Ada".to_owned()) };
+        let author = Author { id: id(who), name: Some("Ada".to_owned()), standing: Standing::Person };
         let platform = author.id.platform();
         guests.knock(author, &platform, now, code.to_owned()).0
     }

@@ -119,19 +119,24 @@ impl JudgeSettings {
         let path = call.input.get("path").and_then(Value::as_str);
         let own_files = format!(".ship/files/{}", call.thread.file_name());
         let effects = (self.effects_of)(&call.tool);
-        let facts = ToolFacts { tool: &call.tool, effects, path, own_files: &own_files };
+        let target = call.input.get("thread").and_then(Value::as_str);
+        let elsewhere = target.is_some_and(|target| target != call.thread.as_str());
+        let facts = ToolFacts { tool: &call.tool, effects, elsewhere, path, own_files: &own_files };
         let verdict = tools::judge(self.modes.get(&call.tool).copied(), &facts);
         let risk = risk_of(&verdict, Risk::Medium);
         let facts = CallFacts { tool: &call.tool, risk, shell: None };
         // What a file holds now is part of what a change to it means.
         let files: Vec<FileDigest> = path.into_iter().map(|path| self.digest("", path)).collect();
-        let files = if effects == Some(Effects::ReadOnly) { Vec::new() } else { files };
+        let changes = !matches!(effects, Some(Effects::ReadOnly | Effects::Speaks));
+        let files = if changes { files } else { Vec::new() };
         let (ruling, grants) = self.ruling(&verdict, &call.thread, now, &facts);
         Judgement {
             ruling,
             grants,
             fingerprint: fingerprint(&call.tool, &call.input, "", &files),
-            summary: path.map_or_else(|| call.tool.clone(), |path| format!("{} {path}", call.tool)),
+            summary: path
+                .or(target)
+                .map_or_else(|| call.tool.clone(), |what| format!("{} {what}", call.tool)),
             details: self.details(&verdict),
             risk,
         }

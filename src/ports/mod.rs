@@ -12,6 +12,7 @@ mod door;
 mod grants;
 mod judge;
 mod model;
+mod notebook;
 mod store;
 mod tool;
 mod toolbox;
@@ -24,10 +25,11 @@ pub use adapter::{Adapter, AdapterError, AdapterIo, DeliveryError, HealthReporte
 pub use approvals::ApprovalBook;
 pub use audit::{Audit, AuditEvent, AuditLine, AuditOutcome, AuditVerdict};
 pub use clock::{Clock, Ids, RandomIds, SystemClock};
-pub use door::{Acceptance, Door, Request, RunOutcome, Subscription, ThreadView};
+pub use door::{Acceptance, Door, InnerDoor, Request, RunOutcome, Saying, Subscription, ThreadView};
 pub use grants::{Grants, Revoker};
 pub use judge::{CallToJudge, Judge, Judgement, Ruling};
 pub use model::{Completion, Model, ModelDelta, ModelError, Prompt, ToolCall, Usage};
+pub use notebook::Notebook;
 pub use store::{
     Commit, Durability, OutboxEntry, OutboxLine, StoreError, StoreTotals, ThreadRecord, ThreadStore,
     ThreadSummary, Work,

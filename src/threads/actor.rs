@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, broadcast, mpsc, oneshot, watch};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::asking::Spare;
@@ -12,11 +13,14 @@ use super::deliver::Deliveries;
 use super::jobs::{Done, Jobs};
 use super::mailbox::{Letter, Mail, Note};
 use super::workshop::Workshop;
-use crate::domain::{CorrelationId, IngressEvent, Intent, MessageId, ThreadId, ToolCallId};
-use crate::ports::{
-    Acceptance, Durability, ModelDelta, RunOutcome, StoreError, Subscription, ThreadRecord, ThreadView,
+use crate::domain::{
+    Command, CorrelationId, IngressEvent, IngressKind, Intent, MessageId, ThreadId, ToolCallId,
 };
-use crate::turn::{Conversation, Event, Ticket};
+use crate::ports::{
+    Acceptance, Durability, InnerDoor, ModelDelta, RunOutcome, Saying, StoreError, Subscription,
+    ThreadRecord, ThreadView,
+};
+use crate::turn::{Brought, Conversation, Event, Ticket};
 use crate::uimessage::UiMessage;
 
 /// How many written messages and notices a slow watcher may be behind before it has to read the thread anew.
@@ -51,6 +55,7 @@ impl Stage {
 pub(super) struct Actor {
     pub(super) id: ThreadId,
     pub(super) shop: Arc<Workshop>,
+    pub(super) door: InnerDoor,
     pub(super) conversation: Conversation,
     pub(super) deliveries: Deliveries,
     pub(super) stage: Stage,
@@ -64,6 +69,10 @@ pub(super) struct Actor {
     pub(super) upcoming: VecDeque<Event>,
     /// Whether the view has changed since it was last shown.
     pub(super) stale: bool,
+    /// Whether more of the answer was written since the platform last saw it.
+    pub(super) drafted: bool,
+    /// When the platform must be told again that the agent is writing.
+    typing_at: Option<Instant>,
     /// Set when a write failed: what is in memory is no longer what is on the disk.
     pub(super) wounded: bool,
     pub(super) storage_waits: u32,
@@ -94,6 +103,7 @@ enum Wake {
     Done(Done),
     Stop,
     Expiry,
+    Typing,
     Idle,
 }
 
@@ -102,6 +112,7 @@ impl Actor {
     pub(super) fn new(
         id: ThreadId,
         shop: Arc<Workshop>,
+        door: InnerDoor,
         woken: Woken,
     ) -> (Self, watch::Receiver<ThreadView>) {
         let conversation =
@@ -111,6 +122,7 @@ impl Actor {
         let actor = Self {
             id,
             shop,
+            door,
             conversation,
             deliveries: Deliveries::default(),
             stage,
@@ -121,6 +133,8 @@ impl Actor {
             waiters: BTreeMap::new(),
             upcoming: VecDeque::new(),
             stale: false,
+            drafted: false,
+            typing_at: None,
             wounded: false,
             storage_waits: 0,
             told_open: woken == Woken::ByTheDisk,
@@ -155,6 +169,7 @@ impl Actor {
                 open && !stopping && self.conversation.is_idle() && self.deliveries.outstanding() == 0;
             let idle = self.shop.limits.idle;
             let expiry = self.until_expiry();
+            let typing = self.typing_due();
             let wake = tokio::select! {
                 biased;
                 letter = mailbox.recv(), if open => Wake::Mail(letter.map(Letter::open)),
@@ -162,6 +177,7 @@ impl Actor {
                 done = self.jobs.next() => Wake::Done(done),
                 () = stop.cancelled(), if !stopping => Wake::Stop,
                 () = tokio::time::sleep(expiry.unwrap_or_default()), if expiry.is_some() => Wake::Expiry,
+                () = until(typing), if typing.is_some() => Wake::Typing,
                 () = tokio::time::sleep(idle), if rests => Wake::Idle,
             };
             match wake {
@@ -178,6 +194,10 @@ impl Actor {
                     self.upcoming.push_back(Event::Stopping);
                 }
                 Wake::Expiry => self.upcoming.push_back(Event::Tick),
+                Wake::Typing => {
+                    self.typing_at = None;
+                    self.show(Intent::Typing);
+                }
                 Wake::Idle if self.stage.is_watched() => {}
                 // The router answers by closing the mailbox. If it is busy, the next idle spell asks again.
                 Wake::Idle => drop(notes.try_send(Note::Idle { thread: self.id.clone(), read })),
@@ -211,6 +231,11 @@ impl Actor {
         self.conversation.trim();
         self.tell_settled().await;
         self.start_delivery();
+        if std::mem::take(&mut self.drafted)
+            && let Some(text) = self.conversation.draft()
+        {
+            self.show(Intent::AssistantDelta { text });
+        }
         if std::mem::take(&mut self.stale) {
             let view = self.conversation.view(self.stage.is_watched());
             self.stage.view.send_replace(view);
@@ -236,6 +261,7 @@ impl Actor {
         }
         match mail {
             Mail::Event(event, reply) => self.arrive(event, reply).await,
+            Mail::Say(saying, reply) => self.say(saying, reply).await,
             Mail::Watch(reply) => {
                 let subscription = Subscription {
                     view: self.stage.view.subscribe(),
@@ -263,10 +289,63 @@ impl Actor {
                 return;
             }
         };
+        let brought = match self.look_up(&event).await {
+            Ok(brought) => brought,
+            Err(error) => {
+                drop(reply.send(refused(error.to_string())));
+                return;
+            }
+        };
+        let ticket = self.ticket(reply);
+        self.upcoming.push_back(Event::Arrived { event, ticket, known, brought });
+    }
+
+    /// What the machine cannot know by itself, for this event.
+    async fn look_up(&self, event: &IngressEvent) -> Result<Brought, StoreError> {
+        let mut brought = Brought::default();
+        if let IngressKind::Decision(decision) = &event.kind {
+            brought.approval = self.shop.approvals.get(&decision.approval).await?.map(Box::new);
+        }
+        if let IngressKind::Command(order) = &event.kind
+            && order.command == Command::Grants
+        {
+            brought.words = Some(self.govern(&order.words, &event.author).await);
+        }
+        Ok(brought)
+    }
+
+    async fn say(&mut self, saying: Box<Saying>, reply: oneshot::Sender<Acceptance>) {
+        let id = Conversation::said_by(&saying);
+        let known = match self.knows(&id).await {
+            _ if self.wounded => Err("the state directory cannot be written".to_owned()),
+            Ok(known) => Ok(known),
+            Err(error) => Err(error.to_string()),
+        };
+        match known {
+            Ok(known) => {
+                let ticket = self.ticket(reply);
+                self.upcoming.push_back(Event::Voiced { saying, ticket, known });
+            }
+            Err(why) => drop(reply.send(Acceptance::StorageFailed(why))),
+        }
+    }
+
+    fn ticket(&mut self, reply: oneshot::Sender<Acceptance>) -> Ticket {
         let ticket = Ticket(self.next_ticket);
         self.next_ticket += 1;
         self.tickets.insert(ticket, reply);
-        self.upcoming.push_back(Event::Arrived { event, ticket, known });
+        ticket
+    }
+
+    /// When the platform must be told again that the agent is writing; never while it is not.
+    fn typing_due(&mut self) -> Option<Instant> {
+        if !self.conversation.is_working() {
+            self.typing_at = None;
+        } else if self.typing_at.is_none() {
+            let secs = self.shop.capabilities(self.id.platform()).typing_secs;
+            self.typing_at = secs.map(|secs| Instant::now() + Duration::from_secs(secs));
+        }
+        self.typing_at
     }
 
     async fn knows(&self, id: &MessageId) -> Result<bool, StoreError> {
@@ -335,6 +414,10 @@ impl Actor {
             drop(self.stage.notices.send(intent));
         }
     }
+}
+
+async fn until(due: Option<Instant>) {
+    tokio::time::sleep_until(due.unwrap_or_else(Instant::now)).await;
 }
 
 async fn next_delta(deltas: &mut Option<mpsc::Receiver<ModelDelta>>) -> Option<ModelDelta> {

@@ -80,6 +80,7 @@ impl Actor {
                 self.deltas = None;
             }
             Effect::Publish => self.stale = true,
+            Effect::Drafted => self.drafted = true,
             Effect::Show(intent) => self.show(intent),
             Effect::Finished(correlation) => self.finished(&correlation),
         }
@@ -200,6 +201,7 @@ impl Actor {
             call: call.clone(),
             permit: Permit::of(class),
             history: self.shop.store.clone(),
+            door: self.door.open(),
             progress: None,
             clock: self.shop.clock.clone(),
             cancel: cancel.clone(),

@@ -13,8 +13,8 @@ use super::run::{Phase, TOOL_METADATA};
 use super::{Conversation, Effect};
 use crate::domain::Class;
 use crate::domain::{
-    Answer, Approval, ApprovalId, ApprovalKind, ApprovalState, AuthorId, Decided, Intent, Scope, Timestamp,
-    ToolCallId,
+    Answer, Approval, ApprovalId, ApprovalKind, ApprovalState, AuthorId, Decided, Intent, Scope, Standing,
+    Timestamp, ToolCallId,
 };
 use crate::ports::{Durability, Judgement, Ruling};
 use crate::render::Phrase;
@@ -33,6 +33,15 @@ pub(super) enum Heard {
     TooLate,
     /// It makes no sense as an answer to this question.
     NotAnAnswer,
+}
+
+/// By what right somebody answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Authority {
+    /// They hold the operator's token.
+    Operator,
+    /// They spoke in the chat.
+    Speaker(Standing),
 }
 
 impl Conversation {
@@ -126,6 +135,8 @@ impl Conversation {
         let say = Intent::ApprovalRequest {
             approval_id: approval.id.clone(),
             number: approval.number.to_string(),
+            kind,
+            language,
             summary: approval.summary.clone(),
             risk: approval.risk,
             details: approval.details.clone(),
@@ -143,13 +154,13 @@ impl Conversation {
         id: &ApprovalId,
         answer: &Answer,
         decided: Decided,
-        operator: bool,
+        authority: Authority,
         now: Timestamp,
         out: &mut Vec<Effect>,
     ) -> Heard {
         let approval = self.run.as_ref().and_then(|run| run.ledger.find_asked(id)).cloned();
         let heard = match approval.clone() {
-            Some(approval) => self.weigh(approval, answer, decided.clone(), operator, now, out),
+            Some(approval) => self.weigh(approval, answer, decided.clone(), authority, now, out),
             None => Heard::NotOpen,
         };
         self.tell_refused(&heard, (id, approval.as_ref()), &decided, out);
@@ -161,11 +172,16 @@ impl Conversation {
         approval: Approval,
         answer: &Answer,
         decided: Decided,
-        operator: bool,
+        authority: Authority,
         now: Timestamp,
         out: &mut Vec<Effect>,
     ) -> Heard {
-        if !operator && !self.rules.rights.may_answer(&approval.requested_by, &decided.by) {
+        let rights = &self.rules.rights;
+        let may = match authority {
+            Authority::Operator => true,
+            Authority::Speaker(standing) => rights.may_answer(&approval.requested_by, &decided.by, standing),
+        };
+        if !may {
             return Heard::NotTheirs;
         }
         if now >= approval.expires_at {

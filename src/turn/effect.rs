@@ -59,6 +59,8 @@ pub enum Effect {
     CancelJobs,
     /// The live view has changed.
     Publish,
+    /// More of the answer was written; where answers are sent, it may be shown so far.
+    Drafted,
     /// Show something fleeting.
     Show(Intent),
     /// A run waits for a person; whoever waits for its end is told so.

@@ -18,11 +18,12 @@ mod prompt;
 mod recover;
 mod run;
 mod steps;
+mod voice;
 
 pub use budget::{estimate_tokens, fit};
 pub use conversation::{Conversation, EffectsOf, Rules};
 pub use effect::{Effect, Spoken};
-pub use event::{Event, Seat, Ticket};
+pub use event::{Brought, Event, Seat, Ticket};
 pub use prompt::{Facts, build_prompt, system_prompt};
 
 #[cfg(test)]

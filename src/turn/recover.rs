@@ -68,7 +68,7 @@ impl Conversation {
             if tool.state.is_settled() {
                 continue;
             }
-            let acts = effects_of(tool.tool.name()) != Some(Effects::ReadOnly);
+            let acts = !matches!(effects_of(tool.tool.name()), Some(Effects::ReadOnly | Effects::Speaks));
             let begun = acts && tool.extra.contains_key(TOOL_METADATA);
             let known = approval_id(&tool.state).and_then(|id| approvals.remove(id));
             if let Some(call) = take_up(tool, begun, known) {

@@ -250,7 +250,7 @@ impl Stage {
             grants: Arc::new(Waves),
             audit: Arc::new(Waves),
             asking: Asking {
-                rights: Rights { requester: true, people: Vec::new() },
+                rights: Rights { requester: true, people: Vec::new(), admins: false },
                 expire: Duration::from_secs(3600),
                 while_waiting: WhileWaiting::Queue,
             },
@@ -307,7 +307,7 @@ pub(crate) fn said(chat: &str, id: &str, text: &str) -> IngressEvent {
     let platform: Platform = "task".parse().unwrap();
     IngressEvent {
         thread: ThreadId::of_chat(&platform, chat).unwrap(),
-        author: Author { id: "task:user:1".parse().unwrap(), name: None },
+        author: Author { id: "task:user:1".parse().unwrap(), name: None, standing: Default::default() },
         message: id.parse().unwrap(),
         platform_message: id.to_owned(),
         at: Timestamp::from_millis(1),
