@@ -14,6 +14,7 @@ mod browser;
 mod commands;
 mod cut;
 mod exec;
+mod governance;
 mod kill;
 mod model;
 mod sdk;
