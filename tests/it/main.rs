@@ -15,6 +15,7 @@ mod browser;
 mod commands;
 mod cut;
 mod exec;
+mod governance;
 mod kill;
 mod kill_effects;
 mod model;

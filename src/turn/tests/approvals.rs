@@ -367,3 +367,39 @@ fn a_scope_becomes_a_grant() {
     driver.say("allow for 10 minutes");
     assert!(driver.take_effects().iter().any(|effect| effect.starts_with("grant A1 Minutes(10)")));
 }
+
+/// What the audit trail was told of answers since the last look: the outcome, and by whom.
+fn audited(driver: &mut Driver) -> Vec<String> {
+    let told = driver.effects.iter().filter_map(|effect| match effect {
+        crate::turn::Effect::Audit(line) => {
+            let line = serde_json::to_value(line).unwrap();
+            let text = |key: &str| line[key].as_str().map(|value| format!(" {value}")).unwrap_or_default();
+            let told = ["event", "verdict", "outcome", "number", "author", "via"].map(text).concat();
+            Some(told.trim().to_owned())
+        }
+        _ => None,
+    });
+    let told = told.collect();
+    driver.effects.clear();
+    told
+}
+
+#[test]
+fn the_audit_trail_hears_of_every_verdict_and_every_answer_that_counts_or_does_not() {
+    let mut driver = asking();
+    assert_eq!(audited(&mut driver), ["verdict ask A1 web:user:1"]);
+    decide(&mut driver, "d1", Answer::Approve(Scope::Once), "web:user:eve");
+    assert_eq!(audited(&mut driver), ["decision refused A1 web:user:eve button"]);
+    decide(&mut driver, "d2", Answer::Approve(Scope::Once), "web:user:1");
+    assert_eq!(audited(&mut driver), ["decision approved A1 web:user:1 button", "verdict ask A1 web:user:1"]);
+    decide(&mut driver, "d3", Answer::Deny, "web:user:1");
+    assert_eq!(audited(&mut driver), ["decision refused web:user:1 button"], "it was settled before");
+}
+
+#[test]
+fn the_audit_trail_hears_of_questions_that_nobody_answered() {
+    let mut driver = asking();
+    audited(&mut driver);
+    driver.command("x1", Command::Cancel);
+    assert_eq!(audited(&mut driver), ["decision cancelled A1"]);
+}
