@@ -7,6 +7,7 @@ mod health;
 mod registry;
 mod supervise;
 mod surface;
+pub mod telegram;
 pub mod web;
 
 pub use backoff::Backoff;

@@ -3,6 +3,7 @@
 mod en;
 mod fence;
 mod lower;
+pub mod markdown;
 mod phrases;
 mod split;
 mod zh;

@@ -1,0 +1,1 @@
+//! What the main constructs look like.

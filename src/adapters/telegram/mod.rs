@@ -1,0 +1,3 @@
+//! Telegram: what people write there goes through the door, and answers go back as it can show them.
+
+pub mod html;
