@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 
+use super::easing::Eased;
 use super::{loose, walk};
 use crate::domain::LengthUnit;
 
@@ -93,17 +94,19 @@ impl Grain {
     /// Reads a text that will be cut to parts of at most `limit` units. What is longer than that by itself has to
     /// be cut anyway.
     pub(in crate::render) fn of(text: &str, limit: usize, unit: LengthUnit) -> Self {
-        let events: Vec<_> = Parser::new_ext(text, walk::options()).into_offset_iter().collect();
+        let eased = Eased::of(text);
+        let parser = Parser::new_ext(&eased.text, walk::options());
+        let events: Vec<_> = parser.into_offset_iter().collect();
         let mut reader = Reader { text, limit, unit, depth: 0, atoms: Vec::new(), grain: Self::default() };
         for (event, range) in &events {
-            reader.take(event, range);
+            reader.take(event, &(eased.original(range.start)..eased.original(range.end)));
         }
-        for pair in loose::turns(text, &events).windows(2) {
+        for pair in loose::turns(&eased.text, &events).windows(2) {
             if let [opening, closing] = pair
                 && opening.opens
                 && !closing.opens
             {
-                reader.atom(opening.at..closing.at + loose::SIGN);
+                reader.atom(eased.original(opening.at)..eased.original(closing.at + loose::SIGN));
             }
         }
         reader.finish()

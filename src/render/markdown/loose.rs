@@ -1,47 +1,39 @@
-//! Marks that CommonMark leaves as words, though people mean them: `||spoilers||`, and `**strong：**` beside
-//! characters that have no spaces around them.
+//! Signs that CommonMark does not know: `||spoilers||`.
 
 use std::ops::Range;
 
 use pulldown_cmark::{Event, Tag, TagEnd};
 
-use super::rich::Mark;
-
-/// A mark that begins or ends at a place of the source.
+/// A sign at a place of the source, and whether a spoiler begins or ends with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Turn {
     pub(super) at: usize,
-    pub(super) mark: Mark,
     pub(super) opens: bool,
 }
 
-/// The length of every sign.
+/// The length of a sign.
 pub(super) const SIGN: usize = 2;
 
 /// The pairs of signs in a text, in order of their places.
 pub(super) fn turns(source: &str, events: &[(Event<'_>, Range<usize>)]) -> Vec<Turn> {
     let mut turns = Vec::new();
     // The place of a sign that waits for its like.
-    let (mut spoiler, mut strong) = (None, None);
+    let mut open = None;
     let mut in_code = false;
     for (event, range) in events {
         match event {
             Event::Start(Tag::CodeBlock(_)) => in_code = true,
             Event::End(TagEnd::CodeBlock) => in_code = false,
             Event::Start(tag) if is_inline(tag) => {}
-            Event::Start(_) => (spoiler, strong) = (None, None),
+            Event::Start(_) => open = None,
             Event::Text(text) if !in_code && text.len() == range.len() => {
-                for at in signs(source, range, "||") {
-                    pair(source, at, &mut spoiler, &Mark::Spoiler, &mut turns);
-                }
-                for at in signs(source, range, "**") {
-                    pair(source, at, &mut strong, &Mark::Bold, &mut turns);
+                for at in signs(source, range) {
+                    pair(source, at, &mut open, &mut turns);
                 }
             }
             _ => {}
         }
     }
-    turns.sort_by_key(|turn| turn.at);
     turns
 }
 
@@ -51,29 +43,30 @@ pub(super) fn is_inline(tag: &Tag<'_>) -> bool {
 }
 
 /// Where a sign stands alone in a stretch of words.
-fn signs<'a>(source: &'a str, range: &Range<usize>, sign: &'a str) -> impl Iterator<Item = usize> + 'a {
-    let (start, end) = (range.start, range.end);
+fn signs<'a>(source: &'a str, range: &Range<usize>) -> impl Iterator<Item = usize> + 'a {
+    let start = range.start;
     let words = source.get(range.clone()).unwrap_or_default();
-    words.match_indices(sign).map(move |(at, _)| start + at).filter(move |at| {
-        let letter = sign.chars().next();
-        let before = source.get(..*at).and_then(|text| text.chars().next_back());
-        let after = source.get(at + SIGN..).and_then(|text| text.chars().next());
-        before != letter && before != Some('\\') && after != letter && at + SIGN <= end
+    words.match_indices("||").map(move |(at, _)| start + at).filter(|at| {
+        let (before, after) = around(source, *at);
+        !matches!(before, '|' | '\\') && after != '|'
     })
 }
 
-fn pair(source: &str, at: usize, open: &mut Option<usize>, mark: &Mark, turns: &mut Vec<Turn>) {
-    let before = source.get(..at).and_then(|text| text.chars().next_back()).unwrap_or(' ');
-    let after = source.get(at + SIGN..).and_then(|text| text.chars().next()).unwrap_or(' ');
-    // Where spaces are written, CommonMark's own rules are right: `f(**a, **b)` is not strong.
-    let ends = !before.is_whitespace() && (*mark == Mark::Spoiler || !before.is_ascii() || !after.is_ascii());
+fn pair(source: &str, at: usize, open: &mut Option<usize>, turns: &mut Vec<Turn>) {
+    let (before, after) = around(source, at);
     match *open {
-        Some(start) if ends => {
-            turns.push(Turn { at: start, mark: mark.clone(), opens: true });
-            turns.push(Turn { at, mark: mark.clone(), opens: false });
+        Some(start) if !before.is_whitespace() => {
+            turns.extend([Turn { at: start, opens: true }, Turn { at, opens: false }]);
             *open = None;
         }
         _ if !after.is_whitespace() => *open = Some(at),
         _ => {}
     }
+}
+
+/// The characters around a sign.
+fn around(source: &str, at: usize) -> (char, char) {
+    let before = source.get(..at).and_then(|text| text.chars().next_back());
+    let after = source.get(at + SIGN..).and_then(|text| text.chars().next());
+    (before.unwrap_or(' '), after.unwrap_or(' '))
 }

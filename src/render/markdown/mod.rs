@@ -2,6 +2,7 @@
 //! the source taken apart into blocks. Which tags or cards become of it is the adapters' affair.
 
 mod blocks;
+mod easing;
 mod flow;
 mod loose;
 mod plain;

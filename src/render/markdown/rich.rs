@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use super::easing::UNSEEN;
+
 /// What a stretch of words is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mark {
@@ -55,7 +57,7 @@ pub struct Span {
     pub mark: Mark,
 }
 
-/// A text with marks. It has no control characters but line breaks.
+/// A text with marks. It has no control characters but line breaks and tabs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rich {
     text: String,
@@ -84,9 +86,8 @@ impl Rich {
     /// Adds words, without what cannot be shown.
     pub(super) fn push(&mut self, text: &str) {
         self.text.extend(text.chars().filter_map(|letter| match letter {
-            '\t' => Some(' '),
-            '\n' => Some(letter),
-            letter => (!letter.is_control()).then_some(letter),
+            '\n' | '\t' => Some(letter),
+            letter => (!letter.is_control() && letter != UNSEEN).then_some(letter),
         }));
     }
 

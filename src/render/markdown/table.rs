@@ -7,12 +7,12 @@ use super::flow::Flow;
 use super::rich::{Mark, Rich};
 
 /// No line of a table that is aligned is longer; a wider one could not be read anyway.
-const WIDEST: usize = 200;
+const WIDEST: usize = 120;
 
 /// How much room a table may take, most first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// Columns of equal width, where the table is not too wide for that.
+    /// Columns of equal width; records, where the table is too wide for that.
     Aligned,
     /// Cells side by side without padding: never longer than the source.
     Compact,
@@ -32,10 +32,11 @@ impl Table {
     /// Writes the table to a page.
     pub(super) fn write(&self, layout: Layout, flow: &mut Flow) {
         let lines = match layout {
-            Layout::Aligned => self.aligned().unwrap_or_else(|| self.compact()),
-            Layout::Compact => self.compact(),
-            Layout::Records => return self.records(flow),
+            Layout::Aligned => self.aligned(),
+            Layout::Compact => Some(self.compact()),
+            Layout::Records => None,
         };
+        let Some(lines) = lines else { return self.records(flow) };
         if !lines.trim().is_empty() {
             let start = flow.settle_block();
             flow.rich.push(lines.trim_end());

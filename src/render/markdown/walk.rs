@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, CowStr, Event, LinkType, Options, Parser, Tag, TagEnd};
 
+use super::easing::{Eased, UNSEEN};
 use super::flow::Flow;
 use super::loose::{self, Turn};
 use super::rich::{Mark, Rich};
@@ -22,11 +23,12 @@ pub struct Style {
 
 /// Reads a Markdown text.
 pub fn rich(markdown: &str, style: &Style) -> Rich {
-    let parser = Parser::new_ext(markdown, options());
+    let source = Eased::of(markdown);
+    let parser = Parser::new_ext(&source.text, options());
     let definitions = Definitions::of(&parser);
     let events: Vec<_> = parser.into_offset_iter().collect();
-    let turns = loose::turns(markdown, &events);
-    let mut walk = Walk::new(markdown, style, turns, definitions);
+    let turns = loose::turns(&source.text, &events);
+    let mut walk = Walk::new(&source.text, style, turns, definitions);
     for (event, range) in events {
         walk.take(event, range);
     }
@@ -96,6 +98,8 @@ struct Walk<'a> {
     links: Vec<OpenLink>,
     /// The number of the next item, for each list that is open.
     lists: Vec<Option<u64>>,
+    /// How many lists were open where the quote began: its words are indented from there.
+    outside: usize,
     code: Option<(Option<String>, String)>,
     table: Option<OpenTable>,
 }
@@ -112,6 +116,7 @@ impl<'a> Walk<'a> {
             strikes: Vec::new(),
             links: Vec::new(),
             lists: Vec::new(),
+            outside: 0,
             code: None,
             table: None,
         }
@@ -157,7 +162,7 @@ impl<'a> Walk<'a> {
             Tag::List(first) => {
                 self.flow.gap(if self.lists.is_empty() { 2 } else { 1 });
                 self.lists.push(first);
-                self.flow.level = self.lists.len();
+                self.flow.level = self.lists.len().saturating_sub(self.outside);
             }
             Tag::Item => self.item(),
             Tag::FootnoteDefinition(name) => {
@@ -204,7 +209,7 @@ impl<'a> Walk<'a> {
             TagEnd::CodeBlock => self.end_code(),
             TagEnd::List(_) => {
                 self.lists.pop();
-                self.flow.level = self.lists.len();
+                self.flow.level = self.lists.len().saturating_sub(self.outside);
                 self.flow.gap(if self.lists.is_empty() { 2 } else { 1 });
             }
             TagEnd::Item | TagEnd::FootnoteDefinition => {
@@ -250,12 +255,15 @@ impl<'a> Walk<'a> {
             code.push_str(text);
             return;
         }
+        if self.table.is_some() && text.contains('\t') {
+            return self.flow.write(&text.replace('\t', " "));
+        }
         let (mut from, mut at) = (range.start, 0);
         while let Some(turn) = self.turns.next_if(|turn| turn.at < range.end) {
             let until = at + turn.at.saturating_sub(from);
             self.flow.write(text.get(at..until).unwrap_or_default());
             (from, at) = (turn.at + loose::SIGN, until + loose::SIGN);
-            if turn.opens { self.open(turn.mark) } else { self.close(&turn.mark) }
+            if turn.opens { self.open(Mark::Spoiler) } else { self.close(&Mark::Spoiler) }
         }
         self.flow.write(text.get(at..).unwrap_or_default());
     }
@@ -279,6 +287,7 @@ impl<'a> Walk<'a> {
             None => {
                 if mark == Mark::Quote {
                     self.flow.break_lead();
+                    (self.outside, self.flow.level) = (self.lists.len(), 0);
                 } else {
                     self.flow.flush_lead();
                 }
@@ -294,6 +303,9 @@ impl<'a> Walk<'a> {
             return;
         }
         let (mark, start, _) = self.open.remove(index);
+        if mark == Mark::Quote {
+            (self.outside, self.flow.level) = (0, self.lists.len());
+        }
         self.flow.rich.mark_words(start, mark);
     }
 
@@ -357,7 +369,7 @@ fn language(kind: &CodeBlockKind<'_>) -> Option<String> {
 }
 
 fn address(kind: LinkType, url: &str) -> String {
-    let url: String = url.chars().filter(|letter| !letter.is_control()).collect();
+    let url: String = url.chars().filter(|letter| !letter.is_control() && *letter != UNSEEN).collect();
     let url = url.trim().replace(' ', "%20");
     if kind == LinkType::Email && !url.starts_with("mailto:") { format!("mailto:{url}") } else { url }
 }

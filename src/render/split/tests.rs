@@ -71,6 +71,56 @@ fn a_long_text_is_split_in_reasonable_time() {
     }
 }
 
+#[test]
+fn what_belongs_together_is_not_cut() {
+    for (text, limit, expected) in [
+        ("one two **three four** five", 19, vec!["one two", "**three four** five"]),
+        ("see [the docs of it](https://e.x) now", 30, vec!["see", "[the docs of it](https://e.x)", "now"]),
+        ("run `cargo test --all` now", 16, vec!["run `cargo test", "--all` now"]),
+        ("run `cargo test` now", 14, vec!["run", "`cargo test`", "now"]),
+        ("前文||看不见的字||后文", 9, vec!["前文", "||看不见的字||", "后文"]),
+        ("前文 **重要：**后文", 9, vec!["前文", "**重要：**后文"]),
+        ("text\n\nTitle here\n-----\nmore", 20, vec!["text", "Title here\n-----", "more"]),
+    ] {
+        let chunks = chars(text, limit);
+        assert_eq!(chunks, expected, "{text:?}");
+    }
+}
+
+#[test]
+fn a_table_that_is_cut_has_its_header_in_every_chunk() {
+    let text = "Look:\n\n| a | b |\n|---|---|\n| one one | 1 |\n| two two | 2 |\n| three | 3 |\n\nDone.";
+    assert_eq!(
+        chars(text, 40),
+        [
+            "Look:",
+            "| a | b |\n|---|---|\n| one one | 1 |",
+            "| a | b |\n|---|---|\n| two two | 2 |",
+            "| a | b |\n|---|---|\n| three | 3 |\n\nDone."
+        ]
+    );
+    let quoted = "> | a | b |\n> |---|---|\n> | one | 1 |\n> | two | 2 |";
+    assert_eq!(
+        chars(quoted, 50),
+        ["> | a | b |\n> |---|---|\n> | one | 1 |", "> | a | b |\n> |---|---|\n> | two | 2 |"]
+    );
+    // There is no room for this one.
+    assert_eq!(chars("| long name |\n|---|\n| x |\n| y |", 24), ["| long name |\n|---|", "| x |\n| y |"]);
+}
+
+#[test]
+fn the_rest_of_a_deep_list_does_not_turn_into_code() {
+    let text = "- a\n    - b\n        - see one\n        - see two\n        - see three\n- f";
+    assert_eq!(chars(text, 44), ["- a\n    - b\n        - see one", "- see two\n- see three\n- f"]);
+    let code = "1. a\n   - b\n     ```sh\n     echo one\n     echo two\n     ```";
+    assert_eq!(
+        chars(code, 46),
+        ["1. a\n   - b\n     ```sh\n     echo one\n     ```", "```sh\necho two\n```"]
+    );
+    // What is code stays code.
+    assert_eq!(chars("text\n\n    one one\n    two two", 18), ["text\n\n    one one", "    two two"]);
+}
+
 fn token() -> impl Strategy<Value = String> {
     prop_oneof![
         3 => "[a-z]{1,12}",
@@ -84,6 +134,10 @@ fn token() -> impl Strategy<Value = String> {
         1 => Just("\n> ```sh\n> ".to_owned()),
         1 => Just("\n- ```\n  ".to_owned()),
         1 => "[。！？，.!?] ?",
+        1 => Just("**".to_owned()),
+        1 => Just("[a](b)".to_owned()),
+        1 => Just("\n| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |".to_owned()),
+        1 => Just("\n      - ".to_owned()),
         1 => Just("中文字符".to_owned()),
         1 => Just("👩\u{200d}👧🇨🇳e\u{301}".to_owned()),
     ]

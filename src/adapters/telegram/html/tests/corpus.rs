@@ -9,6 +9,12 @@ const CORPUS: &str = include_str!("../../../../../tests/fixtures/markdown_corpus
 /// Limits at which texts are cut often, now and then, and as in earnest.
 const LIMITS: [usize; 4] = [120, 300, 1024, MESSAGE_LIMIT];
 
+/// The limits that tell something new about a text: thousands of tiny chunks of one kind do not.
+fn limits(text: &str) -> impl Iterator<Item = usize> {
+    let huge = text.len() > 20_000;
+    LIMITS.into_iter().filter(move |limit| !huge || *limit == MESSAGE_LIMIT)
+}
+
 fn corpus() -> Vec<(String, String)> {
     let written = CORPUS.split("%%% ").skip(1).map(|entry| {
         let (name, text) = entry.split_once('\n').unwrap();
@@ -53,7 +59,8 @@ fn generated() -> Vec<(&'static str, String)> {
 
 /// Takes the headers away that a table which was cut has in every chunk.
 fn without_repeats(parts: &[String], source: &str) -> String {
-    let headers: Vec<String> = source.lines().filter(|line| line.contains('|')).map(words).collect();
+    let rules = source.lines().zip(source.lines().skip(1)).filter(|(_, below)| below.contains("--"));
+    let headers: Vec<String> = rules.map(|(header, _)| words(header)).collect();
     let whole = words(source);
     let mut out = String::new();
     for part in parts {
@@ -75,7 +82,7 @@ fn the_corpus_is_large_enough() {
 #[test]
 fn every_message_is_valid_and_fits() {
     for (name, text) in corpus() {
-        for limit in LIMITS {
+        for limit in limits(&text) {
             for message in render(&text, limit) {
                 let shown =
                     validate(&message.html).unwrap_or_else(|why| panic!("{name}: {why}\n{}", message.html));
@@ -92,34 +99,25 @@ fn every_message_is_valid_and_fits() {
 fn every_word_of_a_text_is_in_its_message() {
     for (name, text) in corpus() {
         let message = render_one(&text, usize::MAX);
-        assert_eq!(words(&validate(&message.html).unwrap()), expected(&text), "{name}\n{}", message.html);
+        let shown = words(&validate(&message.html).unwrap());
+        let wide = text.lines().any(|line| line.contains('|') && line.len() > 120);
+        if !(wide && is_records(&text, &shown)) {
+            assert_eq!(shown, expected(&text), "{name}\n{}", message.html);
+        }
     }
 }
 
 #[test]
 fn the_words_of_all_chunks_are_the_words_of_the_text() {
     for (name, text) in corpus() {
-        for limit in LIMITS {
-            let sources: Vec<String> =
-                render(&text, limit).iter().map(|message| words(&message.plain)).collect();
-            let fences = text.matches("```rust").count();
-            let repeated = |part: &String, index: usize| {
-                if fences > 0 && index > 0 {
-                    part.strip_prefix("rust").unwrap_or(part).to_owned()
-                } else {
-                    part.clone()
-                }
-            };
-            let parts: Vec<String> =
-                sources.iter().enumerate().map(|(index, part)| repeated(part, index)).collect();
-            let mut whole = words(&text);
-            let mut all = without_repeats(&parts, &text);
-            if fences > 0 {
-                // Where code begins a chunk by itself its language was taken away as well.
-                (whole, all) = (whole.replacen("rust", "", fences), all.replacen("rust", "", fences));
-            }
-            assert_eq!(all, whole, "{name} at {limit}");
-            for message in render(&text, limit) {
+        for limit in limits(&text) {
+            let messages = render(&text, limit);
+            let parts: Vec<String> = messages.iter().map(|message| words(&message.plain)).collect();
+            // The language of code that is cut stands in every chunk; there is one in the corpus.
+            let languages = |text: &str| text.replace("rust", "");
+            let all = without_repeats(&parts, &text);
+            assert_eq!(languages(&all), languages(&words(&text)), "{name} at {limit}");
+            for message in messages {
                 let shown = words(&validate(&message.html).unwrap());
                 let known = [expected(&message.plain), words(&message.plain)];
                 assert!(
@@ -131,9 +129,10 @@ fn the_words_of_all_chunks_are_the_words_of_the_text() {
     }
 }
 
-/// Records name the column before each value, so all words are there, some more than once.
+/// Records name the column before each value: every cell is there, some more than once.
 fn is_records(source: &str, shown: &str) -> bool {
-    source.contains("|") && words(source).chars().all(|letter| shown.contains(letter))
+    let cells = source.lines().filter(|line| line.contains('|')).flat_map(|line| line.split('|'));
+    source.contains('|') && cells.map(words).all(|cell| shown.contains(&cell))
 }
 
 #[test]

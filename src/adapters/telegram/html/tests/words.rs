@@ -7,7 +7,7 @@ pub(super) fn words(text: &str) -> String {
     const OWN: &str = "•☐☑—…·";
     text.chars()
         .filter(|letter| letter.is_alphanumeric() || (!letter.is_ascii() && !OWN.contains(*letter)))
-        .filter(|letter| !letter.is_whitespace() && !letter.is_control())
+        .filter(|letter| !letter.is_whitespace() && !letter.is_control() && *letter != '\u{fdd0}')
         .collect()
 }
 
