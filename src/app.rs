@@ -2,7 +2,10 @@
 //!
 //! Two apps can run in one process; nothing here is global.
 
+mod sandboxing;
+
 use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,11 +17,11 @@ use tokio_util::task::TaskTracker;
 
 use crate::adapters::web::{WebAdapter, WebOptions, WebParts};
 use crate::adapters::{AdapterHealths, AdapterSet, supervise};
-use crate::config::{Approver, Endpoint, ModelSettings, Provider, Sandbox, Settings};
+use crate::config::{Approver, Endpoint, ModelSettings, Provider, Settings};
 use crate::domain::{Approval, Platform};
 use crate::metrics::Metrics;
 use crate::model::{FallbackModel, Http, ModelSpec, OfflineModel, OpenAiModel, Pace, Shared};
-use crate::permissions::{GrantBook, JudgeSettings, ProjectJudge};
+use crate::permissions::{ChangePreview, GrantBook, JudgeSettings, Preview, ProjectJudge};
 use crate::policy::Rights;
 use crate::policy::shell::{BadRule, ShellRules};
 use crate::ports::{ApprovalBook, Clock, Door, Ids, Model, RandomIds, SystemClock, ThreadStore, ToolBox};
@@ -26,7 +29,9 @@ use crate::sandbox;
 use crate::store::{FileApprovals, replace_file};
 use crate::telemetry::Redactor;
 use crate::threads::{AgentFacts, Asking, Limits, Router, Workshop};
-use crate::tools::{ExecSettings, Redact, all_tools, programs_of};
+use crate::tools::{Confinement, Diff, ExecSettings, Redact, all_tools, preview, programs_of};
+
+pub use sandboxing::{SandboxNews, sandbox_mode};
 
 /// How long one call of a tool may take.
 const TOOL_DEADLINE: Duration = Duration::from_secs(120);
@@ -61,8 +66,6 @@ pub struct World {
 pub struct ShellWorld {
     /// The daemon's environment; little of it is passed on.
     pub environment: Vec<(String, String)>,
-    /// What this machine has to keep commands in.
-    pub sandbox: sandbox::Status,
     /// Takes secrets out of what commands say.
     pub redactor: Redactor,
 }
@@ -129,6 +132,8 @@ pub struct App {
     pub metrics: Arc<Metrics>,
     /// Turns true once the threads that the last daemon left open have been taken up.
     pub recovered: watch::Receiver<bool>,
+    /// What keeps its commands in, as soon as that is known.
+    pub sandbox: SandboxNews,
     ingress: Phase,
     threads: Phase,
     /// Ends the router at once, and with it every actor and every wait.
@@ -168,6 +173,9 @@ impl App {
         let healths = AdapterHealths::default();
         let (recovered_sender, recovered) = watch::channel(false);
         let approvals: Arc<dyn ApprovalBook> = Arc::new(FileApprovals::new(&settings.state));
+        let (ingress, threads) = (Phase::default(), Phase::default());
+        let (found, sandbox) =
+            sandboxing::find_out(sandbox_mode(settings), recovered.clone(), &threads.tasks);
         let parts = WebParts {
             store: store.clone(),
             approvals: approvals.clone(),
@@ -175,17 +183,18 @@ impl App {
             healths: healths.clone(),
             recovered: recovered.clone(),
             metrics: metrics.clone(),
+            sandbox: sandbox.clone(),
         };
         let adapters = adapter_set(settings, web, &world, parts);
-        let (ingress, threads) = (Phase::default(), Phase::default());
-        let shop = workshop(settings, store, approvals, world.clone(), &adapters, metrics.clone())?;
+        let tools = all_tools(exec_settings(settings, world.shell.clone(), found));
+        let shop = workshop(settings, store, approvals, world.clone(), tools, &adapters, metrics.clone())?;
         let (router, door) = Router::new(Arc::new(shop), threads.stop.clone());
         let cut = threads.tasks.spawn(router.run(recovered_sender)).abort_handle();
         let (keeper_door, keeper_healths, stop) = (door.clone(), healths.clone(), ingress.stop.clone());
         ingress
             .tasks
             .spawn(async move { supervise(&adapters, keeper_door, world.clock, keeper_healths, stop).await });
-        Ok(Self { door, healths, metrics, recovered, ingress, threads, cut })
+        Ok(Self { door, healths, metrics, recovered, sandbox, ingress, threads, cut })
     }
 
     /// Waits until everything that was open has been taken up and every adapter is past its first check.
@@ -245,6 +254,7 @@ fn workshop(
     store: Arc<dyn ThreadStore>,
     approvals: Arc<dyn ApprovalBook>,
     world: World,
+    tools: ToolBox,
     adapters: &AdapterSet,
     metrics: Arc<Metrics>,
 ) -> Result<Workshop, BadRule> {
@@ -254,8 +264,7 @@ fn workshop(
         Provider::OpenAi(endpoint) => endpoint.timeout.saturating_mul(12),
     };
     let fallbacks: Duration = settings.model.fallbacks.iter().map(patience).sum();
-    let tools = all_tools(exec_settings(settings, world.shell));
-    let judge = project_judge(settings, &tools, world.clock.clone())?;
+    let judge = project_judge(settings, &tools, world.clock.clone(), redact(&world.shell.redactor))?;
     let proposer = judge.clone();
     let propose = Box::new(move |approval: &Approval, scope, now| proposer.propose(approval, scope, now));
     Ok(Workshop {
@@ -296,23 +305,18 @@ fn workshop(
     })
 }
 
-fn exec_settings(settings: &Settings, shell: ShellWorld) -> ExecSettings {
+fn exec_settings(settings: &Settings, shell: ShellWorld, found: sandbox::Finding) -> ExecSettings {
     let wanted = &settings.permissions.exec_shell;
-    let redactor = shell.redactor;
     ExecSettings {
         helper: sandbox::own_binary(),
-        mode: match wanted.sandbox {
-            Sandbox::Auto => sandbox::Mode::Auto,
-            Sandbox::Require => sandbox::Mode::Require,
-            Sandbox::Off => sandbox::Mode::Off,
-        },
-        status: shell.sandbox,
+        mode: sandbox_mode(settings),
+        found,
         readable: programs_of(&shell.environment),
         environment: shell.environment,
         timeout: wanted.timeout,
         grace: EXEC_GRACE,
         limits: sandbox::Limits::default(),
-        redact: Redact::new(move |text| redactor.apply(text).into_owned()),
+        redact: redact(&shell.redactor),
     }
 }
 
@@ -320,6 +324,7 @@ fn project_judge(
     settings: &Settings,
     tools: &ToolBox,
     clock: Arc<dyn Clock>,
+    redact: Redact,
 ) -> Result<ProjectJudge, BadRule> {
     let shell = &settings.permissions.exec_shell;
     let root = settings.project.to_string_lossy();
@@ -329,10 +334,26 @@ fn project_judge(
         shell: ShellRules::new(shell.mode, shell.compound, &shell.allow, &shell.deny, root)?,
         modes: settings.permissions.tools.clone(),
         effects_of: Arc::new(move |name| tools.get(name).map(|(spec, _)| spec.effects)),
+        preview: preview_in(settings.project.clone(), redact),
         grants: settings.state.join(GRANTS),
         language: settings.language.unwrap_or_default(),
     };
     Ok(ProjectJudge::new(judge, clock))
+}
+
+/// Shows what calls would change in a project.
+fn preview_in(project: PathBuf, redact: Redact) -> Preview {
+    Arc::new(move |call| {
+        let room = Confinement::of(&project, &call.thread);
+        let planned = preview(&call.tool, &call.input, &room, &redact)?;
+        let shown = |Diff { text, left_out }| ChangePreview { diff: text, left_out };
+        Some(planned.map(shown).map_err(|failure| failure.to_string()))
+    })
+}
+
+fn redact(redactor: &Redactor) -> Redact {
+    let redactor = redactor.clone();
+    Redact::new(move |text| redactor.apply(text).into_owned())
 }
 
 fn rights(settings: &Settings) -> Rights {

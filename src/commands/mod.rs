@@ -8,6 +8,7 @@ mod dispatch;
 pub mod doctor;
 pub mod init;
 pub mod run;
+mod sandbox_words;
 mod summary;
 mod terminal;
 pub mod threads;

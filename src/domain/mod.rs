@@ -9,6 +9,7 @@ mod ids;
 mod ingress;
 mod intent;
 mod language;
+mod sandbox;
 mod thread_state;
 mod time;
 mod tool;
@@ -26,6 +27,7 @@ pub use ids::{AuthorId, BadId, CorrelationId, MessageId, Platform, ThreadId, Too
 pub use ingress::{Author, ChatKind, Decision, InboundFile, IngressEvent, IngressKind, Said};
 pub use intent::{DeliveryId, Intent, OutboundIntent};
 pub use language::Language;
+pub use sandbox::{SandboxLevel, SandboxReport};
 pub use thread_state::ThreadState;
 pub use time::Timestamp;
 pub use tool::{Class, Effects, Network, Permit, ToolSpec};

@@ -11,6 +11,7 @@
 //! tools, threads or settings.
 
 mod control;
+mod finding;
 mod keeper;
 mod launch;
 mod limits;
@@ -28,6 +29,7 @@ mod linux;
 #[path = "elsewhere.rs"]
 mod linux;
 
+pub use finding::{Finder, Finding};
 pub use launch::{End, Ended, LaunchError, Lifeline, Running, own_binary, start};
 pub use probe::probe;
 pub use spec::{Isolation, Limits, Spec};
