@@ -2,6 +2,7 @@
 //!
 //! Two apps can run in one process; nothing here is global.
 
+mod discreet;
 mod sandboxing;
 
 use std::net::{SocketAddr, TcpListener};
@@ -31,6 +32,7 @@ use crate::telemetry::Redactor;
 use crate::threads::{AgentFacts, Asking, Limits, Router, Workshop};
 use crate::tools::{Confinement, Diff, ExecSettings, Redact, all_tools, preview, programs_of};
 
+use discreet::DiscreetModel;
 pub use sandboxing::{SandboxNews, sandbox_mode};
 
 /// How long one call of a tool may take.
@@ -269,7 +271,7 @@ fn workshop(
     let propose = Box::new(move |approval: &Approval, scope, now| proposer.propose(approval, scope, now));
     Ok(Workshop {
         store,
-        model: world.model,
+        model: Arc::new(DiscreetModel::new(world.model, &world.shell.redactor)),
         tools,
         judge: Arc::new(judge),
         approvals,
@@ -302,6 +304,7 @@ fn workshop(
         },
         slots: Arc::new(Semaphore::new(settings.limits.max_concurrent_runs)),
         metrics,
+        redactor: world.shell.redactor,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ApprovalId, CorrelationId, ErrorKind, Risk, ThreadId};
+use super::{ApprovalId, CorrelationId, ErrorKind, Risk, ThreadId, ToolCallId};
 
 /// What is meant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,6 +22,9 @@ pub enum Intent {
     Progress {
         /// One line.
         text: String,
+        /// The call it tells of, where it is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call_id: Option<ToolCallId>,
     },
     /// Somebody is writing. Never kept.
     Typing,

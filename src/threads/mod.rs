@@ -11,6 +11,7 @@ mod jobs;
 mod mailbox;
 mod outbound;
 mod perform;
+mod progress;
 mod router;
 mod workshop;
 mod wound;

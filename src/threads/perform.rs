@@ -193,13 +193,14 @@ impl Actor {
             return;
         };
         let cancel = CancellationToken::new();
+        let (progress, passing) = self.progress.of(&call);
         let context = ToolContext {
             project: self.shop.agent.project.clone(),
             thread: self.id.clone(),
             call: call.clone(),
             permit: Permit::of(class),
             history: self.shop.store.clone(),
-            progress: None,
+            progress: Some(progress),
             clock: self.shop.clock.clone(),
             cancel: cancel.clone(),
         };
@@ -209,7 +210,8 @@ impl Actor {
         let job = async move {
             // Dropping the job must reach work that the tool has handed to other threads.
             let _cancel_when_dropped = cancel.drop_guard();
-            let outcome = tokio::time::timeout(deadline, tool.call(arguments, context)).await;
+            let work = passing.during(tool.call(arguments, context));
+            let outcome = tokio::time::timeout(deadline, work).await;
             let outcome = outcome.unwrap_or(Err(ToolFailure::TimedOut(deadline.as_secs())));
             match &outcome {
                 Ok(_) => tracing::info!(tool = name, call = %id, "tool ran"),
@@ -220,7 +222,7 @@ impl Actor {
         self.jobs.start_work(&self.span, job, tool_panicked(call));
     }
 
-    fn show(&self, intent: Intent) {
+    pub(super) fn show(&self, intent: Intent) {
         if let (Some(adapter), Some(run)) =
             (self.shop.adapters.get(self.id.platform()), self.conversation.current())
         {

@@ -11,6 +11,7 @@ use crate::domain::{Capabilities, Language, Platform, ThreadId, WhileRunning, Wh
 use crate::metrics::Metrics;
 use crate::policy::Rights;
 use crate::ports::{Adapter, ApprovalBook, Clock, Grants, Ids, Judge, Model, ThreadStore, ToolBox};
+use crate::telemetry::Redactor;
 use crate::turn::{EffectsOf, Rules};
 
 /// Who the agent is.
@@ -93,6 +94,8 @@ pub struct Workshop {
     pub slots: Arc<Semaphore>,
     /// What is counted.
     pub metrics: Arc<Metrics>,
+    /// Takes secrets out of what is shown.
+    pub redactor: Redactor,
 }
 
 impl Workshop {

@@ -113,7 +113,7 @@ impl Conversation {
         let text = Phrase::Reminder(self.pending_numbers()).say(self.language());
         if let Some(run) = self.run.as_mut().filter(|run| !run.reminded) {
             run.reminded = true;
-            out.push(Effect::Show(Intent::Progress { text }));
+            out.push(Effect::Show(Intent::Progress { text, call_id: None }));
         }
         Reply::Message
     }

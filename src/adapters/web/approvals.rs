@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Path, Query, State};
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode, header};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -18,17 +18,29 @@ use crate::domain::{
 #[derive(Debug, Deserialize)]
 pub(super) struct Filter {
     state: Option<String>,
+    limit: Option<usize>,
 }
 
-/// The approvals, newest first; with `?state=` only those in that state.
+impl Filter {
+    fn wants(&self, approval: &Value) -> bool {
+        match self.state.as_deref() {
+            None => true,
+            Some("decided") => approval["state"] != "pending",
+            Some(state) => approval["state"] == state,
+        }
+    }
+}
+
+/// The approvals, newest first; with `?state=` only those in that state, or all that are `decided`; with `?limit=`
+/// so many at most.
 pub(super) async fn list(
     State(web): State<Arc<Web>>,
     Query(filter): Query<Filter>,
 ) -> Result<Json<Value>, Problem> {
     let approvals = web.parts.approvals.list().await?;
     let shown: Vec<Value> = approvals.iter().map(as_json).collect();
-    let wanted = |approval: &Value| filter.state.as_deref().is_none_or(|state| approval["state"] == state);
-    let shown: Vec<Value> = shown.into_iter().filter(wanted).collect();
+    let wanted = shown.into_iter().filter(|approval| filter.wants(approval));
+    let shown: Vec<Value> = wanted.take(filter.limit.unwrap_or(usize::MAX)).collect();
     Ok(Json(json!({ "approvals": shown })))
 }
 
@@ -60,6 +72,7 @@ pub(super) struct DecisionBody {
 pub(super) async fn decide(
     State(web): State<Arc<Web>>,
     Path(id): Path<String>,
+    headers: HeaderMap,
     JsonBody(body): JsonBody<DecisionBody>,
 ) -> Result<Json<Value>, Problem> {
     let id: ApprovalId = id.parse().map_err(|_| Problem::not_found("approval"))?;
@@ -72,7 +85,7 @@ pub(super) async fn decide(
         approval: id.clone(),
         answer,
         reason: body.reason,
-        via: "http".to_owned(),
+        via: via(&headers).to_owned(),
         operator: true,
     };
     let author = web.operator(&"web".parse()?)?;
@@ -87,6 +100,11 @@ pub(super) async fn decide(
     }
     let now = web.parts.approvals.get(&id).await?.unwrap_or(approval);
     Ok(Json(as_json(&now)))
+}
+
+/// From where an answer comes: programs send the token itself, the console its cookie.
+fn via(headers: &HeaderMap) -> &'static str {
+    if headers.contains_key(header::AUTHORIZATION) { "http" } else { "console" }
 }
 
 pub(super) fn as_json(approval: &Approval) -> Value {

@@ -161,7 +161,7 @@ fn refused(error: impl std::fmt::Display) -> LineError {
 
 fn passing(intent: Intent) -> Option<Heard> {
     match intent {
-        Intent::Progress { text } => Some(Heard::Progress(text)),
+        Intent::Progress { text, .. } => Some(Heard::Progress(text)),
         Intent::Error { text, .. } => Some(Heard::Trouble(text)),
         Intent::AssistantText { .. }
         | Intent::AssistantDelta { .. }

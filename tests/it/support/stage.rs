@@ -18,6 +18,7 @@ use shipagent::ports::{
     Ruling, StoreError, SystemClock, ThreadRecord, ThreadStore, ThreadSummary, ToolBox,
 };
 use shipagent::store::{FileApprovals, FileStore};
+use shipagent::telemetry::Redactor;
 use shipagent::threads::{AgentFacts, Asking, Limits, Router, Workshop};
 use shipagent::uimessage::{Content, ModelMessage, UiMessage};
 use tokio::sync::{Semaphore, watch};
@@ -255,6 +256,7 @@ impl Stage {
             },
             slots: Arc::new(Semaphore::new(4)),
             metrics: metrics.clone(),
+            redactor: Redactor::new([""; 0]).unwrap(),
         };
         let (router, door) = Router::new(Arc::new(shop), stop.clone());
         let mut tasks = JoinSet::new();
