@@ -11,11 +11,14 @@
 mod approvals;
 mod architecture;
 mod browser;
+mod browser_approvals;
 mod commands;
 mod cut;
+mod discretion;
 mod exec;
 mod kill;
 mod model;
+mod sandbox_status;
 mod sdk;
 mod security;
 mod support;

@@ -31,6 +31,8 @@ function phase(part, { live, broken }) {
   if (state === 'approval-requested' && broken) return 'halted';
   if (part.preliminary && live) return 'input-available';
   if (state === 'approval-responded' && part.approval?.approved === false) return 'output-denied';
+  // With a yes it runs; that it was asked about is no longer the news.
+  if (state === 'approval-responded' && live) return 'input-available';
   const moving = ICONS[state] === 'running';
   return moving && !live ? 'halted' : state;
 }
