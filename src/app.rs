@@ -2,9 +2,6 @@
 //!
 //! Two apps can run in one process; nothing here is global.
 
-mod discreet;
-mod sandboxing;
-
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,7 +15,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::adapters::web::{WebAdapter, WebOptions, WebParts};
 use crate::adapters::{AdapterHealths, AdapterSet, supervise};
-use crate::config::{Approver, Endpoint, ModelSettings, Provider, Settings};
+use crate::config::{Approver, Endpoint, ModelSettings, Provider, Sandbox, Settings};
 use crate::domain::{Approval, Platform};
 use crate::metrics::Metrics;
 use crate::model::{FallbackModel, Http, ModelSpec, OfflineModel, OpenAiModel, Pace, Shared};
@@ -29,11 +26,8 @@ use crate::ports::{ApprovalBook, Clock, Door, Ids, Model, RandomIds, SystemClock
 use crate::sandbox;
 use crate::store::{FileApprovals, replace_file};
 use crate::telemetry::Redactor;
-use crate::threads::{AgentFacts, Asking, Limits, Router, Workshop};
+use crate::threads::{AgentFacts, Asking, DiscreetModel, Limits, Router, Workshop};
 use crate::tools::{Confinement, Diff, ExecSettings, Redact, all_tools, preview, programs_of};
-
-use discreet::DiscreetModel;
-pub use sandboxing::{SandboxNews, sandbox_mode};
 
 /// How long one call of a tool may take.
 const TOOL_DEADLINE: Duration = Duration::from_secs(120);
@@ -135,7 +129,7 @@ pub struct App {
     /// Turns true once the threads that the last daemon left open have been taken up.
     pub recovered: watch::Receiver<bool>,
     /// What keeps its commands in, as soon as that is known.
-    pub sandbox: SandboxNews,
+    pub sandbox: sandbox::News,
     ingress: Phase,
     threads: Phase,
     /// Ends the router at once, and with it every actor and every wait.
@@ -176,8 +170,7 @@ impl App {
         let (recovered_sender, recovered) = watch::channel(false);
         let approvals: Arc<dyn ApprovalBook> = Arc::new(FileApprovals::new(&settings.state));
         let (ingress, threads) = (Phase::default(), Phase::default());
-        let (found, sandbox) =
-            sandboxing::find_out(sandbox_mode(settings), recovered.clone(), &threads.tasks);
+        let (found, sandbox) = sandbox::find_out(sandbox_mode(settings), recovered.clone(), &threads.tasks);
         let parts = WebParts {
             store: store.clone(),
             approvals: approvals.clone(),
@@ -306,6 +299,15 @@ fn workshop(
         metrics,
         redactor: world.shell.redactor,
     })
+}
+
+/// What the operator wants of the sandbox.
+pub fn sandbox_mode(settings: &Settings) -> sandbox::Mode {
+    match settings.permissions.exec_shell.sandbox {
+        Sandbox::Auto => sandbox::Mode::Auto,
+        Sandbox::Require => sandbox::Mode::Require,
+        Sandbox::Off => sandbox::Mode::Off,
+    }
 }
 
 fn exec_settings(settings: &Settings, shell: ShellWorld, found: sandbox::Finding) -> ExecSettings {

@@ -15,6 +15,7 @@ mod finding;
 mod keeper;
 mod launch;
 mod limits;
+mod news;
 mod probe;
 mod report;
 mod rules;
@@ -31,6 +32,7 @@ mod linux;
 
 pub use finding::{Finder, Finding};
 pub use launch::{End, Ended, LaunchError, Lifeline, Running, own_binary, start};
+pub use news::{News, find_out};
 pub use probe::probe;
 pub use spec::{Isolation, Limits, Spec};
 pub use stage::run_if_asked;

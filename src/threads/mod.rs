@@ -7,6 +7,7 @@ mod actor;
 mod asking;
 mod count;
 mod deliver;
+mod discreet;
 mod jobs;
 mod mailbox;
 mod outbound;
@@ -16,5 +17,6 @@ mod router;
 mod workshop;
 mod wound;
 
+pub use discreet::DiscreetModel;
 pub use router::Router;
 pub use workshop::{AgentFacts, Asking, Limits, Workshop};

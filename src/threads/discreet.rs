@@ -16,14 +16,14 @@ const BACKLOG: usize = 16;
 
 /// A model behind a veil.
 #[derive(Debug)]
-pub(super) struct DiscreetModel {
+pub struct DiscreetModel {
     inner: Arc<dyn Model>,
     redactor: Redactor,
 }
 
 impl DiscreetModel {
     /// Nothing that the redactor knows gets to this model, or from it.
-    pub(super) fn new(inner: Arc<dyn Model>, redactor: &Redactor) -> Self {
+    pub fn new(inner: Arc<dyn Model>, redactor: &Redactor) -> Self {
         Self { inner, redactor: redactor.clone().only_known() }
     }
 

@@ -3,28 +3,16 @@
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
-use crate::config::{Sandbox, Settings};
+use super::finding::Finding;
+use super::launch::own_binary;
+use super::status::{Mode, Status};
 use crate::domain::{SandboxLevel, SandboxReport};
-use crate::sandbox::{Finding, Mode, Status, own_binary};
 
 /// What is told about the sandbox; nothing until it is known.
-pub type SandboxNews = watch::Receiver<Option<SandboxReport>>;
+pub type News = watch::Receiver<Option<SandboxReport>>;
 
-/// What the operator wants of the sandbox.
-pub fn sandbox_mode(settings: &Settings) -> Mode {
-    match settings.permissions.exec_shell.sandbox {
-        Sandbox::Auto => Mode::Auto,
-        Sandbox::Require => Mode::Require,
-        Sandbox::Off => Mode::Off,
-    }
-}
-
-/// Begins to find out, as soon as the threads are taken up: until then the machine has better things to do.
-pub(super) fn find_out(
-    mode: Mode,
-    mut recovered: watch::Receiver<bool>,
-    tasks: &TaskTracker,
-) -> (Finding, SandboxNews) {
+/// Begins to find out, as soon as the daemon has recovered: until then the machine has better things to do.
+pub fn find_out(mode: Mode, mut recovered: watch::Receiver<bool>, tasks: &TaskTracker) -> (Finding, News) {
     let (finder, finding) = Finding::new(own_binary());
     let (telling, news) = watch::channel(None);
     if mode == Mode::Off {
@@ -33,8 +21,10 @@ pub(super) fn find_out(
     }
     let found = finding.clone();
     tasks.spawn(async move {
-        // Whether or not there is a router that says so: commands wait for the answer.
-        let _recovered = recovered.wait_for(|recovered| *recovered).await.is_ok();
+        if recovered.wait_for(|recovered| *recovered).await.is_err() {
+            // The daemon ended before it had begun; nobody will run a command.
+            return;
+        }
         // A search that broke down has found nothing, which the finding knows.
         drop(tokio::task::spawn_blocking(|| finder.find()).await);
         tell(&telling, found.get().await.report(mode));
