@@ -63,6 +63,8 @@ pub struct Capabilities {
     pub length_unit: LengthUnit,
     /// How many replies one inbound message allows; nothing means no limit.
     pub replies_per_message: Option<u32>,
+    /// After how many seconds the platform forgets that somebody is writing; nothing means that it cannot show it.
+    pub typing_secs: Option<u64>,
 }
 
 impl Capabilities {
@@ -81,6 +83,7 @@ impl Capabilities {
             max_length: None,
             length_unit: LengthUnit::Chars,
             replies_per_message: None,
+            typing_secs: None,
         }
     }
 }

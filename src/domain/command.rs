@@ -15,12 +15,33 @@ pub enum Command {
     Cancel,
     /// List the questions that wait for a person.
     Approvals,
+    /// Say yes to a question.
+    Approve,
+    /// Say no to a question.
+    Deny,
+    /// List what was allowed for longer, or take it back.
+    Grants,
+    /// Say which model answers.
+    Model,
+    /// Say which conversation this is and who is speaking.
+    Id,
 }
 
 impl Command {
     /// Every command there is, in the order `/help` lists them.
-    pub const ALL: [Self; 6] =
-        [Self::Help, Self::Status, Self::Stop, Self::New, Self::Cancel, Self::Approvals];
+    pub const ALL: [Self; 11] = [
+        Self::Help,
+        Self::Status,
+        Self::Stop,
+        Self::New,
+        Self::Cancel,
+        Self::Approvals,
+        Self::Approve,
+        Self::Deny,
+        Self::Grants,
+        Self::Model,
+        Self::Id,
+    ];
 
     /// Its name, without the slash.
     pub const fn name(self) -> &'static str {
@@ -31,14 +52,46 @@ impl Command {
             Self::New => "new",
             Self::Cancel => "cancel",
             Self::Approvals => "approvals",
+            Self::Approve => "approve",
+            Self::Deny => "deny",
+            Self::Grants => "grants",
+            Self::Model => "model",
+            Self::Id => "id",
         }
     }
+}
 
+/// A command as somebody gave it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Order {
+    /// Which command.
+    pub command: Command,
+    /// The words behind it.
+    pub words: String,
+}
+
+impl Order {
     /// Reads a message that consists of a command: `/stop`, also as `/stop@bot` and with words behind it.
     pub fn parse(text: &str) -> Option<Self> {
-        let word = text.trim().strip_prefix('/')?.split_whitespace().next()?;
+        let line = text.trim().strip_prefix('/')?;
+        let word = line.split_whitespace().next()?;
         let name = word.split('@').next().unwrap_or(word).to_ascii_lowercase();
-        Self::ALL.into_iter().find(|command| command.name() == name)
+        let command = Command::ALL.into_iter().find(|command| command.name() == name)?;
+        let words = line.strip_prefix(word).unwrap_or_default().trim().to_owned();
+        Some(Self { command, words })
+    }
+}
+
+impl From<Command> for Order {
+    fn from(command: Command) -> Self {
+        Self { command, words: String::new() }
+    }
+}
+
+impl std::fmt::Display for Order {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "/{}", self.command.name())?;
+        if self.words.is_empty() { Ok(()) } else { write!(f, " {}", self.words) }
     }
 }
 
@@ -49,16 +102,19 @@ mod tests {
     #[test]
     fn commands_are_read_from_the_first_word() {
         for (text, expected) in [
-            ("/stop", Some(Command::Stop)),
-            ("  /NEW please", Some(Command::New)),
-            ("/status@my_bot", Some(Command::Status)),
-            ("/help", Some(Command::Help)),
+            ("/stop", Some((Command::Stop, ""))),
+            ("  /NEW please", Some((Command::New, "please"))),
+            ("/status@my_bot", Some((Command::Status, ""))),
+            ("/approve@my_bot  A1 for 10 minutes ", Some((Command::Approve, "A1 for 10 minutes"))),
+            ("/help", Some((Command::Help, ""))),
             ("please /stop", None),
             ("/stopping", None),
             ("/", None),
             ("", None),
         ] {
-            assert_eq!(Command::parse(text), expected, "{text:?}");
+            let order = Order::parse(text);
+            let read = order.as_ref().map(|order| (order.command, order.words.as_str()));
+            assert_eq!(read, expected, "{text:?}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What comes in: one shape for every platform.
 
-use super::{Answer, ApprovalId, AuthorId, Command, MessageId, ThreadId, Timestamp};
+use super::{Answer, ApprovalId, AuthorId, MessageId, Order, ThreadId, Timestamp};
 
 /// Whoever spoke.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,6 +9,20 @@ pub struct Author {
     pub id: AuthorId,
     /// What people call them.
     pub name: Option<String>,
+    /// What the platform vouches for.
+    pub standing: Standing,
+}
+
+/// What the platform vouches for about whoever spoke.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Standing {
+    /// A person.
+    #[default]
+    Person,
+    /// A person who administers the chat they spoke in.
+    Admin,
+    /// Nobody can tell which person: a bot, a channel, an administrator who hides. Never decides anything.
+    Faceless,
 }
 
 /// Whether one person or several can read the chat.
@@ -41,6 +55,21 @@ pub struct Said {
     pub files: Vec<InboundFile>,
     /// Heard but not meant for the agent: kept as context, never answered.
     pub overheard: bool,
+    /// The message it replies to.
+    pub quoted: Option<Quoted>,
+    /// Whose words these are, where they were passed on.
+    pub forwarded_from: Option<String>,
+}
+
+/// An earlier message that somebody points at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Quoted {
+    /// The platform's own id of it.
+    pub platform_message: String,
+    /// What people call its author.
+    pub author: Option<String>,
+    /// Its words, or the part of them that was pointed at; cut to a readable length.
+    pub text: String,
 }
 
 /// What happened.
@@ -56,7 +85,7 @@ pub enum IngressKind {
     /// Somebody wants another answer to the last question: the one of this id, where they named it.
     Regenerate(Option<MessageId>),
     /// A word for the daemon.
-    Command(Command),
+    Command(Order),
     /// Somebody answered a question by its own id: a button, the console, the API.
     Decision(Decision),
 }

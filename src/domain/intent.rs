@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ApprovalId, CorrelationId, ErrorKind, Risk, ThreadId};
+use super::{ApprovalId, ApprovalKind, CorrelationId, ErrorKind, Language, Risk, StoredFile, ThreadId};
 
 /// What is meant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +31,10 @@ pub enum Intent {
         approval_id: ApprovalId,
         /// What people call it: `A1`.
         number: String,
+        /// What is asked.
+        kind: ApprovalKind,
+        /// The language of whoever is asked.
+        language: Language,
         /// What would be done, in one line.
         summary: String,
         /// How dangerous it looks.
@@ -50,6 +54,20 @@ pub enum Intent {
         /// What became of it and who decided, in the person's language.
         text: String,
     },
+    /// A file, to be seen or kept.
+    Attachment {
+        /// Where it is.
+        file: StoredFile,
+        /// What it is called.
+        name: String,
+        /// Its media type.
+        media_type: String,
+        /// How it is best shown.
+        kind: AttachmentKind,
+        /// Words that go with it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        caption: Option<String>,
+    },
     /// Something went wrong.
     Error {
         /// What sort of trouble.
@@ -59,6 +77,18 @@ pub enum Intent {
         /// Whether trying again may help.
         retryable: bool,
     },
+}
+
+/// How a file is best shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AttachmentKind {
+    /// As a file to keep.
+    File,
+    /// As a picture.
+    Image,
+    /// As something somebody said.
+    Voice,
 }
 
 /// One intent, addressed.

@@ -5,10 +5,12 @@ mod approval_file;
 mod capabilities;
 mod command;
 mod error_kind;
+mod grant;
 mod ids;
 mod ingress;
 mod intent;
 mod language;
+mod stored_file;
 mod thread_state;
 mod time;
 mod tool;
@@ -20,12 +22,16 @@ pub use approval::{
 };
 pub use approval_file::{ApprovalFile, BadApproval};
 pub use capabilities::{Capabilities, Delivery, LengthUnit};
-pub use command::Command;
+pub use command::{Command, Order};
 pub use error_kind::ErrorKind;
+pub use grant::{BadGrantNumber, GrantNumber, GrantSummary, Reach};
 pub use ids::{AuthorId, BadId, CorrelationId, MessageId, Platform, ThreadId, ToolCallId};
-pub use ingress::{Author, ChatKind, Decision, InboundFile, IngressEvent, IngressKind, Said};
-pub use intent::{DeliveryId, Intent, OutboundIntent};
+pub use ingress::{
+    Author, ChatKind, Decision, InboundFile, IngressEvent, IngressKind, Quoted, Said, Standing,
+};
+pub use intent::{AttachmentKind, DeliveryId, Intent, OutboundIntent};
 pub use language::Language;
+pub use stored_file::StoredFile;
 pub use thread_state::ThreadState;
 pub use time::Timestamp;
 pub use tool::{Class, Effects, Network, Permit, ToolSpec};

@@ -10,6 +10,8 @@ pub enum Effects {
     ReadOnly,
     /// Changes something: never runs twice for one call.
     SideEffects,
+    /// Says something to people: run twice, the same call says it once.
+    Speaks,
 }
 
 /// A tool as the model sees it.

@@ -64,6 +64,8 @@ pub enum Reason {
     Destroys(String),
     /// It runs a program written in the command itself, or one that cannot be seen.
     Inline(String),
+    /// It speaks to people in another conversation.
+    Elsewhere,
 }
 
 impl Reason {
@@ -108,6 +110,7 @@ impl Reason {
             Self::Network(name) => format!("{name} reaches the network"),
             Self::Destroys(name) => format!("{name} deletes or overwrites"),
             Self::Inline(name) => format!("{name} runs a program that is not checked"),
+            Self::Elsewhere => "it speaks in another conversation".into(),
         }
     }
 
@@ -140,6 +143,7 @@ impl Reason {
             Self::Network(name) => format!("{name} 会访问网络"),
             Self::Destroys(name) => format!("{name} 会删除或覆盖内容"),
             Self::Inline(name) => format!("{name} 会运行未经检查的程序"),
+            Self::Elsewhere => "会在另一个对话里发言".into(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Who may answer a question.
 
-use crate::domain::AuthorId;
+use crate::domain::{AuthorId, Standing};
 
 /// Who may answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -9,12 +9,21 @@ pub struct Rights {
     pub requester: bool,
     /// These people, always.
     pub people: Vec<AuthorId>,
+    /// Whoever administers the chat.
+    pub admins: bool,
 }
 
 impl Rights {
     /// Whether `by` may answer what `requester` led to.
-    pub fn may_answer(&self, requester: &AuthorId, by: &AuthorId) -> bool {
-        (self.requester && requester == by) || self.people.contains(by)
+    pub fn may_answer(&self, requester: &AuthorId, by: &AuthorId, standing: Standing) -> bool {
+        match standing {
+            // Nobody knows who that is, so nobody can have named them.
+            Standing::Faceless => false,
+            Standing::Admin if self.admins => true,
+            Standing::Admin | Standing::Person => {
+                (self.requester && requester == by) || self.people.contains(by)
+            }
+        }
     }
 }
 
@@ -26,17 +35,25 @@ mod tests {
     fn only_those_who_were_named_may_answer() {
         let id = |text: &str| -> AuthorId { text.parse().unwrap() };
         let (ada, bob, eve) = (id("web:user:ada"), id("web:user:bob"), id("web:user:eve"));
-        let both = Rights { requester: true, people: vec![bob.clone()] };
-        let owners_only = Rights { requester: false, people: vec![bob.clone()] };
-        for (rights, by, expected) in [
-            (&both, &ada, true),
-            (&both, &bob, true),
-            (&both, &eve, false),
-            (&owners_only, &ada, false),
-            (&owners_only, &bob, true),
-            (&Rights::default(), &ada, false),
+        let both = Rights { requester: true, people: vec![bob.clone()], admins: false };
+        let owners_only = Rights { requester: false, people: vec![bob.clone()], admins: false };
+        let admins = Rights { admins: true, ..Rights::default() };
+        use Standing::{Admin, Faceless, Person};
+        for (rights, by, standing, expected) in [
+            (&both, &ada, Person, true),
+            (&both, &bob, Person, true),
+            (&both, &bob, Admin, true),
+            (&both, &bob, Faceless, false),
+            (&both, &eve, Person, false),
+            (&both, &eve, Admin, false),
+            (&owners_only, &ada, Person, false),
+            (&owners_only, &bob, Person, true),
+            (&admins, &eve, Admin, true),
+            (&admins, &eve, Person, false),
+            (&admins, &eve, Faceless, false),
+            (&Rights::default(), &ada, Person, false),
         ] {
-            assert_eq!(rights.may_answer(&ada, by), expected, "{rights:?} {by}");
+            assert_eq!(rights.may_answer(&ada, by, standing), expected, "{rights:?} {by} {standing:?}");
         }
     }
 }

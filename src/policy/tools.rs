@@ -11,6 +11,8 @@ pub struct ToolFacts<'a> {
     pub tool: &'a str,
     /// What a call does; nothing for a tool that is not ours.
     pub effects: Option<Effects>,
+    /// Whether it speaks to people elsewhere than where it was asked to.
+    pub elsewhere: bool,
     /// The file it names, relative to the project.
     pub path: Option<&'a str>,
     /// The one folder of the daemon's state that the asking thread may use; empty when there is none.
@@ -23,10 +25,13 @@ pub fn judge(mode: Option<Mode>, call: &ToolFacts<'_>) -> Verdict {
         return Verdict::Deny { reason: Reason::DeniedByMode };
     }
     let by_mode = match (mode, call.effects) {
+        // Whoever asked reads the answer in the same place: what is said there needs no leave.
+        (_, Some(Effects::Speaks)) if !call.elsewhere => Verdict::Allow(Class::ReadOnly),
         (Some(Mode::Allow), _) => Verdict::Allow(class(call.effects)),
         (Some(Mode::Ask), _) => Verdict::ask(risk(call.effects), Reason::AskedByMode(call.tool.into())),
         (_, Some(Effects::ReadOnly)) => Verdict::Allow(Class::ReadOnly),
         (_, Some(Effects::SideEffects)) => Verdict::ask(Risk::Medium, Reason::Changes(call.tool.into())),
+        (_, Some(Effects::Speaks)) => Verdict::ask(Risk::Medium, Reason::Elsewhere),
         (_, None) => Verdict::ask(Risk::High, Reason::UnknownTool(call.tool.into())),
     };
     match call.path {
@@ -40,7 +45,7 @@ fn by_path(call: &ToolFacts<'_>, path: &str) -> Verdict {
     let effects = call.effects;
     let path = within(call.own_files, path);
     let reserved = path.split('/').any(paths::is_reserved_name);
-    let writes = effects != Some(Effects::ReadOnly);
+    let writes = !matches!(effects, Some(Effects::ReadOnly | Effects::Speaks));
     match paths::locate("", "", path) {
         _ if reserved => Verdict::Deny { reason: Reason::Secret(path.into()) },
         Place::Outside => Verdict::Deny { reason: Reason::Outside(path.into()) },
@@ -62,7 +67,7 @@ fn within<'a>(own_files: &str, path: &'a str) -> &'a str {
 
 fn class(effects: Option<Effects>) -> Class {
     match effects {
-        Some(Effects::ReadOnly) => Class::ReadOnly,
+        Some(Effects::ReadOnly | Effects::Speaks) => Class::ReadOnly,
         Some(Effects::SideEffects) | None => Class::ProjectWritable,
     }
 }
@@ -70,7 +75,7 @@ fn class(effects: Option<Effects>) -> Class {
 fn risk(effects: Option<Effects>) -> Risk {
     match effects {
         Some(Effects::ReadOnly) => Risk::Low,
-        Some(Effects::SideEffects) => Risk::Medium,
+        Some(Effects::SideEffects | Effects::Speaks) => Risk::Medium,
         None => Risk::High,
     }
 }
@@ -110,13 +115,14 @@ mod tests {
             ("write_file", Some(Mode::Allow), Some(SideEffects), Some("ship.json"), "deny"),
             ("write_file", Some(Mode::Allow), Some(SideEffects), Some("/etc/passwd"), "deny"),
             ("write_file", Some(Mode::Deny), Some(SideEffects), Some("a"), "deny"),
-            ("chat_send", None, Some(SideEffects), None, "ask"),
+            ("write_note", None, Some(SideEffects), None, "ask"),
             ("memory_upsert", None, Some(SideEffects), None, "ask"),
             ("some_server_tool", None, None, None, "ask"),
             ("some_server_tool", Some(Mode::Allow), None, None, "write"),
             ("some_server_tool", Some(Mode::Deny), None, None, "deny"),
         ] {
-            let verdict = judge(mode, &ToolFacts { tool, effects, path, own_files: ".ship/files/t1" });
+            let own_files = ".ship/files/t1";
+            let verdict = judge(mode, &ToolFacts { tool, effects, elsewhere: false, path, own_files });
             assert_eq!(word(&verdict), want, "{tool} {mode:?} {path:?}");
         }
     }

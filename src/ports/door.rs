@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
-use crate::domain::{Approval, CorrelationId, IngressEvent, Intent, MessageId, ThreadId, ThreadState};
+use crate::domain::{
+    Approval, CorrelationId, IngressEvent, Intent, MessageId, ThreadId, ThreadState, ToolCallId,
+};
 use crate::uimessage::{ErrorRecord, RunStatus, UiMessage};
 
 /// What became of an event.
@@ -71,6 +73,17 @@ pub struct RunOutcome {
     pub approvals: Vec<Approval>,
 }
 
+/// Something the agent says by a tool, beside its answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Saying {
+    /// Where the tool was called.
+    pub from: ThreadId,
+    /// By which call: it says the same thing only once, also after a restart.
+    pub call: ToolCallId,
+    /// Words or a file.
+    pub intent: Intent,
+}
+
 /// What can be asked of the threads.
 #[derive(Debug)]
 pub enum Request {
@@ -78,6 +91,15 @@ pub enum Request {
     Deliver {
         /// What.
         event: Box<IngressEvent>,
+        /// What became of it.
+        reply: oneshot::Sender<Acceptance>,
+    },
+    /// The agent says something in a thread.
+    Say {
+        /// In which.
+        thread: ThreadId,
+        /// What.
+        saying: Box<Saying>,
         /// What became of it.
         reply: oneshot::Sender<Acceptance>,
     },
@@ -122,6 +144,17 @@ impl Door {
         self.ask(ask).await.unwrap_or(Acceptance::Stopping)
     }
 
+    /// Says something in a thread, and waits until it is sure to be delivered or not.
+    pub async fn say(&self, thread: ThreadId, saying: Saying) -> Acceptance {
+        let ask = |reply| Request::Say { thread, saying: Box::new(saying), reply };
+        self.ask(ask).await.unwrap_or(Acceptance::Stopping)
+    }
+
+    /// The same door, for those behind it: it does not keep them at work.
+    pub fn from_inside(&self) -> InnerDoor {
+        InnerDoor { requests: self.requests.downgrade() }
+    }
+
     /// Watches a thread. Nothing means that the daemon is stopping.
     pub async fn watch(&self, thread: ThreadId) -> Option<Subscription> {
         self.ask(|reply| Request::Watch { thread, reply }).await
@@ -141,5 +174,18 @@ impl Door {
         let (reply, answer) = oneshot::channel();
         self.requests.send(request(reply)).await.ok()?;
         answer.await.ok()
+    }
+}
+
+/// The door as the threads themselves have it.
+#[derive(Clone, Debug)]
+pub struct InnerDoor {
+    requests: mpsc::WeakSender<Request>,
+}
+
+impl InnerDoor {
+    /// The door; one that leads nowhere once nobody is outside any more.
+    pub fn open(&self) -> Door {
+        Door { requests: self.requests.upgrade().unwrap_or_else(|| mpsc::channel(1).0) }
     }
 }

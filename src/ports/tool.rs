@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{BoxFuture, Clock, ThreadStore};
+use super::{BoxFuture, Clock, Door, ThreadStore};
 use crate::domain::{Permit, ThreadId, ToolCallId, ToolSpec};
 
 /// How far a call has come.
@@ -32,6 +32,8 @@ pub struct ToolContext {
     pub permit: Permit,
     /// What was said in the threads.
     pub history: Arc<dyn ThreadStore>,
+    /// The way to say something in a thread.
+    pub door: Door,
     /// Hears how far a long call has come. A tool never waits for it: what does not fit is left out.
     pub progress: Option<mpsc::Sender<Progress>>,
     /// The time.

@@ -46,6 +46,21 @@ pub(super) fn say(phrase: &Phrase) -> String {
         Phrase::Pending(approvals) => {
             approvals.iter().map(|one| format!("- {}: {}", one.number, one.summary)).collect::<Vec<_>>().join("\n")
         }
+        Phrase::ModelIs(model) => format!("Model: {model}"),
+        Phrase::Id { thread, author } => format!("Conversation: `{thread}`\n\nYou: `{author}`"),
+        Phrase::NoGrants => "Nothing is allowed for longer than once.".into(),
+        Phrase::Pair { code, minutes } => format!(
+            "I do not know you yet. Ask my operator to confirm this code within {minutes} minutes: `{code}`\n\n\
+             (On the machine: `shipagent access approve {code}`)"
+        ),
+        Phrase::NotServed => "I am not set up for this group, so I am leaving. My operator can allow it in \
+                              `allowedChats`."
+            .into(),
+        Phrase::FileTooBig { name, megabytes } => {
+            format!("{name} is too big: I can take files of up to {megabytes} MB. Please send a smaller one.")
+        }
+        Phrase::FileLost(name) => format!("I could not fetch {name}. Please send it again."),
+        Phrase::RestInFile => "(The answer is long: the file has all of it.)".into(),
     }
 }
 
@@ -115,18 +130,26 @@ const fn trouble(kind: ErrorKind) -> &'static str {
     }
 }
 
+pub(super) const fn of_command(command: Command) -> &'static str {
+    match command {
+        Command::Help => "shows this list",
+        Command::Status => "says what I am doing",
+        Command::Stop => "stops what I am doing",
+        Command::New => "starts a new conversation",
+        Command::Cancel => "withdraws requests that wait for a decision",
+        Command::Approvals => "lists requests that wait for a decision",
+        Command::Approve => "says yes to a request, as in /approve A1",
+        Command::Deny => "says no to a request, as in /deny A1",
+        Command::Grants => "lists what is allowed for longer; /grants revoke G1 takes it back",
+        Command::Model => "says which model answers",
+        Command::Id => "shows the ids of this conversation and of you",
+    }
+}
+
 fn help() -> String {
     let mut text = "Just write what you need. Besides, there are these commands:".to_owned();
     for command in Command::ALL {
-        let does = match command {
-            Command::Help => "shows this list",
-            Command::Status => "says what I am doing",
-            Command::Stop => "stops what I am doing",
-            Command::New => "starts a new conversation",
-            Command::Cancel => "withdraws requests that wait for a decision",
-            Command::Approvals => "lists requests that wait for a decision",
-        };
-        text.push_str(&format!("\n- /{} {does}", command.name()));
+        text.push_str(&format!("\n- /{} {}", command.name(), of_command(command)));
     }
     text
 }

@@ -23,7 +23,8 @@ pub fn lower(intent: &Intent, capabilities: &Capabilities) -> Vec<Intent> {
         | Intent::Progress { .. }
         | Intent::Typing
         | Intent::ApprovalRequest { .. }
-        | Intent::ApprovalResolved { .. } => vec![intent.clone()],
+        | Intent::ApprovalResolved { .. }
+        | Intent::Attachment { .. } => vec![intent.clone()],
     }
 }
 

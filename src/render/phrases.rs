@@ -1,7 +1,10 @@
 //! What the daemon itself says to people, as facts. The words are in `en` and `zh`.
 
 use super::{en, zh};
-use crate::domain::{Answer, Approval, ApprovalKind, ApprovalNumber, ErrorKind, Language, ThreadState};
+use crate::domain::{
+    Answer, Approval, ApprovalKind, ApprovalNumber, AuthorId, Command, ErrorKind, Language, ThreadId,
+    ThreadState,
+};
 
 /// Something the daemon says.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,6 +66,37 @@ pub enum Phrase {
     Withdrawn(usize),
     /// The questions that wait.
     Pending(Vec<Approval>),
+    /// Which model answers.
+    ModelIs(String),
+    /// Which conversation this is, and who is speaking.
+    Id {
+        /// The conversation.
+        thread: ThreadId,
+        /// Who speaks.
+        author: AuthorId,
+    },
+    /// Nothing is allowed for longer than once.
+    NoGrants,
+    /// Somebody the daemon does not know wants in: what the operator has to confirm.
+    Pair {
+        /// The code.
+        code: String,
+        /// For how many minutes it is good.
+        minutes: u64,
+    },
+    /// A group that is not served is left.
+    NotServed,
+    /// A file is longer than what can be fetched.
+    FileTooBig {
+        /// Its name.
+        name: String,
+        /// How many megabytes there may be.
+        megabytes: u64,
+    },
+    /// A file could not be fetched.
+    FileLost(String),
+    /// An answer that is too long for the chat is attached whole.
+    RestInFile,
 }
 
 /// What a thread is doing, for `/status`.
@@ -94,6 +128,14 @@ impl Phrase {
         words.iter().map(|word| format!("{word} {number}")).collect()
     }
 
+    /// What a command does, in a few words.
+    pub const fn of_command(command: Command, language: Language) -> &'static str {
+        match language {
+            Language::En => en::of_command(command),
+            Language::Zh => zh::of_command(command),
+        }
+    }
+
     /// The words, as CommonMark.
     pub fn say(&self, language: Language) -> String {
         match language {
@@ -106,7 +148,6 @@ impl Phrase {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Command;
 
     const KINDS: [ErrorKind; 13] = [
         ErrorKind::Auth,

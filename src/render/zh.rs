@@ -43,6 +43,18 @@ pub(super) fn say(phrase: &Phrase) -> String {
             let lines = approvals.iter().map(|one| format!("- {}：{}", one.number, one.summary));
             format!("等待决定：\n{}", lines.collect::<Vec<_>>().join("\n"))
         }
+        Phrase::ModelIs(model) => format!("模型：{model}"),
+        Phrase::Id { thread, author } => format!("对话：`{thread}`\n\n你：`{author}`"),
+        Phrase::NoGrants => "没有长期授权。".into(),
+        Phrase::Pair { code, minutes } => format!(
+            "我还不认识你。请让我的管理者在 {minutes} 分钟内确认这个配对码：`{code}`\n\n（在机器上运行：`shipagent access approve {code}`）"
+        ),
+        Phrase::NotServed => "我没有被允许在这个群里服务，这就离开。管理者可以把它加入 `allowedChats`。".into(),
+        Phrase::FileTooBig { name, megabytes } => {
+            format!("{name} 太大：我最多能接收 {megabytes} MB 的文件，请发小一点的。")
+        }
+        Phrase::FileLost(name) => format!("没能取到 {name}，请再发一次。"),
+        Phrase::RestInFile => "（回答较长，完整内容见文件。）".into(),
     }
 }
 
@@ -87,18 +99,26 @@ const fn trouble(kind: ErrorKind) -> &'static str {
     }
 }
 
+pub(super) const fn of_command(command: Command) -> &'static str {
+    match command {
+        Command::Help => "显示这个列表",
+        Command::Status => "查看我在做什么",
+        Command::Stop => "停止当前任务",
+        Command::New => "开始新的对话",
+        Command::Cancel => "撤回等待决定的请求",
+        Command::Approvals => "列出等待决定的请求",
+        Command::Approve => "同意一个请求，例如 /approve A1",
+        Command::Deny => "拒绝一个请求，例如 /deny A1",
+        Command::Grants => "列出长期授权；/grants revoke G1 可收回",
+        Command::Model => "查看由哪个模型回答",
+        Command::Id => "查看这个对话和你的 id",
+    }
+}
+
 fn help() -> String {
     let mut text = "直接写下你的需求即可。另外还有这些命令：".to_owned();
     for command in Command::ALL {
-        let does = match command {
-            Command::Help => "显示这个列表",
-            Command::Status => "查看我在做什么",
-            Command::Stop => "停止当前任务",
-            Command::New => "开始新的对话",
-            Command::Cancel => "撤回等待决定的请求",
-            Command::Approvals => "列出等待决定的请求",
-        };
-        text.push_str(&format!("\n- /{} {does}", command.name()));
+        text.push_str(&format!("\n- /{} {}", command.name(), of_command(command)));
     }
     text
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, broadcast, mpsc, oneshot, watch};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::asking::Spare;
@@ -12,11 +13,12 @@ use super::deliver::Deliveries;
 use super::jobs::{Done, Jobs};
 use super::mailbox::{Letter, Mail, Note};
 use super::workshop::Workshop;
-use crate::domain::{CorrelationId, IngressEvent, Intent, MessageId, ThreadId};
+use crate::domain::{CorrelationId, IngressEvent, IngressKind, Intent, MessageId, ThreadId, ToolCallId};
 use crate::ports::{
-    Acceptance, Durability, ModelDelta, RunOutcome, StoreError, Subscription, ThreadRecord, ThreadView,
+    Acceptance, Durability, InnerDoor, ModelDelta, RunOutcome, Saying, StoreError, Subscription,
+    ThreadRecord, ThreadView,
 };
-use crate::turn::{Conversation, Event, Ticket};
+use crate::turn::{Brought, Conversation, Event, Ticket};
 use crate::uimessage::UiMessage;
 
 /// How many written messages and notices a slow watcher may be behind before it has to read the thread anew.
@@ -51,6 +53,7 @@ impl Stage {
 pub(super) struct Actor {
     pub(super) id: ThreadId,
     pub(super) shop: Arc<Workshop>,
+    pub(super) door: InnerDoor,
     pub(super) conversation: Conversation,
     pub(super) deliveries: Deliveries,
     pub(super) stage: Stage,
@@ -64,6 +67,10 @@ pub(super) struct Actor {
     pub(super) upcoming: VecDeque<Event>,
     /// Whether the view has changed since it was last shown.
     pub(super) stale: bool,
+    /// Whether more of the answer was written since the platform last saw it.
+    pub(super) drafted: bool,
+    /// When the platform must be told again that the agent is writing.
+    typing_at: Option<Instant>,
     /// Set when a write failed: what is in memory is no longer what is on the disk.
     pub(super) wounded: bool,
     pub(super) storage_waits: u32,
@@ -72,6 +79,8 @@ pub(super) struct Actor {
     pub(super) span: tracing::Span,
     /// A number that was taken for a question that was not needed.
     pub(super) spare_number: Spare,
+    /// Of the calls that were judged and have not run: exactly which call each is.
+    pub(super) fingerprints: BTreeMap<ToolCallId, String>,
     next_ticket: u64,
 }
 
@@ -92,6 +101,7 @@ enum Wake {
     Done(Done),
     Stop,
     Expiry,
+    Typing,
     Idle,
 }
 
@@ -100,6 +110,7 @@ impl Actor {
     pub(super) fn new(
         id: ThreadId,
         shop: Arc<Workshop>,
+        door: InnerDoor,
         woken: Woken,
     ) -> (Self, watch::Receiver<ThreadView>) {
         let conversation =
@@ -109,6 +120,7 @@ impl Actor {
         let actor = Self {
             id,
             shop,
+            door,
             conversation,
             deliveries: Deliveries::default(),
             stage,
@@ -119,11 +131,14 @@ impl Actor {
             waiters: BTreeMap::new(),
             upcoming: VecDeque::new(),
             stale: false,
+            drafted: false,
+            typing_at: None,
             wounded: false,
             storage_waits: 0,
             told_open: woken == Woken::ByTheDisk,
             span: tracing::Span::none(),
             spare_number: None,
+            fingerprints: BTreeMap::new(),
             next_ticket: 0,
         };
         (actor, view)
@@ -152,6 +167,7 @@ impl Actor {
                 open && !stopping && self.conversation.is_idle() && self.deliveries.outstanding() == 0;
             let idle = self.shop.limits.idle;
             let expiry = self.until_expiry();
+            let typing = self.typing_due();
             let wake = tokio::select! {
                 biased;
                 letter = mailbox.recv(), if open => Wake::Mail(letter.map(Letter::open)),
@@ -159,6 +175,7 @@ impl Actor {
                 done = self.jobs.next() => Wake::Done(done),
                 () = stop.cancelled(), if !stopping => Wake::Stop,
                 () = tokio::time::sleep(expiry.unwrap_or_default()), if expiry.is_some() => Wake::Expiry,
+                () = until(typing), if typing.is_some() => Wake::Typing,
                 () = tokio::time::sleep(idle), if rests => Wake::Idle,
             };
             match wake {
@@ -175,6 +192,10 @@ impl Actor {
                     self.upcoming.push_back(Event::Stopping);
                 }
                 Wake::Expiry => self.upcoming.push_back(Event::Tick),
+                Wake::Typing => {
+                    self.typing_at = None;
+                    self.show(Intent::Typing);
+                }
                 Wake::Idle if self.stage.is_watched() => {}
                 // The router answers by closing the mailbox. If it is busy, the next idle spell asks again.
                 Wake::Idle => drop(notes.try_send(Note::Idle { thread: self.id.clone(), read })),
@@ -208,6 +229,11 @@ impl Actor {
         self.conversation.trim();
         self.tell_settled().await;
         self.start_delivery();
+        if std::mem::take(&mut self.drafted)
+            && let Some(text) = self.conversation.draft()
+        {
+            self.show(Intent::AssistantDelta { text });
+        }
         if std::mem::take(&mut self.stale) {
             let view = self.conversation.view(self.stage.is_watched());
             self.stage.view.send_replace(view);
@@ -233,6 +259,7 @@ impl Actor {
         }
         match mail {
             Mail::Event(event, reply) => self.arrive(event, reply).await,
+            Mail::Say(saying, reply) => self.say(saying, reply).await,
             Mail::Watch(reply) => {
                 let subscription = Subscription {
                     view: self.stage.view.subscribe(),
@@ -260,10 +287,58 @@ impl Actor {
                 return;
             }
         };
+        let brought = match self.look_up(&event).await {
+            Ok(brought) => brought,
+            Err(error) => {
+                drop(reply.send(refused(error.to_string())));
+                return;
+            }
+        };
+        let ticket = self.ticket(reply);
+        self.upcoming.push_back(Event::Arrived { event, ticket, known, brought });
+    }
+
+    /// What the machine cannot know by itself, for this event.
+    async fn look_up(&self, event: &IngressEvent) -> Result<Brought, StoreError> {
+        let mut brought = Brought::default();
+        if let IngressKind::Decision(decision) = &event.kind {
+            brought.approval = self.shop.approvals.get(&decision.approval).await?.map(Box::new);
+        }
+        Ok(brought)
+    }
+
+    async fn say(&mut self, saying: Box<Saying>, reply: oneshot::Sender<Acceptance>) {
+        let id = Conversation::said_by(&saying);
+        let known = match self.knows(&id).await {
+            _ if self.wounded => Err("the state directory cannot be written".to_owned()),
+            Ok(known) => Ok(known),
+            Err(error) => Err(error.to_string()),
+        };
+        match known {
+            Ok(known) => {
+                let ticket = self.ticket(reply);
+                self.upcoming.push_back(Event::Voiced { saying, ticket, known });
+            }
+            Err(why) => drop(reply.send(Acceptance::StorageFailed(why))),
+        }
+    }
+
+    fn ticket(&mut self, reply: oneshot::Sender<Acceptance>) -> Ticket {
         let ticket = Ticket(self.next_ticket);
         self.next_ticket += 1;
         self.tickets.insert(ticket, reply);
-        self.upcoming.push_back(Event::Arrived { event, ticket, known });
+        ticket
+    }
+
+    /// When the platform must be told again that the agent is writing; never while it is not.
+    fn typing_due(&mut self) -> Option<Instant> {
+        if !self.conversation.is_working() {
+            self.typing_at = None;
+        } else if self.typing_at.is_none() {
+            let secs = self.shop.capabilities(self.id.platform()).typing_secs;
+            self.typing_at = secs.map(|secs| Instant::now() + Duration::from_secs(secs));
+        }
+        self.typing_at
     }
 
     async fn knows(&self, id: &MessageId) -> Result<bool, StoreError> {
@@ -332,6 +407,10 @@ impl Actor {
             drop(self.stage.notices.send(intent));
         }
     }
+}
+
+async fn until(due: Option<Instant>) {
+    tokio::time::sleep_until(due.unwrap_or_else(Instant::now)).await;
 }
 
 async fn next_delta(deltas: &mut Option<mpsc::Receiver<ModelDelta>>) -> Option<ModelDelta> {

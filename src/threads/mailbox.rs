@@ -3,13 +3,15 @@
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use crate::domain::{IngressEvent, MessageId, ThreadId};
-use crate::ports::{Acceptance, RunOutcome, Subscription};
+use crate::ports::{Acceptance, RunOutcome, Saying, Subscription};
 
 /// For one actor.
 #[derive(Debug)]
 pub(super) enum Mail {
     /// Something happened.
     Event(Box<IngressEvent>, oneshot::Sender<Acceptance>),
+    /// The agent says something here.
+    Say(Box<Saying>, oneshot::Sender<Acceptance>),
     /// Somebody wants to watch.
     Watch(oneshot::Sender<Subscription>),
     /// Somebody waits for the end of a run.

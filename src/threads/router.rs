@@ -13,7 +13,7 @@ use super::count;
 use super::mailbox::{Letter, Mail, Note};
 use super::workshop::Workshop;
 use crate::domain::ThreadId;
-use crate::ports::{Acceptance, Door, Request, ThreadView};
+use crate::ports::{Acceptance, Door, InnerDoor, Request, ThreadView};
 
 /// How many requests may wait for the router.
 const REQUEST_BACKLOG: usize = 1024;
@@ -42,6 +42,7 @@ pub struct Router {
     note_sender: mpsc::Sender<Note>,
     notes: mpsc::Receiver<Note>,
     stop: CancellationToken,
+    door: InnerDoor,
 }
 
 impl std::fmt::Debug for Router {
@@ -55,6 +56,7 @@ impl Router {
     pub fn new(shop: Arc<Workshop>, stop: CancellationToken) -> (Self, Door) {
         let (sender, requests) = mpsc::channel(REQUEST_BACKLOG);
         let (note_sender, notes) = mpsc::channel(REQUEST_BACKLOG);
+        let door = Door::new(sender);
         let router = Self {
             shop,
             requests,
@@ -65,8 +67,9 @@ impl Router {
             note_sender,
             notes,
             stop,
+            door: door.from_inside(),
         };
-        (router, Door::new(sender))
+        (router, door)
     }
 
     /// Takes up what the last daemon left, then routes until told to stop and every actor has ended. Tells
@@ -99,10 +102,12 @@ impl Router {
         match request {
             Request::Deliver { event, reply } => {
                 let thread = event.thread.clone();
-                if let Some(Mail::Event(_, reply)) = self.send(&thread, Mail::Event(event, reply)) {
-                    count::acceptance(&self.shop.metrics, &Acceptance::Busy);
-                    drop(reply.send(Acceptance::Busy));
-                }
+                let back = self.send(&thread, Mail::Event(event, reply));
+                self.turn_away(back);
+            }
+            Request::Say { thread, saying, reply } => {
+                let back = self.send(&thread, Mail::Say(saying, reply));
+                self.turn_away(back);
             }
             // Whoever asks a thread that has far too many questions already hears nothing and may ask again.
             Request::Watch { thread, reply } => drop(self.send(&thread, Mail::Watch(reply))),
@@ -120,6 +125,14 @@ impl Router {
                 views.sort_by(|a, b| a.0.cmp(&b.0));
                 drop(reply.send(views));
             }
+        }
+    }
+
+    /// Tells whoever sent mail that found no room.
+    fn turn_away(&self, mail: Option<Mail>) {
+        if let Some(Mail::Event(_, reply) | Mail::Say(_, reply)) = mail {
+            count::acceptance(&self.shop.metrics, &Acceptance::Busy);
+            drop(reply.send(Acceptance::Busy));
         }
     }
 
@@ -162,7 +175,7 @@ impl Router {
         }
         let events = self.shop.limits.mailbox.max(1);
         let (mail, mailbox) = mpsc::channel(events.saturating_add(QUESTIONS));
-        let (actor, view) = Actor::new(thread.clone(), self.shop.clone(), woken);
+        let (actor, view) = Actor::new(thread.clone(), self.shop.clone(), self.door.clone(), woken);
         let task = self.actors.spawn(actor.run(mailbox, self.note_sender.clone(), self.stop.clone()));
         self.tasks.insert(task.id(), thread.clone());
         self.slots.insert(
@@ -205,9 +218,8 @@ impl Router {
             self.wake(&thread, Woken::ByTheDisk);
         }
         for mail in held {
-            if let Some(Mail::Event(_, reply)) = self.send(&thread, mail) {
-                drop(reply.send(Acceptance::Busy));
-            }
+            let back = self.send(&thread, mail);
+            self.turn_away(back);
         }
     }
 }
@@ -219,12 +231,12 @@ fn has_room(held: &[Mail], mail: &Mail, events: usize) -> bool {
 }
 
 const fn is_event(mail: &Mail) -> bool {
-    matches!(mail, Mail::Event(..))
+    matches!(mail, Mail::Event(..) | Mail::Say(..))
 }
 
 /// The daemon is stopping: whoever asks is told, or hears nothing where there is nothing to tell.
 fn refuse(request: Request) {
-    if let Request::Deliver { reply, .. } = request {
+    if let Request::Deliver { reply, .. } | Request::Say { reply, .. } = request {
         drop(reply.send(Acceptance::Stopping));
     }
 }

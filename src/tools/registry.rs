@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    ChatLoadHistory, CurrentTime, EditFile, ExecSettings, ExecShell, ListFiles, ReadFile, SearchFiles,
-    WriteFile,
+    ChatLoadHistory, ChatSend, CurrentTime, EditFile, ExecSettings, ExecShell, ListFiles, ReadFile,
+    SearchFiles, SendFile, WriteFile,
 };
 use crate::ports::{Tool, ToolBox};
 
@@ -17,6 +17,8 @@ pub const TOOLS: &[fn() -> Arc<dyn Tool>] = &[
     || Arc::new(WriteFile),
     || Arc::new(EditFile),
     || Arc::new(ChatLoadHistory),
+    || Arc::new(ChatSend),
+    || Arc::new(SendFile),
 ];
 
 /// A box with every tool there is; the shell is the one that needs settings.

@@ -4,12 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::Confinement;
 use crate::domain::{MessageId, Permit, ThreadId, Timestamp};
 use crate::ports::{
-    BoxFuture, Clock, Commit, StoreError, ThreadRecord, ThreadStore, ThreadSummary, ToolContext,
+    Acceptance, BoxFuture, Clock, Commit, Door, Request, Saying, StoreError, ThreadRecord, ThreadStore,
+    ThreadSummary, ToolContext,
 };
 use crate::uimessage::UiMessage;
 
@@ -19,6 +21,8 @@ pub(super) struct Project {
     root: PathBuf,
     cancel: CancellationToken,
     history: Arc<History>,
+    requests: mpsc::Sender<Request>,
+    heard: mpsc::Receiver<Request>,
     _dir: tempfile::TempDir,
 }
 
@@ -79,7 +83,9 @@ impl Project {
     pub(super) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
-        Self { root, cancel: CancellationToken::new(), history: Arc::default(), _dir: dir }
+        let (requests, heard) = mpsc::channel(8);
+        let cancel = CancellationToken::new();
+        Self { root, cancel, history: Arc::default(), requests, heard, _dir: dir }
     }
 
     pub(super) fn root(&self) -> &Path {
@@ -106,6 +112,13 @@ impl Project {
         self.history.0.lock().unwrap().push(message);
     }
 
+    /// What a tool says next, and to whom; it is told that it was taken.
+    pub(super) async fn hear(&mut self) -> Option<(ThreadId, Saying)> {
+        let Some(Request::Say { thread, saying, reply }) = self.heard.recv().await else { return None };
+        reply.send(Acceptance::Duplicate { message: "m".parse().unwrap() }).unwrap();
+        Some((thread, *saying))
+    }
+
     pub(super) fn cancel(&self) {
         self.cancel.cancel();
     }
@@ -117,6 +130,7 @@ impl Project {
             call: "call-1".parse().unwrap(),
             permit: Permit::UNASKED,
             history: self.history.clone(),
+            door: Door::new(self.requests.clone()),
             progress: None,
             clock: Arc::new(FixedClock),
             cancel: self.cancel.clone(),

@@ -1,13 +1,13 @@
 //! Reading answers: a message that decides, a decision by its id, and everything else that comes while a question
 //! waits.
 
-use super::asking::Heard;
+use super::asking::{Authority, Heard};
 use super::commands::record;
 use super::effect::Spoken;
 use super::{Conversation, Effect, Ticket};
 use crate::domain::{
-    Answer, Approval, ApprovalNumber, CorrelationId, Decided, Decision, IngressEvent, Intent, Said,
-    Timestamp, WhileWaiting,
+    Answer, Approval, ApprovalNumber, ApprovalState, CorrelationId, Decided, Decision, IngressEvent, Intent,
+    Said, Timestamp, WhileWaiting,
 };
 use crate::policy::reply::{Pending, Reading, Ruling, read};
 use crate::ports::{Acceptance, Durability};
@@ -65,7 +65,8 @@ impl Conversation {
         let approval = pending.get(ruling.index)?;
         let decided =
             Decided { by: event.author.id.clone(), at: now, via: "text".to_owned(), reason: ruling.reason };
-        let heard = self.answer(&approval.id, &ruling.answer, decided, false, now, out);
+        let authority = Authority::Speaker(event.author.standing);
+        let heard = self.answer(&approval.id, &ruling.answer, decided, authority, now, out);
         Some(self.words_for(&heard, approval.number, &ruling.answer))
     }
 
@@ -73,6 +74,7 @@ impl Conversation {
     pub(super) fn decide(
         &mut self,
         decision: &Decision,
+        settled: Option<&Approval>,
         event: &IngressEvent,
         ticket: Ticket,
         now: Timestamp,
@@ -90,8 +92,15 @@ impl Conversation {
             via: decision.via.clone(),
             reason: decision.reason.clone(),
         };
-        let heard = self.answer(&decision.approval, &decision.answer, decided, decision.operator, now, out);
-        let words = self.words_for(&heard, number.unwrap_or(ApprovalNumber(0)), &decision.answer);
+        let authority = match decision.operator {
+            true => Authority::Operator,
+            false => Authority::Speaker(event.author.standing),
+        };
+        let heard = self.answer(&decision.approval, &decision.answer, decided, authority, now, out);
+        let words = match settled.filter(|_| heard == Heard::NotOpen) {
+            Some(approval) => self.words_of_settled(approval),
+            None => self.words_for(&heard, number.unwrap_or(ApprovalNumber(0)), &decision.answer),
+        };
         if heard == Heard::Counted {
             let accepted = Acceptance::Accepted { message: event.message.clone(), correlation: fresh() };
             out.push(Effect::Answer(ticket, accepted));
@@ -99,6 +108,19 @@ impl Conversation {
             out.push(Effect::Answer(ticket, Acceptance::Refused(words)));
         }
         out.push(Effect::Publish);
+    }
+
+    /// What became of a question that waits no more, and who decided.
+    fn words_of_settled(&self, approval: &Approval) -> String {
+        let by = match &approval.state {
+            ApprovalState::Approved { decided, .. }
+            | ApprovalState::Spent { decided, .. }
+            | ApprovalState::Denied { decided } => Some(self.name_of(&decided.by)),
+            // It waits by its record, and no run waits for it: whatever asked is gone.
+            ApprovalState::Pending => return Phrase::NotOpen.say(self.language()),
+            ApprovalState::Expired { .. } | ApprovalState::Cancelled { .. } => None,
+        };
+        Phrase::Resolved { approval: Box::new(approval.clone()), by }.say(self.language())
     }
 
     fn not_a_decision(&mut self, said: &Said, now: Timestamp, out: &mut Vec<Effect>) -> Reply {
@@ -113,7 +135,12 @@ impl Conversation {
         let text = Phrase::Reminder(self.pending_numbers()).say(self.language());
         if let Some(run) = self.run.as_mut().filter(|run| !run.reminded) {
             run.reminded = true;
-            out.push(Effect::Show(Intent::Progress { text }));
+            let source = format!("{}.reminder", run.correlation);
+            let (correlation, reply_to) = (run.correlation.clone(), run.reply_to.clone());
+            // Those who read the thread themselves see it in passing; everybody else is sent it.
+            out.push(Effect::Show(Intent::Progress { text: text.clone() }));
+            let say = vec![Spoken { source, correlation, reply_to, intent: Intent::AssistantText { text } }];
+            out.push(Effect::Commit { messages: Vec::new(), say, durability: Durability::Written });
         }
         Reply::Message
     }

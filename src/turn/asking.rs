@@ -5,16 +5,17 @@
 
 use serde_json::{Value, json};
 
+use super::audit::settle;
 use super::effect::Spoken;
-use super::endings::{done_before, not_run, settle};
+use super::endings::{close_part, done_before, not_run};
 use super::event::Seat;
 use super::ledger::Call;
 use super::run::{Phase, TOOL_METADATA};
 use super::{Conversation, Effect};
 use crate::domain::Class;
 use crate::domain::{
-    Answer, Approval, ApprovalId, ApprovalKind, ApprovalState, AuthorId, Decided, Intent, Scope, Timestamp,
-    ToolCallId,
+    Answer, Approval, ApprovalId, ApprovalKind, ApprovalState, AuthorId, Decided, Intent, Scope, Standing,
+    Timestamp, ToolCallId,
 };
 use crate::ports::{Durability, Judgement, Ruling};
 use crate::render::Phrase;
@@ -35,6 +36,15 @@ pub(super) enum Heard {
     NotAnAnswer,
 }
 
+/// By what right somebody answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Authority {
+    /// They hold the operator's token.
+    Operator,
+    /// They spoke in the chat.
+    Speaker(Standing),
+}
+
 impl Conversation {
     /// A call was looked at.
     pub(super) fn judged(
@@ -46,6 +56,7 @@ impl Conversation {
         out: &mut Vec<Effect>,
     ) {
         let Some(state) = self.run.as_ref().map(|run| run.ledger.get(call).clone()) else { return };
+        self.tell_verdict(call, &state, &judgement, &seat, now, out);
         match (state, judgement.ruling.clone()) {
             (Call::Judging, Ruling::Allow(class)) => self.set_call(call, Call::Cleared(class)),
             (Call::Judging, Ruling::Ask) => self.ask(call, judgement, ApprovalKind::Tool, seat, now, out),
@@ -125,6 +136,8 @@ impl Conversation {
         let say = Intent::ApprovalRequest {
             approval_id: approval.id.clone(),
             number: approval.number.to_string(),
+            kind,
+            language,
             summary: approval.summary.clone(),
             risk: approval.risk,
             details: approval.details.clone(),
@@ -142,18 +155,34 @@ impl Conversation {
         id: &ApprovalId,
         answer: &Answer,
         decided: Decided,
-        operator: bool,
+        authority: Authority,
         now: Timestamp,
         out: &mut Vec<Effect>,
     ) -> Heard {
-        let Some(approval) = self.run.as_ref().and_then(|run| run.ledger.find_asked(id)).cloned() else {
-            return Heard::NotOpen;
+        let approval = self.run.as_ref().and_then(|run| run.ledger.find_asked(id)).cloned();
+        let heard = match approval.clone() {
+            Some(approval) => self.weigh(approval, answer, decided.clone(), authority, now, out),
+            None => Heard::NotOpen,
         };
-        if !operator && !self.rules.rights.may_answer(&approval.requested_by, &decided.by) {
-            tracing::warn!(
-                approval = %approval.id, number = %approval.number, by = %decided.by, via = decided.via,
-                "refused the answer of somebody who may not decide"
-            );
+        self.tell_refused(&heard, (id, approval.as_ref()), &decided, out);
+        heard
+    }
+
+    fn weigh(
+        &mut self,
+        approval: Approval,
+        answer: &Answer,
+        decided: Decided,
+        authority: Authority,
+        now: Timestamp,
+        out: &mut Vec<Effect>,
+    ) -> Heard {
+        let rights = &self.rules.rights;
+        let may = match authority {
+            Authority::Operator => true,
+            Authority::Speaker(standing) => rights.may_answer(&approval.requested_by, &decided.by, standing),
+        };
+        if !may {
             return Heard::NotTheirs;
         }
         if now >= approval.expires_at {
@@ -178,7 +207,7 @@ impl Conversation {
         let reason = decided.reason.clone();
         approval.state = ApprovalState::Approved { decided, scope };
         self.respond(&approval, reason);
-        out.push(Effect::SaveApproval(Box::new(approval.clone())));
+        settle(&approval, out);
         if scope != Scope::Once {
             out.push(Effect::Grant(Box::new(approval.clone()), scope));
         }
@@ -190,7 +219,7 @@ impl Conversation {
         let by = decided.by.clone();
         approval.state = ApprovalState::Spent { decided, scope: Scope::Once };
         self.settle_call(&approval, done_before);
-        out.push(Effect::SaveApproval(Box::new(approval.clone())));
+        settle(&approval, out);
         self.tell_resolved(&approval, Some(&by), out);
     }
 
@@ -204,7 +233,7 @@ impl Conversation {
     ) {
         approval.state = state;
         self.settle_call(&approval, not_run);
-        out.push(Effect::SaveApproval(Box::new(approval.clone())));
+        settle(&approval, out);
         self.tell_resolved(&approval, by, out);
     }
 
@@ -213,7 +242,7 @@ impl Conversation {
         let Some(run) = self.run.as_mut() else { return };
         if let Some(part) = run.tool_mut(&approval.tool_call) {
             let input = part.state.input().cloned().unwrap_or_default();
-            settle(part, end(approval, input));
+            close_part(part, end(approval, input));
         }
         run.ledger.close(&approval.tool_call);
     }
@@ -280,7 +309,7 @@ impl Conversation {
 
     fn cancel_approval(&mut self, mut approval: Approval, why: &str, now: Timestamp, out: &mut Vec<Effect>) {
         approval.state = ApprovalState::Cancelled { at: now, reason: why.to_owned() };
-        out.push(Effect::SaveApproval(Box::new(approval)));
+        settle(&approval, out);
     }
 
     fn refuse_call(&mut self, call: &ToolCallId, why: &str) {
@@ -324,7 +353,7 @@ impl Conversation {
     }
 
     /// Whose message led to what the run wants to do.
-    fn requester(&self) -> Option<AuthorId> {
+    pub fn requester(&self) -> Option<AuthorId> {
         let run = self.run.as_ref()?;
         let asked = |message: &&crate::uimessage::UiMessage| {
             message.role == Role::User && message.metadata.correlation_id == run.correlation

@@ -8,7 +8,7 @@ use serde_json::Map;
 use super::effect::Spoken;
 use super::run::Phase;
 use super::{Conversation, Effect, Ticket};
-use crate::domain::{Command, CorrelationId, IngressEvent, Intent, Timestamp};
+use crate::domain::{Command, CorrelationId, IngressEvent, Intent, Order, Timestamp};
 use crate::ports::{Acceptance, Durability};
 use crate::render::{Phrase, Status};
 use crate::uimessage::{CommandRecord, Metadata, Part, Role, RunStatus, UiMessage};
@@ -16,7 +16,8 @@ use crate::uimessage::{CommandRecord, Metadata, Part, Role, RunStatus, UiMessage
 impl Conversation {
     pub(super) fn obey(
         &mut self,
-        command: Command,
+        order: &Order,
+        looked_up: Option<String>,
         event: &IngressEvent,
         ticket: Ticket,
         now: Timestamp,
@@ -26,7 +27,7 @@ impl Conversation {
         let language = self.language();
         let mut lines = Vec::new();
         let mut ended = Vec::new();
-        let reply = match command {
+        let reply = match order.command {
             Command::Help => Phrase::Help.say(language),
             Command::Status => Phrase::Status(self.status_facts(now)).say(language),
             Command::Stop => {
@@ -44,9 +45,16 @@ impl Conversation {
                 Phrase::Withdrawn(withdrawn).say(language)
             }
             Command::Approvals => Phrase::Pending(self.pending_approvals()).say(language),
+            Command::Approve | Command::Deny => Phrase::NotOpen.say(language),
+            Command::Grants => looked_up.unwrap_or_else(|| Phrase::NoGrants.say(language)),
+            Command::Model => Phrase::ModelIs(self.rules.model.clone()).say(language),
+            Command::Id => {
+                let (thread, author) = (self.thread.clone(), event.author.id.clone());
+                Phrase::Id { thread, author }.say(language)
+            }
         };
         lines.extend(self.place_held());
-        lines.push(record(&format!("/{}", command.name()), event, &reply, &correlation, now));
+        lines.push(record(&order.to_string(), event, &reply, &correlation, now));
         for line in &lines {
             self.remember(line);
         }

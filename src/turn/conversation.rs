@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::intake::Arrival;
 use super::run::{Phase, Run};
 use super::{Effect, Event};
 use crate::domain::{
@@ -117,8 +118,12 @@ impl Conversation {
             Event::Resumed(approvals) => self.resume(approvals, now, &mut out),
             Event::Judged { call, judgement, seat } => self.judged(&call, *judgement, seat, now, &mut out),
             Event::Tick => self.expire(now, &mut out),
-            Event::Arrived { event, ticket, known } => {
-                self.take_in(*event, ticket, known, now, fresh, &mut out)
+            Event::Arrived { event, ticket, known, brought } => {
+                let arrival = Arrival { event: *event, ticket, known, brought };
+                self.take_in(arrival, now, fresh, &mut out)
+            }
+            Event::Voiced { saying, ticket, known } => {
+                self.voice(*saying, ticket, known, now, fresh, &mut out)
             }
             Event::SlotGranted => self.slot_granted(now, &mut out),
             Event::Delta(delta) => self.show_delta(delta, &mut out),
@@ -142,6 +147,17 @@ impl Conversation {
     /// Whether there is nothing to do and nothing waits.
     pub fn is_idle(&self) -> bool {
         self.run.is_none() && self.waiting.is_empty()
+    }
+
+    /// Whether a run is being worked on, and nobody is waited for.
+    pub fn is_working(&self) -> bool {
+        self.run.as_ref().is_some_and(|run| matches!(run.phase, Phase::Thinking | Phase::Acting))
+    }
+
+    /// The answer as far as the model has written it.
+    pub fn draft(&self) -> Option<String> {
+        let run = self.run.as_ref().filter(|run| run.phase == Phase::Thinking)?;
+        Some(run.step_words().0).filter(|text| !text.trim().is_empty())
     }
 
     /// Whether it should end now: it was told to stop and nothing is in flight.
@@ -263,7 +279,7 @@ impl Conversation {
     }
 
     /// The language the person writes in, unless the operator has chosen.
-    pub(super) fn language(&self) -> Language {
+    pub fn language(&self) -> Language {
         let last_said = || self.history.iter().rev().find(|message| message.role == Role::User);
         self.rules.language.unwrap_or_else(|| last_said().map_or_else(Language::default, written_in))
     }

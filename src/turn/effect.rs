@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::Ticket;
 use crate::domain::Class;
 use crate::domain::{Approval, CorrelationId, Intent, Scope, ToolCallId};
-use crate::ports::{Acceptance, Durability};
+use crate::ports::{Acceptance, AuditLine, Durability};
 use crate::uimessage::UiMessage;
 
 /// Something to be done.
@@ -42,6 +42,8 @@ pub enum Effect {
     SaveApproval(Box<Approval>),
     /// Let calls like this one run unasked from now on, as far as the scope reaches.
     Grant(Box<Approval>, Scope),
+    /// Add a line to the audit trail.
+    Audit(Box<AuditLine>),
     /// Run a tool.
     RunTool {
         /// Which call.
@@ -57,6 +59,8 @@ pub enum Effect {
     CancelJobs,
     /// The live view has changed.
     Publish,
+    /// More of the answer was written; where answers are sent, it may be shown so far.
+    Drafted,
     /// Show something fleeting.
     Show(Intent),
     /// A run waits for a person; whoever waits for its end is told so.

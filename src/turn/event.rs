@@ -1,7 +1,7 @@
 //! Everything that can happen to a conversation.
 
 use crate::domain::{Approval, ApprovalId, ApprovalNumber, IngressEvent, ToolCallId};
-use crate::ports::{Completion, Judgement, ModelDelta, ModelError, ToolOutcome};
+use crate::ports::{Completion, Judgement, ModelDelta, ModelError, Saying, ToolOutcome};
 
 /// Stands for whoever waits to hear whether an event was accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,6 +14,15 @@ pub struct Seat {
     pub id: ApprovalId,
     /// What people call it.
     pub number: ApprovalNumber,
+}
+
+/// What the machine cannot know by itself and is given with an event.
+#[derive(Debug, Default)]
+pub struct Brought {
+    /// The question that a decision names, as it was last written down.
+    pub approval: Option<Box<Approval>>,
+    /// The answer to a command whose facts are not the conversation's own.
+    pub words: Option<String>,
 }
 
 /// Something that happened.
@@ -29,6 +38,17 @@ pub enum Event {
         /// Who waits for the acceptance.
         ticket: Ticket,
         /// Whether the thread already has a message of this id.
+        known: bool,
+        /// What had to be looked up for it.
+        brought: Brought,
+    },
+    /// A tool of the agent's says something here.
+    Voiced {
+        /// What.
+        saying: Box<Saying>,
+        /// Who waits for the acceptance.
+        ticket: Ticket,
+        /// Whether it was said before.
         known: bool,
     },
     /// The run may use the machine.

@@ -5,15 +5,24 @@ use serde_json::Map;
 use super::answers::Reply;
 use super::conversation::{Waiting, is_command};
 use super::run::{Phase, Run};
-use super::{Conversation, Effect, Ticket};
+use super::{Brought, Conversation, Effect, Ticket};
 use crate::domain::{
-    ChatKind, CorrelationId, IngressEvent, IngressKind, MessageId, Said, Timestamp, WhileRunning,
+    ChatKind, Command, CorrelationId, IngressEvent, IngressKind, MessageId, Order, Said, Timestamp,
+    WhileRunning,
 };
 use crate::ports::{Acceptance, Durability};
 use crate::uimessage::{FilePart, Metadata, Part, Role, RunStatus, TextPart, UiMessage};
 
 /// How many bytes may wait in a thread: all of it is in memory, and is read again after a restart.
 const MAX_WAITING_BYTES: usize = 8 << 20;
+
+/// Something that came in, with all that is known about it.
+pub(super) struct Arrival {
+    pub(super) event: IngressEvent,
+    pub(super) ticket: Ticket,
+    pub(super) known: bool,
+    pub(super) brought: Brought,
+}
 
 /// How a message stands to the run in flight.
 enum Place {
@@ -32,13 +41,12 @@ enum Place {
 impl Conversation {
     pub(super) fn take_in(
         &mut self,
-        event: IngressEvent,
-        ticket: Ticket,
-        known: bool,
+        arrival: Arrival,
         now: Timestamp,
         fresh: &mut dyn FnMut() -> CorrelationId,
         out: &mut Vec<Effect>,
     ) {
+        let Arrival { event, ticket, known, brought } = arrival;
         if self.stopping {
             out.push(Effect::Answer(ticket, Acceptance::Stopping));
             return;
@@ -53,8 +61,19 @@ impl Conversation {
                     && matches!(self.hear(&event, said, ticket, now, fresh, out), Reply::Handled) => {}
             IngressKind::Said(said) if said.overheard => self.overhear(&event, said, ticket, fresh(), out),
             IngressKind::Said(said) => self.say(&event, said, ticket, now, fresh, out),
-            IngressKind::Decision(decision) => self.decide(decision, &event, ticket, now, fresh, out),
-            IngressKind::Command(command) => self.obey(*command, &event, ticket, now, fresh(), out),
+            IngressKind::Decision(decision) => {
+                let settled = brought.approval.as_deref();
+                self.decide(decision, settled, &event, ticket, now, fresh, out);
+            }
+            IngressKind::Command(order) => match decision_in(order) {
+                Some(words) if !self.pending_approvals().is_empty() => {
+                    let said = Said { text: words, ..Said::default() };
+                    if matches!(self.hear(&event, &said, ticket, now, fresh, out), Reply::Message) {
+                        self.obey(order, None, &event, ticket, now, fresh(), out);
+                    }
+                }
+                _ => self.obey(order, brought.words, &event, ticket, now, fresh(), out),
+            },
             IngressKind::Edited(said) => self.edit(&event, said, ticket, out),
             IngressKind::Revised(said) => self.revise(&event, said, ticket, now, out),
             IngressKind::Regenerate(answer) => self.regenerate(answer.as_ref(), ticket, now, out),
@@ -297,6 +316,14 @@ impl Conversation {
 const ONLY_LAST: &str = "only the last answer can be made anew, and only while nothing else is going on: \
      send a new message instead";
 
+/// The decision that a command amounts to, in words.
+fn decision_in(order: &Order) -> Option<String> {
+    match order.command {
+        Command::Approve | Command::Deny => Some(format!("{} {}", order.command.name(), order.words)),
+        _ => None,
+    }
+}
+
 /// The words of a person, unchanged, with what we know about them.
 fn user_message(event: &IngressEvent, said: &Said, correlation: &CorrelationId) -> UiMessage {
     // Files before the words about them: so do the clients that show the message before we have it.
@@ -320,6 +347,15 @@ fn user_message(event: &IngressEvent, said: &Said, correlation: &CorrelationId) 
     if event.chat == ChatKind::Group {
         let speaker = event.author.name.clone().unwrap_or_else(|| event.author.id.to_string());
         extra.insert("speaker".to_owned(), speaker.into());
+    }
+    if let Some(quoted) = &said.quoted {
+        let quoted = serde_json::json!({
+            "messageId": quoted.platform_message, "author": quoted.author, "text": quoted.text,
+        });
+        extra.insert("replyTo".to_owned(), quoted);
+    }
+    if let Some(from) = &said.forwarded_from {
+        extra.insert("forwardedFrom".to_owned(), from.clone().into());
     }
     UiMessage {
         id: event.message.clone(),

@@ -5,6 +5,7 @@
 
 mod answers;
 mod asking;
+mod audit;
 mod budget;
 mod commands;
 mod conversation;
@@ -18,11 +19,12 @@ mod prompt;
 mod recover;
 mod run;
 mod steps;
+mod voice;
 
 pub use budget::{estimate_tokens, fit};
 pub use conversation::{Conversation, EffectsOf, Rules};
 pub use effect::{Effect, Spoken};
-pub use event::{Event, Seat, Ticket};
+pub use event::{Brought, Event, Seat, Ticket};
 pub use prompt::{Facts, build_prompt, system_prompt};
 
 #[cfg(test)]

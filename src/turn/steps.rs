@@ -71,7 +71,7 @@ impl Conversation {
             ModelDelta::Text(more) => {
                 run.grow(false, &more);
                 if sends_drafts {
-                    out.push(Effect::Show(Intent::AssistantDelta { text: run.step_words().0 }));
+                    out.push(Effect::Drafted);
                 }
             }
             ModelDelta::Reasoning(more) => run.grow(true, &more),

@@ -3,7 +3,7 @@
 //! Whatever stands in the history, each tool call comes out with exactly one result, right behind it: a
 //! call that has none (a crash, a torn file) gets a result that says so.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{Part, Role, ToolPart, ToolState, UiMessage};
 
@@ -94,11 +94,24 @@ pub fn to_model<'a>(messages: impl IntoIterator<Item = &'a UiMessage>) -> Vec<Mo
 }
 
 fn push_user(message: &UiMessage, out: &mut Vec<ModelMessage>) {
-    let content: Vec<Content> = message.parts.iter().filter_map(user_content).collect();
+    let mut content: Vec<Content> = message.parts.iter().filter_map(user_content).collect();
     if !content.is_empty() {
+        // Beside the person's words, never inside them.
+        content.splice(0..0, circumstances(&message.metadata.extra).map(Content::Text));
         let name = message.metadata.extra.get("speaker").and_then(Value::as_str).map(str::to_owned);
         out.push(ModelMessage::User { content, name });
     }
+}
+
+/// What a message points at and where it comes from, told to the model apart from its words.
+fn circumstances(extra: &Map<String, Value>) -> impl Iterator<Item = String> + use<> {
+    let quoted = extra.get("replyTo").and_then(|quoted| {
+        let text = quoted.get("text").and_then(Value::as_str).filter(|text| !text.is_empty())?;
+        let author = quoted.get("author").and_then(Value::as_str).unwrap_or("an earlier message");
+        Some(format!("[In reply to {author}: {text}]"))
+    });
+    let forwarded = extra.get("forwardedFrom").and_then(Value::as_str);
+    quoted.into_iter().chain(forwarded.map(|from| format!("[Forwarded from {from}]")))
 }
 
 fn user_content(part: &Part) -> Option<Content> {

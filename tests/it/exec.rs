@@ -11,10 +11,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use shipagent::domain::{Class, Network, Permit};
-use shipagent::ports::{SystemClock, Tool, ToolContext, ToolFailure, ToolOutcome};
+use shipagent::ports::{Door, SystemClock, Tool, ToolContext, ToolFailure, ToolOutcome};
 use shipagent::sandbox::{Isolation, Level, Limits, Mode, Status, probe};
 use shipagent::store::FileStore;
 use shipagent::tools::{ExecSettings, ExecShell, Redact};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 const HELPER: &str = env!("CARGO_BIN_EXE_shipagent");
@@ -96,6 +97,7 @@ impl Bench {
             call: "call_1".parse().unwrap(),
             permit,
             history: self.store.clone(),
+            door: Door::new(mpsc::channel(1).0),
             progress: None,
             clock: Arc::new(SystemClock),
             cancel: self.cancel.clone(),

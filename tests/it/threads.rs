@@ -64,7 +64,7 @@ async fn what_can_never_be_delivered_is_kept_as_a_dead_letter_and_told() {
     stage.say("a", "m2", "second").await;
     until("the next", || stage.recorder.texts() == ["second"]).await;
     let mut status = said("a", "s1", "");
-    status.kind = shipagent::domain::IngressKind::Command(shipagent::domain::Command::Status);
+    status.kind = shipagent::domain::IngressKind::Command(shipagent::domain::Command::Status.into());
     stage.door.deliver(status).await;
     until("the status", || stage.recorder.texts().join(" ").contains("could not")).await;
     stage.stop().await;

@@ -208,7 +208,7 @@ fn newest(request: &ChatRequest) -> Result<(MessageId, Said), Problem> {
             | Part::Other(_) => {}
         }
     }
-    let said = Said { text: texts.join("\n"), files, overheard: false };
+    let said = Said { text: texts.join("\n"), files, ..Said::default() };
     if said.text.len() > MAX_BODY || (said.files.is_empty() && raw.get().len() > MAX_BODY) {
         return Err(Problem::new(
             StatusCode::PAYLOAD_TOO_LARGE,

@@ -146,6 +146,7 @@ fn notice_of(intent: &Intent) -> Option<Value> {
         | Intent::AssistantDelta { .. }
         | Intent::Typing
         | Intent::ApprovalRequest { .. }
-        | Intent::ApprovalResolved { .. } => None,
+        | Intent::ApprovalResolved { .. }
+        | Intent::Attachment { .. } => None,
     }
 }

@@ -7,8 +7,8 @@ use axum::http::StatusCode;
 use super::problem::Problem;
 use super::server::Web;
 use crate::domain::{
-    Author, AuthorId, ChatKind, Command, CorrelationId, IngressEvent, IngressKind, Language, MessageId,
-    Platform, Said, ThreadId,
+    Author, AuthorId, ChatKind, CorrelationId, IngressEvent, IngressKind, Language, MessageId, Order,
+    Platform, Said, Standing, ThreadId,
 };
 use crate::ports::Acceptance;
 use crate::render::Phrase;
@@ -32,8 +32,8 @@ pub(super) struct Taken {
 
 /// Words are for the agent unless they are a command of the daemon's.
 pub(super) fn said_or_command(said: Said) -> IngressKind {
-    match Command::parse(&said.text) {
-        Some(command) if said.files.is_empty() => IngressKind::Command(command),
+    match Order::parse(&said.text) {
+        Some(order) if said.files.is_empty() => IngressKind::Command(order),
         _ => IngressKind::Said(said),
     }
 }
@@ -41,7 +41,11 @@ pub(super) fn said_or_command(said: Said) -> IngressKind {
 impl Web {
     /// Whoever holds the token, speaking on this platform.
     pub(super) fn operator(&self, platform: &Platform) -> Result<Author, Problem> {
-        Ok(Author { id: AuthorId::new(platform, OPERATOR)?, name: self.options.operator_name.clone() })
+        Ok(Author {
+            id: AuthorId::new(platform, OPERATOR)?,
+            name: self.options.operator_name.clone(),
+            standing: Standing::Person,
+        })
     }
 
     /// Why a thread did not answer a question: it can only be the stop, or a crowd.

@@ -111,7 +111,7 @@ pub(super) async fn stop(
         return Err(Problem::not_found("thread"));
     }
     let author = web.operator(&"web".parse()?)?;
-    let kind = IngressKind::Command(Command::Stop);
+    let kind = IngressKind::Command(Command::Stop.into());
     let taken = web.hand_in(&thread, author, web.fresh_message()?, kind).await?;
     Ok(Json(json!({ "messageId": taken.message })))
 }

@@ -12,8 +12,8 @@ use super::line::{Heard, LineError, Taken, fresh_id};
 use crate::app::{App, ShellWorld, World};
 use crate::config::{Env, Settings};
 use crate::domain::{
-    Author, AuthorId, ChatKind, Command, IngressEvent, IngressKind, Intent, Language, MessageId, Said,
-    ThreadId,
+    Author, AuthorId, ChatKind, IngressEvent, IngressKind, Intent, Language, MessageId, Order, Said,
+    Standing, ThreadId,
 };
 use crate::model::install_tls;
 use crate::ports::{Acceptance, Clock, Subscription, SystemClock, ThreadStore};
@@ -63,7 +63,11 @@ impl Local {
             redactor,
         })?;
         install_tls();
-        let author = Author { id: AuthorId::new(thread.platform(), OPERATOR)?, name: None };
+        let author = Author {
+            id: AuthorId::new(thread.platform(), OPERATOR)?,
+            name: None,
+            standing: Standing::Person,
+        };
         let store = Arc::new(store);
         let app = App::start(settings, store.clone(), World::real(&settings.model, shell), None)?;
         let watching = app.door.watch(thread.clone()).await;
@@ -82,8 +86,8 @@ impl Local {
 
     pub(super) async fn say(&self, text: &str) -> Result<Taken, LineError> {
         let message: MessageId = fresh_id().parse().map_err(refused)?;
-        let kind = match Command::parse(text) {
-            Some(command) => IngressKind::Command(command),
+        let kind = match Order::parse(text) {
+            Some(order) => IngressKind::Command(order),
             None => IngressKind::Said(Said { text: text.to_owned(), ..Said::default() }),
         };
         let event = IngressEvent {
@@ -172,6 +176,7 @@ fn passing(intent: Intent) -> Option<Heard> {
         | Intent::AssistantDelta { .. }
         | Intent::Typing
         | Intent::ApprovalRequest { .. }
-        | Intent::ApprovalResolved { .. } => None,
+        | Intent::ApprovalResolved { .. }
+        | Intent::Attachment { .. } => None,
     }
 }

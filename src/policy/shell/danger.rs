@@ -211,7 +211,8 @@ pub(super) fn risk_of(reason: &Reason) -> Risk {
         | Reason::Outside(_)
         | Reason::UnknownCommand(_)
         | Reason::Argument { .. }
-        | Reason::Wrapper(_) => Risk::Medium,
+        | Reason::Wrapper(_)
+        | Reason::Elsewhere => Risk::Medium,
         Reason::Compound => Risk::Low,
     }
 }

@@ -7,7 +7,7 @@ use crate::domain::{
     Answer, ApprovalKind, ApprovalState, Command, Decision, IngressKind, Scope, ThreadState, WhileWaiting,
 };
 use crate::ports::Acceptance;
-use crate::turn::{Event, Ticket};
+use crate::turn::{Brought, Event, Ticket};
 use crate::uimessage::to_model;
 
 fn asking() -> Driver {
@@ -25,7 +25,7 @@ fn decide(driver: &mut Driver, id: &str, answer: Answer, by: &str) -> Acceptance
     arrived.author.id = by.parse().unwrap();
     let ticket = Ticket(9000);
     driver.effects.clear();
-    driver.feed(Event::Arrived { event: arrived, ticket, known: false });
+    driver.feed(Event::Arrived { event: arrived, ticket, known: false, brought: Brought::default() });
     let answer = driver.effects.iter().find_map(|effect| match effect {
         crate::turn::Effect::Answer(answered, acceptance) if *answered == ticket => Some(acceptance.clone()),
         _ => None,

@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 use crate::domain::Class;
 use crate::domain::{
     Approval, ApprovalNumber, Author, Capabilities, ChatKind, Command, CorrelationId, Effects, ErrorKind,
-    IngressEvent, IngressKind, MessageId, Risk, Said, ThreadId, Timestamp, ToolCallId, WhileRunning,
-    WhileWaiting,
+    IngressEvent, IngressKind, MessageId, Risk, Said, Standing, ThreadId, Timestamp, ToolCallId,
+    WhileRunning, WhileWaiting,
 };
 use crate::policy::Rights;
 use crate::ports::{
     Acceptance, Completion, Judgement, ModelDelta, ModelError, Ruling, ThreadRecord, ToolCall,
 };
-use crate::turn::{Conversation, Effect, EffectsOf, Event, Rules, Seat, Ticket};
+use crate::turn::{Brought, Conversation, Effect, EffectsOf, Event, Rules, Seat, Ticket};
 use crate::uimessage::{ModelMessage, Role, UiMessage, fold, to_model};
 
 pub(super) fn thread() -> ThreadId {
@@ -31,7 +31,7 @@ pub(super) fn rules() -> Rules {
         language: None,
         model: "scripted".to_owned(),
         capabilities: Capabilities::pull(),
-        rights: Rights { requester: true, people: vec!["web:user:owner".parse().unwrap()] },
+        rights: Rights { requester: true, people: vec!["web:user:owner".parse().unwrap()], admins: false },
         expire_ms: 60_000,
         while_waiting: WhileWaiting::Queue,
     }
@@ -52,7 +52,11 @@ pub(super) fn id(text: &str) -> MessageId {
 pub(super) fn event(message: &str, kind: IngressKind) -> Box<IngressEvent> {
     Box::new(IngressEvent {
         thread: thread(),
-        author: Author { id: "web:user:u".parse().unwrap(), name: Some("Ada".to_owned()) },
+        author: Author {
+            id: "web:user:u".parse().unwrap(),
+            name: Some("Ada".to_owned()),
+            standing: Standing::Person,
+        },
         message: id(message),
         platform_message: message.to_owned(),
         at: Timestamp::from_millis(1),
@@ -91,7 +95,14 @@ fn judge(name: &str, input: &Value, world: &str) -> Judgement {
         _ => Ruling::Allow(Class::ProjectWritable),
     };
     let fingerprint = format!("{name} {input} {world}");
-    Judgement { ruling, fingerprint, summary: format!("{name} {input}"), details: None, risk: Risk::Medium }
+    Judgement {
+        ruling,
+        fingerprint,
+        summary: format!("{name} {input}"),
+        details: None,
+        risk: Risk::Medium,
+        grants: Vec::new(),
+    }
 }
 
 /// A conversation and the world around it.
@@ -179,7 +190,7 @@ impl Driver {
         let ticket = Ticket(self.tickets);
         self.tickets += 1;
         let known = self.lines.iter().any(|line| line.id == id(message));
-        self.feed(Event::Arrived { event: event(message, kind), ticket, known });
+        self.feed(Event::Arrived { event: event(message, kind), ticket, known, brought: Brought::default() });
         let answer = self.effects.iter().find_map(|effect| match effect {
             Effect::Answer(answered, acceptance) if *answered == ticket => Some(acceptance.clone()),
             _ => None,
@@ -192,7 +203,7 @@ impl Driver {
     }
 
     pub(super) fn command(&mut self, message: &str, command: Command) -> Acceptance {
-        self.arrive(message, IngressKind::Command(command))
+        self.arrive(message, IngressKind::Command(command.into()))
     }
 
     pub(super) fn model(&mut self, result: Result<Completion, ModelError>) -> &mut Self {
@@ -225,8 +236,10 @@ impl Driver {
             Effect::Grant(approval, scope) => format!("grant {} {scope:?}", approval.number),
             other => format!("{other:?}"),
         };
-        let told =
-            self.effects.iter().filter(|effect| !matches!(effect, Effect::Judge { .. } | Effect::Publish));
+        let told = self
+            .effects
+            .iter()
+            .filter(|effect| !matches!(effect, Effect::Judge { .. } | Effect::Publish | Effect::Audit(_)));
         let names = told.map(name).filter(|name| !name.contains("Typing")).collect();
         self.effects.clear();
         names

@@ -8,4 +8,5 @@ pub(crate) mod fake_model;
 pub(crate) mod prompt;
 pub(crate) mod sdk;
 pub(crate) mod stage;
+pub(crate) mod telegram;
 pub(crate) mod webdriver;

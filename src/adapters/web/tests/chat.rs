@@ -181,7 +181,7 @@ async fn a_failure_ends_with_an_error() {
 async fn a_command_is_answered_by_its_record() {
     let (stage, mut threads) = Stage::new();
     let (response, _front, event) = begin(&stage, &mut threads, says("/status")).await;
-    assert_eq!(event.kind, IngressKind::Command(Command::Status));
+    assert_eq!(event.kind, IngressKind::Command(Command::Status.into()));
     let author = "web:user:operator".parse().unwrap();
     let record = CommandRecord { command: "/status".to_owned(), author, reply: "Idle.".to_owned() };
     let record =

@@ -169,7 +169,7 @@ async fn ids_may_come_in_a_header_or_not_at_all() {
         event
     });
     assert_eq!((event.thread.as_str(), event.message.as_str()), ("api:chat:h%3A1", "h:1"));
-    assert_eq!(event.kind, IngressKind::Command(Command::Stop));
+    assert_eq!(event.kind, IngressKind::Command(Command::Stop.into()));
 
     let mut seen = Vec::new();
     for _ in 0..2 {

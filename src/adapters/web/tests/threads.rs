@@ -96,7 +96,10 @@ async fn a_stop_is_a_command_for_a_thread_that_exists() {
     let (response, event) =
         tokio::join!(stage.post("/api/threads/web:chat:1/stop", json!(null)), threads.accepts());
     assert_eq!(response.status(), 200);
-    assert_eq!((event.kind, event.thread.as_str()), (IngressKind::Command(Command::Stop), "web:chat:1"));
+    assert_eq!(
+        (event.kind, event.thread.as_str()),
+        (IngressKind::Command(Command::Stop.into()), "web:chat:1")
+    );
 }
 
 #[tokio::test]

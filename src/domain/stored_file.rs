@@ -1,0 +1,124 @@
+//! A file that belongs to a thread: what came with a message, or was sent with an answer.
+
+use std::path::PathBuf;
+
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::{Deserialize, Serialize};
+
+use super::{BadId, ThreadId};
+
+/// Longest name; leaves room for what makes it unique.
+const MAX_NAME: usize = 120;
+
+/// Where a thread's file is, below the folder of all files.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
+pub struct StoredFile {
+    thread: ThreadId,
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct Unchecked {
+    thread: ThreadId,
+    name: String,
+}
+
+impl TryFrom<Unchecked> for StoredFile {
+    type Error = BadId;
+
+    fn try_from(raw: Unchecked) -> Result<Self, BadId> {
+        let file = Self::new(raw.thread, "", &raw.name);
+        if file.name == raw.name { Ok(file) } else { Err(BadId::Shape(raw.name, "a plain file name")) }
+    }
+}
+
+impl StoredFile {
+    /// The file that people call `shown`, told from others of that name by what stands before it. Whatever a file
+    /// name may not have is replaced.
+    pub fn new(thread: ThreadId, before: &str, shown: &str) -> Self {
+        let plain = |c: char| if c.is_control() || matches!(c, '/' | '\\') { '_' } else { c };
+        let whole: String = before.chars().chain(shown.chars()).map(plain).collect();
+        let trimmed = whole.trim_start_matches('.').trim();
+        let name = if trimmed.is_empty() { "file".to_owned() } else { shortened(trimmed) };
+        Self { thread, name }
+    }
+
+    /// Whose it is.
+    pub fn thread(&self) -> &ThreadId {
+        &self.thread
+    }
+
+    /// Its name in the thread's folder.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its path below the folder of all files.
+    pub fn path(&self) -> PathBuf {
+        PathBuf::from(self.thread.file_name()).join(&self.name)
+    }
+
+    /// Where it is served.
+    pub fn url(&self) -> String {
+        let name = utf8_percent_encode(&self.name, NON_ALPHANUMERIC);
+        format!("/api/files/{}/{name}", self.thread.file_name())
+    }
+}
+
+/// A name cut in its middle, so that its ending still tells what it is.
+fn shortened(name: &str) -> String {
+    if name.len() <= MAX_NAME {
+        return name.to_owned();
+    }
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending).filter(|ending| ending.len() <= 10);
+    let mut short = String::new();
+    for letter in name.chars() {
+        if short.len() + letter.len_utf8() > MAX_NAME - 12 {
+            break;
+        }
+        short.push(letter);
+    }
+    match ending {
+        Some(ending) => format!("{short}.{ending}"),
+        None => short,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn stored(before: &str, shown: &str) -> StoredFile {
+        StoredFile::new("web:chat:1".parse().unwrap(), before, shown)
+    }
+
+    #[test]
+    fn whatever_a_file_is_called_it_stays_in_its_folder() {
+        for (shown, name) in [
+            ("a.png", "a.png"),
+            ("报告 1.pdf", "报告 1.pdf"),
+            ("../../etc/passwd", "_.._etc_passwd"),
+            (".env", "env"),
+            ("", "file"),
+            ("..", "file"),
+            ("a\nb", "a_b"),
+        ] {
+            assert_eq!(stored("", shown).name(), name, "{shown:?}");
+        }
+        assert_eq!(stored("7-", "a.png").url(), "/api/files/web%3Achat%3A1/7%2Da%2Epng");
+    }
+
+    proptest! {
+        #[test]
+        fn a_name_is_short_plain_and_comes_back_from_its_json(before in "[a-z0-9-]{0,20}", shown in any::<String>()) {
+            let file = stored(&before, &shown);
+            prop_assert!(!file.name().is_empty() && file.name().len() <= MAX_NAME);
+            prop_assert_eq!(file.path().components().count(), 2);
+            let json = serde_json::to_string(&file).unwrap();
+            prop_assert_eq!(serde_json::from_str::<StoredFile>(&json).unwrap(), file);
+        }
+    }
+}

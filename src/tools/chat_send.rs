@@ -1,0 +1,113 @@
+//! `chat_send`: says something at once, here or in another conversation. What ends a turn needs no tool: the answer
+//! is delivered by itself.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::arguments;
+use super::schema::schema_of;
+use crate::domain::{Effects, Intent, ThreadId, ToolSpec};
+use crate::ports::{Acceptance, BoxFuture, Saying, Tool, ToolContext, ToolFailure, ToolOutcome};
+
+/// Longest message.
+const MAX_CHARS: usize = 16_000;
+
+/// Says something in a conversation.
+#[derive(Clone, Copy, Debug)]
+pub struct ChatSend;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Arguments {
+    /// What to say, as Markdown.
+    text: String,
+    /// The conversation to say it in, such as telegram:chat:123. Left out: this one. Any other needs approval.
+    thread: Option<String>,
+}
+
+impl Tool for ChatSend {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "chat_send",
+            description:
+                "Sends a message at once: to this conversation while you go on working, or to another \
+                          one. Do not use it for your final answer, which is delivered by itself."
+                    .into(),
+            parameters: schema_of::<Arguments>(),
+            effects: Effects::Speaks,
+        }
+    }
+
+    fn call(&self, arguments: Value, context: ToolContext) -> BoxFuture<'_, ToolOutcome> {
+        Box::pin(async move {
+            let Arguments { text, thread } = arguments::read(arguments)?;
+            if text.trim().is_empty() {
+                return Err(ToolFailure::BadArguments("`text` is empty".into()));
+            }
+            if text.chars().count() > MAX_CHARS {
+                return Err(ToolFailure::BadArguments(format!(
+                    "`text` is longer than {MAX_CHARS} characters"
+                )));
+            }
+            let thread = target(thread.as_deref(), &context)?;
+            let shown = thread.to_string();
+            say(&context, thread, Intent::AssistantText { text }).await?;
+            Ok(json!({ "sent": true, "thread": shown }))
+        })
+    }
+}
+
+fn target(given: Option<&str>, context: &ToolContext) -> Result<ThreadId, ToolFailure> {
+    match given.map(str::trim).filter(|given| !given.is_empty()) {
+        None => Ok(context.thread.clone()),
+        Some(given) => given
+            .parse()
+            .map_err(|error| ToolFailure::BadArguments(format!("`thread` is no conversation: {error}"))),
+    }
+}
+
+/// Says something, and waits until it is sure to be delivered.
+pub(super) async fn say(context: &ToolContext, thread: ThreadId, intent: Intent) -> Result<(), ToolFailure> {
+    let saying = Saying { from: context.thread.clone(), call: context.call.clone(), intent };
+    match context.door.say(thread, saying).await {
+        Acceptance::Accepted { .. } | Acceptance::Duplicate { .. } => Ok(()),
+        Acceptance::Busy => Err(ToolFailure::Failed("that conversation has too much waiting".into())),
+        Acceptance::Refused(why) | Acceptance::StorageFailed(why) => Err(ToolFailure::Failed(why)),
+        Acceptance::Stopping => Err(ToolFailure::Failed("the daemon is stopping".into())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools::testing::Project;
+
+    async fn send(project: &mut Project, arguments: Value) -> (ToolOutcome, Option<(ThreadId, Saying)>) {
+        let context = project.context();
+        let (outcome, heard) = tokio::join!(ChatSend.call(arguments, context), project.hear());
+        (outcome, heard)
+    }
+
+    #[tokio::test]
+    async fn words_go_to_this_conversation_unless_another_is_named() {
+        let mut project = Project::new();
+        for (thread, expected) in [(None, "web:chat:t1"), (Some("telegram:chat:5"), "telegram:chat:5")] {
+            let (outcome, heard) = send(&mut project, json!({ "text": "hi", "thread": thread })).await;
+            assert_eq!(outcome, Ok(json!({ "sent": true, "thread": expected })));
+            let (thread, saying) = heard.unwrap();
+            assert_eq!(thread.as_str(), expected);
+            assert_eq!(saying.from, project.thread());
+            assert_eq!(saying.intent, Intent::AssistantText { text: "hi".into() });
+        }
+    }
+
+    #[tokio::test]
+    async fn nothing_is_said_without_words_or_to_nowhere() {
+        let project = Project::new();
+        for arguments in [json!({ "text": " " }), json!({ "text": "hi", "thread": "nowhere" }), json!({})] {
+            let outcome = ChatSend.call(arguments, project.context()).await;
+            assert!(matches!(outcome, Err(ToolFailure::BadArguments(_))), "{outcome:?}");
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! `send_file`: sends a file of the project to this conversation.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::chat_send::say;
+use super::confine::Confinement;
+use super::schema::schema_of;
+use super::sniff::{SAMPLE_BYTES, binary_kind};
+use super::{arguments, job};
+use crate::domain::{AttachmentKind, Effects, Intent, StoredFile, ToolSpec};
+use crate::ports::{BoxFuture, Tool, ToolContext, ToolFailure, ToolOutcome};
+
+/// Longest file; what the platforms take without trouble.
+const MAX_BYTES: u64 = 30 << 20;
+
+/// Sends a file of the project.
+#[derive(Clone, Copy, Debug)]
+pub struct SendFile;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Arguments {
+    /// The file, relative to the project directory.
+    path: String,
+    /// A few words that go with it.
+    caption: Option<String>,
+}
+
+impl Tool for SendFile {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "send_file",
+            description:
+                "Sends a file of the project to this conversation, as a picture, a voice message or a \
+                          file to keep, by what it is. At most 30 MB."
+                    .into(),
+            parameters: schema_of::<Arguments>(),
+            effects: Effects::Speaks,
+        }
+    }
+
+    fn call(&self, arguments: Value, context: ToolContext) -> BoxFuture<'_, ToolOutcome> {
+        Box::pin(async move {
+            let Arguments { path, caption } = arguments::read(arguments)?;
+            let copied = job::run(context.clone(), move |context, _| copy(&path, context)).await?;
+            let text = |key: &str| copied.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+            let (name, media_type) = (text("name"), text("mediaType"));
+            let intent = Intent::Attachment {
+                file: StoredFile::new(context.thread.clone(), "", &text("file")),
+                kind: kind_of(&media_type),
+                name: name.clone(),
+                media_type,
+                caption: caption.filter(|words| !words.trim().is_empty()),
+            };
+            say(&context, context.thread.clone(), intent).await?;
+            Ok(json!({ "sent": name, "bytes": copied.get("bytes") }))
+        })
+    }
+}
+
+/// Copies the file to where it is sent from, so that what is sent is what was there when it was asked for. The call's
+/// id is part of the name: the same call makes the same copy.
+fn copy(path: &str, context: &ToolContext) -> ToolOutcome {
+    let confinement = Confinement::new(context);
+    let inside = confinement.resolve(path)?;
+    let opened = confinement.open(&inside)?;
+    if opened.size > MAX_BYTES {
+        return Err(ToolFailure::Refused(format!("{path} has {} bytes, more than 30 MB", opened.size)));
+    }
+    let failed = |error: std::io::Error| ToolFailure::Failed(format!("{path} cannot be copied: {error}"));
+    let mut content = Vec::new();
+    opened.file.take(MAX_BYTES).read_to_end(&mut content).map_err(failed)?;
+    let name = Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned());
+    let name = name.unwrap_or_else(|| "file".to_owned());
+    let sample = content.get(..SAMPLE_BYTES.min(content.len())).unwrap_or_default();
+    let media_type = binary_kind(sample).filter(|kind| kind.contains('/')).unwrap_or("text/plain");
+    let stored = StoredFile::new(context.thread.clone(), &format!("{}-", context.call), &name);
+    let target = context.project.join(".ship/files").join(stored.path());
+    let folder = target.parent().unwrap_or(&target);
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    let mut temporary = tempfile::Builder::new().prefix(".new-").tempfile_in(folder).map_err(failed)?;
+    std::io::Write::write_all(&mut temporary, &content).map_err(failed)?;
+    temporary.as_file().sync_all().map_err(failed)?;
+    temporary.persist(&target).map_err(|error| failed(error.error))?;
+    Ok(json!({ "file": stored.name(), "name": name, "mediaType": media_type, "bytes": content.len() }))
+}
+
+fn kind_of(media_type: &str) -> AttachmentKind {
+    match media_type {
+        "image/png" | "image/jpeg" | "image/gif" | "image/webp" => AttachmentKind::Image,
+        "audio/ogg" => AttachmentKind::Voice,
+        _ => AttachmentKind::File,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ports::Saying;
+    use crate::tools::testing::Project;
+
+    async fn send(project: &mut Project, path: &str) -> Saying {
+        let arguments = json!({ "path": path, "caption": "look" });
+        let context = project.context();
+        let (outcome, heard) = tokio::join!(SendFile.call(arguments, context), project.hear());
+        outcome.unwrap();
+        heard.unwrap().1
+    }
+
+    #[tokio::test]
+    async fn a_file_is_copied_and_sent_as_what_it_is() {
+        let mut project = Project::new();
+        project.file("out/chart.png", b"\x89PNG\r\n\x1a\nrest");
+        project.file("notes.md", "# Notes");
+        for (path, expected, name) in [
+            ("out/chart.png", AttachmentKind::Image, "chart.png"),
+            ("notes.md", AttachmentKind::File, "notes.md"),
+        ] {
+            let saying = send(&mut project, path).await;
+            let Intent::Attachment { file, kind, name: shown, caption, .. } = saying.intent else {
+                panic!("{:?}", saying.intent)
+            };
+            assert_eq!((kind, shown.as_str(), caption.as_deref()), (expected, name, Some("look")));
+            let copy = project.path(".ship/files").join(file.path());
+            assert_eq!(std::fs::read(copy).unwrap(), std::fs::read(project.path(path)).unwrap());
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_out_of_reach_is_not_sent() {
+        let project = Project::new();
+        project.file(".env", "KEY=1");
+        project.file("ship.json", "{}");
+        for path in [".env", "ship.json", "../x", "missing.txt", "."] {
+            let outcome = SendFile.call(json!({ "path": path }), project.context()).await;
+            assert!(outcome.is_err(), "{path}: {outcome:?}");
+        }
+    }
+}
