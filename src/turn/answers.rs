@@ -4,6 +4,7 @@
 use super::asking::{Authority, Heard};
 use super::commands::record;
 use super::effect::Spoken;
+use super::intake::Arrival;
 use super::{Conversation, Effect, Ticket};
 use crate::domain::{
     Answer, Approval, ApprovalNumber, ApprovalState, CorrelationId, Decided, Decision, IngressEvent, Intent,
@@ -74,13 +75,12 @@ impl Conversation {
     pub(super) fn decide(
         &mut self,
         decision: &Decision,
-        settled: Option<&Approval>,
-        event: &IngressEvent,
-        ticket: Ticket,
+        arrival: &Arrival,
         now: Timestamp,
         fresh: &mut dyn FnMut() -> CorrelationId,
         out: &mut Vec<Effect>,
     ) {
+        let (event, settled) = (&arrival.event, arrival.brought.approval.as_deref());
         let number = self
             .pending_approvals()
             .iter()
@@ -103,9 +103,9 @@ impl Conversation {
         };
         if heard == Heard::Counted {
             let accepted = Acceptance::Accepted { message: event.message.clone(), correlation: fresh() };
-            out.push(Effect::Answer(ticket, accepted));
+            out.push(Effect::Answer(arrival.ticket, accepted));
         } else {
-            out.push(Effect::Answer(ticket, Acceptance::Refused(words)));
+            out.push(Effect::Answer(arrival.ticket, Acceptance::Refused(words)));
         }
         out.push(Effect::Publish);
     }
