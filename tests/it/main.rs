@@ -20,6 +20,7 @@ mod sdk;
 mod security;
 mod support;
 mod telegram_fake;
+mod telegram_send;
 mod terminal;
 mod threads;
 mod turns;
