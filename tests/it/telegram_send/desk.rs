@@ -65,6 +65,12 @@ impl Desk {
         self.sender.deliver(entry, 1).await
     }
 
+    /// Waits until the frame that is being shown in a thread has been, note and all.
+    pub(crate) async fn settle(&self, thread: &ThreadId) {
+        // It goes the way of every delivery, behind the frame, and says nothing.
+        self.deliver(entry(thread, "nobody", 0, Intent::Typing)).await.unwrap();
+    }
+
     /// What the bot's messages in a chat say now.
     pub(crate) fn texts(&self, chat: i64) -> Vec<String> {
         self.fake.read(|world| world.bot_texts(chat))

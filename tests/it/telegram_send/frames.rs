@@ -80,6 +80,7 @@ async fn after_a_crash_the_answer_is_put_on_the_message_that_was_left() {
     let desk = Desk::new().await;
     desk.show_until(&[draft(&thread(GROUP), "run_1", SO_FAR)], |world| world.bot_texts(GROUP) == [SO_FAR])
         .await;
+    desk.settle(&thread(GROUP)).await;
     let desk = desk.restarted().await;
     let answer = entry(&thread(GROUP), "run_1", 0, text("done"));
     desk.deliver(answer.clone()).await.unwrap();
@@ -96,6 +97,7 @@ async fn half_an_answer_that_never_ended_makes_room_for_the_next() {
     let desk = Desk::new().await;
     desk.show_until(&[draft(&thread(GROUP), "run_1", SO_FAR)], |world| world.bot_texts(GROUP) == [SO_FAR])
         .await;
+    desk.settle(&thread(GROUP)).await;
     let desk = desk.restarted().await;
     let next = draft(&thread(GROUP), "run_2", "Another answer");
     desk.show_until(&[next], |world| world.bot_texts(GROUP) == ["Another answer"]).await;
