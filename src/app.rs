@@ -14,6 +14,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::adapters::web::{WebAdapter, WebOptions, WebParts};
 use crate::adapters::{AdapterHealths, AdapterSet, supervise};
+use crate::chats::{Chats, Shared as ChatShared};
 use crate::config::{Approver, Endpoint, ModelSettings, Provider, Sandbox, Settings};
 use crate::domain::{Approval, Platform};
 use crate::metrics::Metrics;
@@ -22,8 +23,8 @@ use crate::permissions::{FileAccess, GrantBook, JudgeSettings, ProjectJudge};
 use crate::policy::Rights;
 use crate::policy::shell::{BadRule, ShellRules};
 use crate::ports::{
-    AccessBook, ApprovalBook, Audit, Clock, Door, Grants, Ids, Model, RandomIds, StoreError, SystemClock,
-    ThreadStore, ToolBox,
+    AccessBook, Adapter, ApprovalBook, Audit, Clock, Door, Grants, Ids, Model, RandomIds, StoreError,
+    SystemClock, ThreadStore, ToolBox,
 };
 use crate::sandbox;
 use crate::store::{AuditLog, FileApprovals, replace_file};
@@ -128,6 +129,9 @@ pub enum StartError {
     /// Nothing could be written down.
     #[error(transparent)]
     State(#[from] StoreError),
+    /// No connection could ever be made.
+    #[error("cannot set up http for the chat platforms: {0}")]
+    Http(#[from] reqwest::Error),
 }
 
 /// The records of who may do what, and of who did.
@@ -211,7 +215,16 @@ impl App {
         let tools = all_tools(exec_settings(settings, world.shell.clone()));
         let judge = project_judge(settings, &tools, world.clock.clone())?;
         let books = Books::open(settings, &judge, audit.clone());
+        let chats = Chats::new(&ChatShared {
+            settings,
+            approvals: books.approvals.clone(),
+            access: books.access.clone(),
+            metrics: metrics.clone(),
+            clock: world.clock.clone(),
+            ids: world.ids.clone(),
+        })?;
         let parts = WebParts {
+            hooks: chats.hooks,
             store: store.clone(),
             approvals: books.approvals.clone(),
             grants: books.grants.clone(),
@@ -222,7 +235,7 @@ impl App {
             recovered: recovered.clone(),
             metrics: metrics.clone(),
         };
-        let adapters = adapter_set(settings, web, &world, parts);
+        let adapters = adapter_set(settings, web, &world, parts, chats.adapters);
         let (ingress, threads) = (Phase::default(), Phase::default());
         let access = books.access.clone();
         let clock = world.clock.clone();
@@ -266,9 +279,15 @@ fn platform(name: &str) -> Option<Platform> {
     name.parse().ok()
 }
 
-/// Every platform this binary speaks: a new adapter is one folder and one line here.
-fn adapter_set(settings: &Settings, web: Option<WebSocket>, world: &World, parts: WebParts) -> AdapterSet {
-    let mut set = AdapterSet::default();
+/// Every platform this binary speaks; the chats among them are built in `chats`.
+fn adapter_set(
+    settings: &Settings,
+    web: Option<WebSocket>,
+    world: &World,
+    parts: WebParts,
+    chats: Vec<Arc<dyn Adapter>>,
+) -> AdapterSet {
+    let mut set = chats.into_iter().fold(AdapterSet::default(), AdapterSet::with_adapter);
     for name in ["api", "cli", "web"] {
         set = platform(name).into_iter().fold(set, AdapterSet::with_surface);
     }

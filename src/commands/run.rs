@@ -110,7 +110,7 @@ async fn serve(
             store.close().await;
             return Ok(match error {
                 StartError::Rule(_) => Exit::Configuration,
-                StartError::State(_) => Exit::Failed,
+                StartError::State(_) | StartError::Http(_) => Exit::Failed,
             });
         }
     };

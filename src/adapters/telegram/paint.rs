@@ -166,7 +166,7 @@ impl Brush {
 
     /// Shows a draft; false when it is not there.
     async fn draft(&self, place: Place, correlation: &CorrelationId, picture: &Rendered) -> bool {
-        let mut body = json!({ "chat_id": place.chat, "draft_id": draft_id(correlation) });
+        let mut body = json!({ "chat_id": place.chat, "draft_id": draft_id(correlation), "can_stop": true });
         if let (Some(topic), Some(body)) = (place.topic, body.as_object_mut()) {
             body.insert("message_thread_id".to_owned(), json!(topic));
         }
