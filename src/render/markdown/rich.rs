@@ -121,6 +121,19 @@ impl Rich {
         }
     }
 
+    /// Marks what was written since `start` as a block around it: no mark inside reaches out of it, not even code
+    /// that begins with white space.
+    pub(super) fn enclose(&mut self, start: usize, mark: Mark) {
+        let inner = self.spans.iter().rev().take_while(|span| span.range.start >= start);
+        let inner =
+            inner.map(|span| span.range.clone()).reduce(|a, b| a.start.min(b.start)..a.end.max(b.end));
+        let marks = self.spans.len();
+        self.mark_words(start, mark);
+        if let (Some(block), Some(inner)) = (self.spans.get_mut(marks), inner) {
+            block.range = block.range.start.min(inner.start)..block.range.end.max(inner.end);
+        }
+    }
+
     /// Puts the marks in order, and leaves out white space at the end.
     pub(super) fn finish(mut self) -> Self {
         let end = self.text.trim_end().len();

@@ -305,6 +305,7 @@ impl<'a> Walk<'a> {
         let (mark, start, _) = self.open.remove(index);
         if mark == Mark::Quote {
             (self.outside, self.flow.level) = (0, self.lists.len());
+            return self.flow.rich.enclose(start, mark);
         }
         self.flow.rich.mark_words(start, mark);
     }

@@ -35,8 +35,7 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn step(&mut self) -> Result<(), String> {
         if let Some(tag) = self.rest.strip_prefix('<') {
-            let end = tag.find('>').ok_or("a tag has no end")?;
-            let (tag, rest) = (&tag[..end], &tag[end + 1..]);
+            let (tag, rest) = tag.split_once('>').ok_or("a tag has no end")?;
             self.rest = rest;
             return match tag.strip_prefix('/') {
                 Some(name) => self.close(name),
@@ -59,8 +58,9 @@ impl Reader<'_> {
     }
 
     fn letter(&mut self) -> Result<char, String> {
-        let letter = self.rest.chars().next().unwrap();
-        self.rest = &self.rest[letter.len_utf8()..];
+        let mut letters = self.rest.chars();
+        let letter = letters.next().unwrap();
+        self.rest = letters.as_str();
         match letter {
             '>' | '"' => Err(format!("{letter} is not escaped")),
             '\n' | '\t' => Ok(letter),

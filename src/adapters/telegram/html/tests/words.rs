@@ -59,7 +59,9 @@ pub(super) fn expected(markdown: &str) -> String {
             Event::End(TagEnd::Link | TagEnd::Image) => {
                 let (start, url, kind) = links.pop().unwrap();
                 let url = url.trim().replace(' ', "%20");
-                let shown = out[start..].trim().to_owned();
+                let since = out.get(start..).unwrap();
+                let shown: String = since.chars().filter(|letter| !letter.is_control()).collect();
+                let shown = shown.trim();
                 let linked = kind == LinkType::Email
                     || ["http:", "https:", "tg:", "mailto:"].iter().any(|scheme| {
                         url.to_lowercase()
@@ -71,14 +73,14 @@ pub(super) fn expected(markdown: &str) -> String {
                     out.push_str(&url);
                 }
                 if in_table && linked && links.is_empty() {
-                    below.push_str(&out[start..]);
+                    below.push_str(out.get(start..).unwrap());
                 }
             }
             _ => {}
         }
     }
     for (_, span) in unused {
-        out.push_str(&markdown[span]);
+        out.push_str(markdown.get(span).unwrap());
     }
     words(&out)
 }
