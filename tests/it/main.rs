@@ -19,6 +19,7 @@ mod model;
 mod sdk;
 mod security;
 mod support;
+mod telegram_approvals;
 mod telegram_fake;
 mod telegram_send;
 mod terminal;
