@@ -15,6 +15,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::adapters::web::{WebAdapter, WebOptions, WebParts};
 use crate::adapters::{AdapterHealths, AdapterSet, supervise};
+use crate::chats::{Chats, Shared as ChatShared};
 use crate::config::{Approver, Endpoint, ModelSettings, Provider, Sandbox, Settings};
 use crate::domain::{Approval, Platform};
 use crate::metrics::Metrics;
@@ -23,8 +24,8 @@ use crate::permissions::{ChangePreview, FileAccess, GrantBook, JudgeSettings, Pr
 use crate::policy::Rights;
 use crate::policy::shell::{BadRule, ShellRules};
 use crate::ports::{
-    AccessBook, ApprovalBook, Audit, Clock, Door, Grants, Ids, Model, RandomIds, StoreError, SystemClock,
-    ThreadStore, ToolBox,
+    AccessBook, Adapter, ApprovalBook, Audit, Clock, Door, Grants, Ids, Model, RandomIds, StoreError,
+    SystemClock, ThreadStore, ToolBox,
 };
 use crate::sandbox;
 use crate::store::{AuditLog, FileApprovals, FileShelf, replace_file};
@@ -127,6 +128,9 @@ pub enum StartError {
     /// Nothing could be written down.
     #[error(transparent)]
     State(#[from] StoreError),
+    /// No connection could ever be made.
+    #[error("cannot set up http for the chat platforms: {0}")]
+    Http(#[from] reqwest::Error),
 }
 
 /// The records of who may do what, and of who did.
@@ -214,7 +218,16 @@ impl App {
         let tools = all_tools(exec_settings(settings, world.shell.clone(), found));
         let judge = project_judge(settings, &tools, world.clock.clone(), redact(&world.shell.redactor))?;
         let books = Books::open(settings, &judge, audit.clone());
+        let chats = Chats::new(&ChatShared {
+            settings,
+            approvals: books.approvals.clone(),
+            access: books.access.clone(),
+            metrics: metrics.clone(),
+            clock: world.clock.clone(),
+            ids: world.ids.clone(),
+        })?;
         let parts = WebParts {
+            hooks: chats.hooks,
             store: store.clone(),
             approvals: books.approvals.clone(),
             grants: books.grants.clone(),
@@ -226,7 +239,7 @@ impl App {
             metrics: metrics.clone(),
             sandbox: sandbox.clone(),
         };
-        let adapters = adapter_set(settings, web, &world, parts);
+        let adapters = adapter_set(settings, web, &world, parts, chats.adapters);
         let access = books.access.clone();
         let clock = world.clock.clone();
         let shop = workshop(settings, store, world, (tools, judge), books, &adapters, metrics.clone());
@@ -269,9 +282,15 @@ fn platform(name: &str) -> Option<Platform> {
     name.parse().ok()
 }
 
-/// Every platform this binary speaks: a new adapter is one folder and one line here.
-fn adapter_set(settings: &Settings, web: Option<WebSocket>, world: &World, parts: WebParts) -> AdapterSet {
-    let mut set = AdapterSet::default();
+/// Every platform this binary speaks; the chats among them are built in `chats`.
+fn adapter_set(
+    settings: &Settings,
+    web: Option<WebSocket>,
+    world: &World,
+    parts: WebParts,
+    chats: Vec<Arc<dyn Adapter>>,
+) -> AdapterSet {
+    let mut set = chats.into_iter().fold(AdapterSet::default(), AdapterSet::with_adapter);
     for name in ["api", "cli", "web"] {
         set = platform(name).into_iter().fold(set, AdapterSet::with_surface);
     }

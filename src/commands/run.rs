@@ -141,7 +141,7 @@ fn not_started(error: &StartError, err: &mut dyn Write) -> anyhow::Result<Exit> 
     writeln!(err, "{error}")?;
     Ok(match error {
         StartError::Rule(_) => Exit::Configuration,
-        StartError::State(_) => Exit::Failed,
+        StartError::State(_) | StartError::Http(_) => Exit::Failed,
     })
 }
 

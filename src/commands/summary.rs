@@ -82,11 +82,11 @@ impl Summary<'_> {
     fn adapters(&self, zh: bool) -> String {
         let mut words: Vec<String> = self.address.iter().map(|address| format!("web ({address})")).collect();
         let absent = if zh { "此版本尚不支持" } else { "not in this version yet" };
-        let known = [
-            ("telegram", self.settings.telegram.is_some()),
-            ("feishu", self.settings.feishu.is_some()),
-            ("qq", self.settings.qq.is_some()),
-        ];
+        if let Some(telegram) = &self.settings.telegram {
+            let hook = if telegram.webhook_url.is_some() { " (webhook)" } else { "" };
+            words.push(format!("telegram{hook}"));
+        }
+        let known = [("feishu", self.settings.feishu.is_some()), ("qq", self.settings.qq.is_some())];
         words.extend(known.iter().filter(|(_, on)| *on).map(|(name, _)| format!("{name} ({absent})")));
         words.join(", ")
     }
