@@ -25,6 +25,7 @@ mod sandbox_status;
 mod sdk;
 mod security;
 mod support;
+mod telegram;
 mod telegram_approvals;
 mod telegram_fake;
 mod telegram_send;

@@ -52,8 +52,8 @@ impl Fetcher {
         Self { api, places: Semaphore::new(AT_ONCE) }
     }
 
-    /// Fetches the files of a message into the thread's folder under `root`. `before` tells them from those of other
-    /// messages, the same way each time, so that what is here already is not fetched again.
+    /// Fetches the files of a message into the thread's folder under `root`. Each has the same place each time, so
+    /// what is here already is not fetched again. `chat` is the number of a chat that has moved.
     pub(super) async fn fetch(
         &self,
         root: &Path,
@@ -62,22 +62,13 @@ impl Fetcher {
         files: Vec<Attachment>,
     ) -> Fetched {
         let tries = files.into_iter().map(|file| async move {
-            let before = match chat {
-                // After a move the numbers of messages start anew, and the folder stays.
-                Some(chat) => format!("{chat}-{}-", file.message_id),
-                None => format!("{}-", file.message_id),
-            };
-            let stored = StoredFile::new(thread.clone(), &before, &file.name);
+            let stored = place_of(thread, chat, &file);
             (self.one(root, &stored, &file).await, stored, file)
         });
         let mut fetched = Fetched::default();
         for (outcome, stored, file) in futures_util::future::join_all(tries).await {
             match outcome {
-                Ok(()) => fetched.files.push(InboundFile {
-                    media_type: file.media_type,
-                    url: stored.url(),
-                    name: Some(file.name),
-                }),
+                Ok(()) => fetched.files.push(inbound(&stored, file)),
                 Err(FetchError::TooBig { limit }) => {
                     let phrase = Phrase::FileTooBig { name: file.name.clone(), megabytes: limit >> 20 };
                     fetched.missing.push((file.name, phrase));
@@ -89,6 +80,26 @@ impl Fetcher {
             }
         }
         fetched
+    }
+
+    /// Finds those that were fetched before, and fetches none.
+    pub(super) async fn find(
+        &self,
+        root: &Path,
+        thread: &ThreadId,
+        chat: Option<i64>,
+        files: Vec<Attachment>,
+    ) -> (Vec<InboundFile>, Vec<Attachment>) {
+        let (mut here, mut elsewhere) = (Vec::new(), Vec::new());
+        for file in files {
+            let stored = place_of(thread, chat, &file);
+            if tokio::fs::try_exists(root.join(stored.path())).await.unwrap_or(false) {
+                here.push(inbound(&stored, file));
+            } else {
+                elsewhere.push(file);
+            }
+        }
+        (here, elsewhere)
     }
 
     async fn one(&self, root: &Path, stored: &StoredFile, file: &Attachment) -> Result<(), FetchError> {
@@ -137,4 +148,18 @@ impl Fetcher {
         let content = answer.bytes_stream().map(|piece| piece.map_err(reqwest::Error::without_url));
         chat::keep(root, stored, content, LARGEST_FILE).await.map(drop)
     }
+}
+
+/// Where a file is kept. After a move the numbers of messages start anew and the folder stays, so they are then told
+/// apart by the new number of the chat.
+fn place_of(thread: &ThreadId, chat: Option<i64>, file: &Attachment) -> StoredFile {
+    let before = match chat {
+        Some(chat) => format!("{chat}-{}-", file.message_id),
+        None => format!("{}-", file.message_id),
+    };
+    StoredFile::new(thread.clone(), &before, &file.name)
+}
+
+fn inbound(stored: &StoredFile, file: Attachment) -> InboundFile {
+    InboundFile { media_type: file.media_type, url: stored.url(), name: Some(file.name) }
 }

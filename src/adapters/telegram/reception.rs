@@ -16,7 +16,7 @@ use super::place::Place;
 use super::update::{Heard, Invitation, Parcel, Press, What};
 use crate::adapters::chat::{Admission, ChatParts, Gate, Handed, Hearing, Menu, hand_in};
 use crate::domain::{
-    Approval, Author, ChatKind, Command, IngressEvent, IngressKind, Language, Platform, Said,
+    Approval, Author, ChatKind, Command, IngressEvent, IngressKind, Language, Platform, Said, ThreadId,
 };
 use crate::ports::{Door, Knock, StoreError};
 use crate::render::Phrase;
@@ -213,10 +213,7 @@ impl Reception {
                 IngressKind::Said(Said { overheard, ..said })
             }
             What::Edited(parcel) => {
-                // Whoever corrects words is not told again about the files beside them.
-                let said = self.unpack(parcel, overheard, &thread, place, language, &mut Vec::new()).await;
-                let Some(said) = said else { return Done::kept(asides) };
-                IngressKind::Edited(Said { overheard, ..said })
+                IngressKind::Edited(Said { overheard, ..self.corrected(parcel, &thread, place).await })
             }
         };
         let fresh = matches!(kind, IngressKind::Said(_)) && !overheard;
@@ -242,7 +239,7 @@ impl Reception {
         &self,
         parcel: Parcel,
         overheard: bool,
-        thread: &crate::domain::ThreadId,
+        thread: &ThreadId,
         place: Place,
         language: Language,
         asides: &mut Vec<Aside>,
@@ -255,7 +252,7 @@ impl Reception {
             add_lines(&mut said.text, &names);
             return Some(said);
         }
-        let moved = Some(place.chat).filter(|chat| self.aliases.original(*chat) != *chat);
+        let moved = self.moved(place);
         let Fetched { files, missing } = self.fetcher.fetch(&self.parts.files, thread, moved, files).await;
         for (_, phrase) in &missing {
             asides.push(Aside::Say(place, reply_to, phrase.say(language)));
@@ -268,6 +265,19 @@ impl Reception {
         add_lines(&mut said.text, &names);
         said.files = files;
         Some(said)
+    }
+
+    /// What was changed: the words. Its files are those that were fetched before.
+    async fn corrected(&self, parcel: Parcel, thread: &ThreadId, place: Place) -> Said {
+        let Parcel { mut said, files } = parcel;
+        let (files, others) = self.fetcher.find(&self.parts.files, thread, self.moved(place), files).await;
+        add_lines(&mut said.text, &others.iter().map(named).collect::<Vec<_>>());
+        Said { files, ..said }
+    }
+
+    /// The number of a chat that has moved.
+    fn moved(&self, place: Place) -> Option<i64> {
+        Some(place.chat).filter(|chat| self.aliases.original(*chat) != *chat)
     }
 
     async fn invited(&self, invitation: Invitation) -> Result<Done, StoreError> {
