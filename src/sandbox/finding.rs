@@ -2,8 +2,9 @@
 //! first command that needs to know waits for it.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use super::probe::probe;
 use super::spec::Isolation;
@@ -14,15 +15,22 @@ use super::status::{Level, Mode, Refusal, Status};
 pub struct Finder {
     helper: PathBuf,
     found: watch::Sender<Option<Status>>,
+    wanted: Arc<Notify>,
 }
 
 /// What was found, or will be. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Finding {
     status: watch::Receiver<Option<Status>>,
+    wanted: Arc<Notify>,
 }
 
 impl Finder {
+    /// Waits until somebody needs to know. Cancel-safe.
+    pub(super) async fn wanted(&self) {
+        self.wanted.notified().await;
+    }
+
     /// Finds out, and tells every finding of it. Blocks for as long as a few short commands take.
     pub fn find(self) {
         self.found.send_replace(Some(probe(&self.helper)));
@@ -33,16 +41,18 @@ impl Finding {
     /// Nothing is known yet. `helper` is our own binary.
     pub fn new(helper: PathBuf) -> (Finder, Self) {
         let (found, status) = watch::channel(None);
-        (Finder { helper, found }, Self { status })
+        let wanted = Arc::new(Notify::new());
+        (Finder { helper, found, wanted: wanted.clone() }, Self { status, wanted })
     }
 
     /// What is known from elsewhere.
     pub fn known(status: Status) -> Self {
-        Self { status: watch::channel(Some(status)).1 }
+        Self { status: watch::channel(Some(status)).1, wanted: Arc::default() }
     }
 
     /// Waits until it is known.
     pub async fn get(&self) -> Status {
+        self.wanted.notify_one();
         let mut status = self.status.clone();
         let found = status.wait_for(Option::is_some).await.ok().and_then(|found| found.clone());
         found.unwrap_or_else(|| Status {
@@ -74,6 +84,7 @@ mod tests {
         let (finder, finding) = Finding::new("/no/such/helper".into());
         let mut waiting = std::pin::pin!(finding.isolation_for(Mode::Require));
         assert!(futures_util::poll!(&mut waiting).is_pending());
+        finder.wanted().await;
         assert_eq!(finding.isolation_for(Mode::Off).await, Ok(Isolation::Nothing), "needs to know nothing");
         tokio::task::spawn_blocking(|| finder.find()).await.unwrap();
         assert!(waiting.await.unwrap_err().to_string().contains("the helper cannot be used"));

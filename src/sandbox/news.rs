@@ -1,5 +1,7 @@
 //! Finds out what keeps commands in, beside everything else, and tells it: to the log, the summary, the console.
 
+use std::time::Duration;
+
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
@@ -11,7 +13,11 @@ use crate::domain::{SandboxLevel, SandboxReport};
 /// What is told about the sandbox; nothing until it is known.
 pub type News = watch::Receiver<Option<SandboxReport>>;
 
-/// Begins to find out, as soon as the daemon has recovered: until then the machine has better things to do.
+/// How long a daemon is left to itself after its start, unless a command needs to know: whoever waits for it to
+/// answer has the first claim to the machine.
+const AFTER_START: Duration = Duration::from_millis(200);
+
+/// Begins to find out, a moment after the daemon has recovered or when the first command needs to know.
 pub fn find_out(mode: Mode, mut recovered: watch::Receiver<bool>, tasks: &TaskTracker) -> (Finding, News) {
     let (finder, finding) = Finding::new(own_binary());
     let (telling, news) = watch::channel(None);
@@ -25,6 +31,8 @@ pub fn find_out(mode: Mode, mut recovered: watch::Receiver<bool>, tasks: &TaskTr
             // The daemon ended before it had begun; nobody will run a command.
             return;
         }
+        // Either way it is time.
+        drop(tokio::time::timeout(AFTER_START, finder.wanted()).await);
         // A search that broke down has found nothing, which the finding knows.
         drop(tokio::task::spawn_blocking(|| finder.find()).await);
         tell(&telling, found.get().await.report(mode));
