@@ -150,7 +150,7 @@ pub(crate) fn draft(thread: &ThreadId, run: &str, text: &str) -> OutboundIntent 
 }
 
 pub(crate) fn progress(thread: &ThreadId, run: &str, text: &str) -> OutboundIntent {
-    intent(thread, run, Intent::Progress { text: text.to_owned() })
+    intent(thread, run, Intent::Progress { text: text.to_owned(), call_id: None })
 }
 
 /// An entry that answers a message.
