@@ -28,6 +28,7 @@ mod support;
 mod telegram;
 mod telegram_approvals;
 mod telegram_fake;
+mod telegram_kill;
 mod telegram_send;
 mod terminal;
 mod threads;

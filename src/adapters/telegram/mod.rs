@@ -10,7 +10,7 @@
 //!
 //! `deliver` sends what the outbox holds, with `question` and `attach`; `paint` shows a running turn, and `live` notes
 //! the message it grows on. All go through `post`, which gets around what the server minds (`classify`) and is no
-//! faster than `limits` allow. `html`, `keyboard` and `menu` are how things look.
+//! faster than `limits` allow; `trail` lets it look for what was sent without an answer. `html`, `keyboard` and `menu` are how things look.
 //!
 //! # Both
 //!
@@ -44,6 +44,7 @@ mod post;
 mod question;
 mod reception;
 mod run;
+mod trail;
 mod update;
 mod webhook;
 mod wire;

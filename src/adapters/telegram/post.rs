@@ -18,10 +18,13 @@ use super::classify::{Obstacle, obstacle};
 use super::html::Rendered;
 use super::limits::{Limits, Weight};
 use super::place::Place;
+use super::trail::Trail;
 use crate::ports::Notebook;
 
 /// A call gets around so many obstacles.
 const DETOURS: u32 = 4;
+/// How many messages are looked at for one that was sent without an answer.
+const LOOKED_AT: i64 = 8;
 
 /// What is put into a chat.
 #[derive(Clone, Debug, Default)]
@@ -50,6 +53,7 @@ pub(super) struct Post {
     limits: Arc<Limits>,
     chats: Aliases,
     notes: Arc<dyn Notebook>,
+    trail: Arc<Trail>,
 }
 
 /// The way a letter goes; each obstacle changes it.
@@ -62,7 +66,8 @@ struct Way {
 
 impl Post {
     pub(super) fn new(api: Api, chats: Aliases, notes: Arc<dyn Notebook>) -> Self {
-        Self { api, limits: Arc::new(Limits::new()), chats, notes }
+        let trail = Arc::new(Trail::new(notes.clone()));
+        Self { api, limits: Arc::new(Limits::new()), chats, notes, trail }
     }
 
     pub(super) fn api(&self) -> &Api {
@@ -80,11 +85,40 @@ impl Post {
         for _ in 0..DETOURS {
             self.turn(way.place, weight).await?;
             match self.api.call(&way.message(letter)).await {
-                Ok(sent) => return Ok(number(&sent)),
+                Ok(sent) => return Ok(self.went(way.place, &sent).await),
                 Err(error) => self.go_around(&mut way, error).await?,
             }
         }
         Err(lost())
+    }
+
+    /// Looks for a letter that may have been sent without an answer: behind the last message that is known of, and
+    /// behind `after`, which it answers. Only there can it stand, and nothing else of the bot's; a message that
+    /// says the same already proves itself by refusing to change. In a topic others may stand there too, so there
+    /// nothing is looked for.
+    pub(super) async fn find(
+        &self,
+        place: Place,
+        letter: &Letter,
+        after: Option<i64>,
+    ) -> Result<Option<i64>, ApiError> {
+        let Some(last) = self.trail.last(place.chat).await.max(after).filter(|_| place.topic.is_none())
+        else {
+            return Ok(None);
+        };
+        for message in last + 1..=last + LOOKED_AT {
+            if self.edit(place, message, letter, Weight::Must).await? == Edited::Yes {
+                self.trail.went(place.chat, message).await;
+                return Ok(Some(message));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn went(&self, place: Place, sent: &Value) -> Option<i64> {
+        let message = sent.get("message_id").and_then(Value::as_i64)?;
+        self.trail.went(place.chat, message).await;
+        Some(message)
     }
 
     /// Sends a file with a letter as its caption.
@@ -99,7 +133,7 @@ impl Post {
         for _ in 0..DETOURS {
             self.turn(way.place, Weight::Must).await?;
             match self.api.upload(method, way.fields(letter), file.clone()).await {
-                Ok(sent) => return Ok(number(&sent)),
+                Ok(sent) => return Ok(self.went(way.place, &sent).await),
                 Err(error) => self.go_around(&mut way, error).await?,
             }
         }
@@ -248,10 +282,6 @@ impl Way {
 /// A message's number as teloxide has it. One that is too large is no message's, and the server will say so.
 pub(super) fn id(message: i64) -> MessageId {
     MessageId(i32::try_from(message).unwrap_or_default())
-}
-
-fn number(sent: &Value) -> Option<i64> {
-    sent.get("message_id").and_then(Value::as_i64)
 }
 
 fn no_preview() -> LinkPreviewOptions {

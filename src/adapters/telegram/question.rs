@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use teloxide_core::payloads::{EditMessageReplyMarkup, EditMessageReplyMarkupSetters as _};
 use teloxide_core::types::ChatId;
 
-use super::deliver::{Failure, Sender, reply_target, text_file};
+use super::deliver::{Failure, Sender, answered, reply_target, text_file};
 use super::html::{MESSAGE_LIMIT, SOURCE_LIMIT, render_one};
 use super::keyboard::keyboard;
 use super::limits::Weight;
@@ -37,7 +37,12 @@ struct Asked {
 
 impl Sender {
     /// Asks a question. One that is too long is preceded by a file that has all of it.
-    pub(super) async fn ask(&self, place: Place, entry: &OutboxEntry) -> Result<Option<i64>, Failure> {
+    pub(super) async fn ask(
+        &self,
+        place: Place,
+        entry: &OutboxEntry,
+        unsure: bool,
+    ) -> Result<Option<i64>, Failure> {
         let now = self.parts.clock.now();
         let intent = &entry.intent.intent;
         let Intent::ApprovalRequest { approval_id, kind, language, number, .. } = intent else {
@@ -60,7 +65,11 @@ impl Sender {
             reply_to,
             keyboard: Some(keyboard(approval_id, *kind, Menu::First, *language)),
         };
-        let message = self.post.send(place, &letter, Weight::Must).await?;
+        let found = if unsure { self.post.find(place, &letter, answered(entry)).await? } else { None };
+        let message = match found {
+            Some(message) => Some(message),
+            None => self.post.send(place, &letter, Weight::Must).await?,
+        };
         let head = head(short.as_ref().unwrap_or(intent), &text);
         self.note(approval_id, &Asked { message, head, language: *language, ..asked }).await;
         Ok(message)

@@ -65,6 +65,11 @@ impl Desk {
         self.sender.deliver(entry, 1).await
     }
 
+    /// Delivers what may have been sent before.
+    pub(crate) async fn deliver_again(&self, entry: OutboxEntry) -> Result<Receipt, DeliveryError> {
+        self.sender.deliver(entry, 2).await
+    }
+
     /// Waits until the frame that is being shown in a thread has been, note and all.
     pub(crate) async fn settle(&self, thread: &ThreadId) {
         // It goes the way of every delivery, behind the frame, and says nothing.
@@ -136,7 +141,8 @@ pub(crate) fn intent(thread: &ThreadId, run: &str, intent: Intent) -> OutboundIn
 pub(crate) fn entry(thread: &ThreadId, run: &str, index: usize, meant: Intent) -> OutboxEntry {
     OutboxEntry {
         id: DeliveryId::new(run, index),
-        at: Timestamp::from_millis(0),
+        // Later than any sender began: what is older may have been sent by the one before.
+        at: Timestamp::from_millis(4_102_444_800_000),
         intent: intent(thread, run, meant),
     }
 }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use shipagent::domain::LengthUnit;
-use shipagent::ports::DeliveryError;
+use shipagent::domain::{LengthUnit, Timestamp};
+use shipagent::ports::{DeliveryError, OutboxEntry};
 use shipagent::render::split;
 
 use super::desk::{ANN, Desk, FORUM, GROUP, entry, replying, text, thread, topic};
@@ -209,4 +209,26 @@ async fn a_few_words_a_sign_and_the_menu_need_no_outbox() {
         world.log.entries().iter().filter(|entry| matches!(entry.deed, Deed::Refused(_))).count()
     });
     assert_eq!(refused, 2);
+}
+
+#[tokio::test]
+async fn what_was_sent_without_an_answer_is_found_and_not_sent_again() {
+    let desk = Desk::new().await;
+    let ann = desk.fake.user(ANN, "Ann");
+    desk.deliver(entry(&thread(ANN), "run_0", 0, text("before"))).await.unwrap();
+    let asked = desk.fake.private(&ann).say(&ann, "and now?");
+    let answer = replying(entry(&thread(ANN), "run_1", 0, text("**now**")), asked);
+    desk.fake.plan(Trouble::ResetAfter.once().on("sendMessage"));
+    assert!(matches!(desk.deliver(answer.clone()).await, Err(DeliveryError::Retry { .. })));
+    desk.fake.private(&ann).say(&ann, "hello?");
+    let receipt = desk.deliver_again(answer).await.unwrap();
+    assert_eq!(desk.texts(ANN), ["before", "now"]);
+
+    assert!(receipt.platform_message.is_some());
+
+    let desk = desk.restarted().await;
+    let other =
+        OutboxEntry { at: Timestamp::from_millis(0), ..entry(&thread(ANN), "run_2", 0, text("after")) };
+    desk.deliver(other).await.unwrap();
+    assert_eq!(desk.texts(ANN), ["before", "now", "after"], "what stands there already is not touched");
 }
