@@ -2,6 +2,7 @@
 
 use shipagent::domain::{AttachmentKind, Intent, StoredFile};
 use shipagent::ports::DeliveryError;
+use shipagent::store::replace_file;
 
 use super::desk::{ANN, Desk, FORUM, entry, replying, thread, topic};
 use crate::support::telegram::answer::Refusal;
@@ -12,7 +13,7 @@ fn file(desk: &Desk, name: &str, media_type: &str, kind: AttachmentKind, caption
     let file = StoredFile::new(thread(ANN), "", name);
     let path = desk.dir.path().join("files").join(file.path());
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    std::fs::write(path, name).unwrap();
+    replace_file(&path, name.as_bytes(), 0o600).unwrap();
     Intent::Attachment {
         file,
         name: name.to_owned(),
@@ -91,7 +92,7 @@ async fn a_file_that_is_gone_or_empty_is_given_up_with_the_reason() {
     let desk = Desk::new().await;
     let sent = file(&desk, "a.txt", "text/plain", AttachmentKind::File, None);
     let path = desk.dir.path().join("files").join(StoredFile::new(thread(ANN), "", "a.txt").path());
-    std::fs::write(&path, "").unwrap();
+    replace_file(&path, b"", 0o600).unwrap();
     for words in ["empty", "cannot be read"] {
         let refused = desk.deliver(entry(&thread(ANN), "run_1", 0, sent.clone())).await;
         let Err(DeliveryError::Permanent { reason }) = refused else { panic!("{refused:?}") };
