@@ -17,7 +17,7 @@ use super::paint::Brush;
 use super::place::Place;
 use super::post::{Edited, Letter, Post};
 use crate::adapters::chat::{ChatParts, Painter, Screen, ScreenTask};
-use crate::domain::{Intent, LengthUnit, OutboundIntent, Timestamp};
+use crate::domain::{Intent, LengthUnit, OutboundIntent};
 use crate::metrics::Metrics;
 use crate::ports::{DeliveryError, OutboxEntry, Receipt};
 
@@ -34,8 +34,6 @@ pub struct Sender {
     brush: Arc<Brush>,
     lives: Arc<Lives>,
     metrics: Arc<Metrics>,
-    /// What is older than this may have been sent before the last daemon died.
-    started: Timestamp,
 }
 
 impl Sender {
@@ -45,8 +43,7 @@ impl Sender {
         let post = Post::new(api, chats.clone(), parts.notes.clone());
         let lives = Arc::new(Lives::new(parts.notes.clone()));
         let brush = Arc::new(Brush::new(post.clone(), chats.clone(), lives.clone()));
-        let started = parts.clock.now();
-        (Self { post, parts, chats, screen, brush, lives, metrics: Arc::default(), started }, task)
+        (Self { post, parts, chats, screen, brush, lives, metrics: Arc::default() }, task)
     }
 
     /// The same, counting with everybody else.
@@ -66,16 +63,15 @@ impl Sender {
             let reason = format!("{} is not a chat", entry.intent.thread_id);
             return Err(DeliveryError::Permanent { reason });
         };
-        let unsure = attempt > 1 || entry.at < self.started;
         let live = self.take(&entry).await;
         let delivered = match &entry.intent.intent {
             Intent::AssistantText { text } | Intent::Error { text, .. } => {
-                Box::pin(self.put_text(place, &entry, text, live, unsure)).await
+                Box::pin(self.put_text(place, &entry, text, live)).await
             }
             intent => {
                 self.clear(place, &entry, live).await;
                 match intent {
-                    Intent::ApprovalRequest { .. } => Box::pin(self.ask(place, &entry, unsure)).await,
+                    Intent::ApprovalRequest { .. } => Box::pin(self.ask(place, &entry)).await,
                     Intent::ApprovalResolved { approval_id, text } => {
                         Box::pin(self.resolve(place, approval_id, text)).await
                     }
@@ -169,7 +165,6 @@ impl Sender {
         entry: &OutboxEntry,
         text: &str,
         live: Option<Live>,
-        unsure: bool,
     ) -> Result<Option<i64>, Failure> {
         let words = render_one(text, MESSAGE_LIMIT);
         if is_cut(text, &words) {
@@ -186,10 +181,7 @@ impl Sender {
             }
             self.clear(place, entry, Some(live)).await;
         }
-        if unsure && let Some(message) = self.post.find(place, &letter, answered(entry)).await? {
-            return Ok(Some(message));
-        }
-        match self.post.send(place, &letter, Weight::Must).await {
+        match self.post.send_once(place, &letter, &entry.id, answered(entry)).await {
             Err(error) if error.says("is too long") => self.put_file(place, entry, text).await,
             sent => Ok(sent?),
         }

@@ -19,6 +19,7 @@ use super::html::Rendered;
 use super::limits::{Limits, Weight};
 use super::place::Place;
 use super::trail::Trail;
+use crate::domain::DeliveryId;
 use crate::ports::Notebook;
 
 /// A call gets around so many obstacles.
@@ -85,39 +86,40 @@ impl Post {
         for _ in 0..DETOURS {
             self.turn(way.place, weight).await?;
             match self.api.call(&way.message(letter)).await {
-                Ok(sent) => return Ok(self.went(way.place, &sent).await),
+                Ok(sent) => return Ok(self.arrived(way.place, &sent)),
                 Err(error) => self.go_around(&mut way, error).await?,
             }
         }
         Err(lost())
     }
 
-    /// Looks for a letter that may have been sent without an answer: behind the last message that is known of, and
-    /// behind `after`, which it answers. Only there can it stand, and nothing else of the bot's; a message that
-    /// says the same already proves itself by refusing to change. In a topic others may stand there too, so there
-    /// nothing is looked for.
-    pub(super) async fn find(
+    /// Sends a letter that must not be sent twice: one that set out before and got no answer is looked for first. A
+    /// message that says the same already proves itself by refusing to change.
+    pub(super) async fn send_once(
         &self,
         place: Place,
         letter: &Letter,
-        after: Option<i64>,
+        delivery: &DeliveryId,
+        answers: Option<i64>,
     ) -> Result<Option<i64>, ApiError> {
-        let Some(last) = self.trail.last(place.chat).await.max(after).filter(|_| place.topic.is_none())
-        else {
-            return Ok(None);
-        };
-        for message in last + 1..=last + LOOKED_AT {
-            if self.edit(place, message, letter, Weight::Must).await? == Edited::Yes {
-                self.trail.went(place.chat, message).await;
-                return Ok(Some(message));
+        if place.is_group() {
+            return self.send(place, letter, Weight::Must).await;
+        }
+        if let Some(behind) = self.trail.behind(place.chat, delivery, answers).await {
+            for message in behind + 1..=behind + LOOKED_AT {
+                if self.edit(place, message, letter, Weight::Must).await? == Edited::Yes {
+                    self.trail.arrived(place.chat, message);
+                    return Ok(Some(message));
+                }
             }
         }
-        Ok(None)
+        self.trail.sets_out(place.chat, delivery).await;
+        self.send(place, letter, Weight::Must).await
     }
 
-    async fn went(&self, place: Place, sent: &Value) -> Option<i64> {
+    fn arrived(&self, place: Place, sent: &Value) -> Option<i64> {
         let message = sent.get("message_id").and_then(Value::as_i64)?;
-        self.trail.went(place.chat, message).await;
+        self.trail.arrived(place.chat, message);
         Some(message)
     }
 
@@ -133,7 +135,7 @@ impl Post {
         for _ in 0..DETOURS {
             self.turn(way.place, Weight::Must).await?;
             match self.api.upload(method, way.fields(letter), file.clone()).await {
-                Ok(sent) => return Ok(self.went(way.place, &sent).await),
+                Ok(sent) => return Ok(self.arrived(way.place, &sent)),
                 Err(error) => self.go_around(&mut way, error).await?,
             }
         }

@@ -37,12 +37,7 @@ struct Asked {
 
 impl Sender {
     /// Asks a question. One that is too long is preceded by a file that has all of it.
-    pub(super) async fn ask(
-        &self,
-        place: Place,
-        entry: &OutboxEntry,
-        unsure: bool,
-    ) -> Result<Option<i64>, Failure> {
+    pub(super) async fn ask(&self, place: Place, entry: &OutboxEntry) -> Result<Option<i64>, Failure> {
         let now = self.parts.clock.now();
         let intent = &entry.intent.intent;
         let Intent::ApprovalRequest { approval_id, kind, language, number, .. } = intent else {
@@ -65,11 +60,7 @@ impl Sender {
             reply_to,
             keyboard: Some(keyboard(approval_id, *kind, Menu::First, *language)),
         };
-        let found = if unsure { self.post.find(place, &letter, answered(entry)).await? } else { None };
-        let message = match found {
-            Some(message) => Some(message),
-            None => self.post.send(place, &letter, Weight::Must).await?,
-        };
+        let message = self.post.send_once(place, &letter, &entry.id, answered(entry)).await?;
         let head = head(short.as_ref().unwrap_or(intent), &text);
         self.note(approval_id, &Asked { message, head, language: *language, ..asked }).await;
         Ok(message)

@@ -1,58 +1,88 @@
-//! The number of the last message the bot put into each chat. The Bot API has no idempotency keys; this is the next
-//! best thing: a message that was sent without an answer can only stand behind the last one that is known of, so it
-//! can be looked for before it is sent again.
+//! What is being sent to whom, so that a message that was sent without an answer is not sent again.
+//!
+//! The Bot API has no idempotency keys. This is the next best thing: before a message goes into a private chat, it is
+//! noted which one, and the number of the last message that is known of there. A message that got no answer can
+//! only stand behind that one, and nothing else of the bot's can: so it is looked for there first. Groups need none of
+//! this for their answers, which are put on a message that is known already.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
 
+use crate::domain::DeliveryId;
 use crate::ports::Notebook;
 
 /// How many chats are kept in memory; the others are on the disk.
 const MOST: usize = 4096;
 
-/// The last message of the bot in each chat.
+/// How far a chat has come.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Track {
+    /// The last message of the bot's that is known of.
+    last: Option<i64>,
+    /// What was sent after it.
+    sending: Option<DeliveryId>,
+}
+
+/// How far each chat has come.
 #[derive(Debug)]
 pub(super) struct Trail {
     notes: Arc<dyn Notebook>,
-    last: Mutex<HashMap<i64, i64>>,
+    chats: Mutex<HashMap<i64, Track>>,
 }
 
 impl Trail {
     /// What these notes know.
     pub(super) fn new(notes: Arc<dyn Notebook>) -> Self {
-        Self { notes, last: Mutex::default() }
+        Self { notes, chats: Mutex::default() }
     }
 
-    /// A message stands in a chat.
-    pub(super) async fn went(&self, chat: i64, message: i64) {
-        let last = self.locked(|last| {
-            if last.len() >= MOST {
-                last.clear();
+    /// A message is about to be sent.
+    pub(super) async fn sets_out(&self, chat: i64, delivery: &DeliveryId) {
+        let mut track = self.track(chat).await;
+        track.sending = Some(delivery.clone());
+        self.locked(|chats| {
+            if chats.len() >= MOST {
+                chats.clear();
             }
-            let known = last.entry(chat).or_insert(message);
-            *known = message.max(*known);
-            *known
+            chats.insert(chat, track.clone());
         });
-        if let Err(error) = self.notes.put(&name(chat), last.into()).await {
-            tracing::debug!(chat, %error, "the last message of a chat could not be noted");
+        let note = serde_json::to_value(track).unwrap_or_default();
+        if let Err(error) = self.notes.put(&name(chat), note).await {
+            tracing::debug!(chat, %error, "it could not be noted what is being sent");
         }
     }
 
-    /// The last message of the bot's in a chat.
-    pub(super) async fn last(&self, chat: i64) -> Option<i64> {
-        if let Some(known) = self.locked(|last| last.get(&chat).copied()) {
-            return Some(known);
-        }
-        self.notes.get(&name(chat)).await.ok().flatten().as_ref().and_then(Value::as_i64)
+    /// A message stands in a chat. It is written down with the next one that sets out.
+    pub(super) fn arrived(&self, chat: i64, message: i64) {
+        self.locked(|chats| {
+            if let Some(track) = chats.get_mut(&chat) {
+                track.last = track.last.max(Some(message));
+            }
+        });
     }
 
-    fn locked<T>(&self, work: impl FnOnce(&mut HashMap<i64, i64>) -> T) -> T {
-        work(&mut self.last.lock().unwrap_or_else(PoisonError::into_inner))
+    /// Behind which message this delivery stands, if it was sent at all: `answers` is the one it answers. Nothing
+    /// means that it never set out.
+    pub(super) async fn behind(&self, chat: i64, delivery: &DeliveryId, answers: Option<i64>) -> Option<i64> {
+        let track = self.track(chat).await;
+        track.last.max(answers).filter(|_| track.sending.as_ref() == Some(delivery))
+    }
+
+    async fn track(&self, chat: i64) -> Track {
+        if let Some(known) = self.locked(|chats| chats.get(&chat).cloned()) {
+            return known;
+        }
+        let note = self.notes.get(&name(chat)).await.ok().flatten();
+        note.and_then(|note| serde_json::from_value(note).ok()).unwrap_or_default()
+    }
+
+    fn locked<T>(&self, work: impl FnOnce(&mut HashMap<i64, Track>) -> T) -> T {
+        work(&mut self.chats.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 fn name(chat: i64) -> String {
-    format!("last:{chat}")
+    format!("sent:{chat}")
 }
