@@ -4,6 +4,7 @@
 
 mod backoff;
 mod health;
+pub mod qq;
 mod registry;
 mod supervise;
 mod surface;
