@@ -12,21 +12,26 @@ use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::adapters::chat::{ChatParts, GuestList, Respond};
+use crate::adapters::qq::{QqAdapter, QqEvents, QqOptions, Threading};
 use crate::adapters::web::{WebAdapter, WebOptions, WebParts};
 use crate::adapters::{AdapterHealths, AdapterSet, supervise};
-use crate::config::{Approver, Endpoint, ModelSettings, Provider, Sandbox, Settings};
-use crate::domain::{Approval, Platform};
+use crate::config::{
+    Approver, Endpoint, GroupRespond, GroupSettings, GroupThreading, ModelSettings, Provider, QqMode,
+    Sandbox, Settings,
+};
+use crate::domain::{Approval, AuthorId, Platform};
 use crate::metrics::Metrics;
 use crate::model::{FallbackModel, Http, ModelSpec, OfflineModel, OpenAiModel, Pace, Shared};
 use crate::permissions::{FileAccess, GrantBook, JudgeSettings, ProjectJudge};
 use crate::policy::Rights;
 use crate::policy::shell::{BadRule, ShellRules};
 use crate::ports::{
-    AccessBook, ApprovalBook, Audit, Clock, Door, Grants, Ids, Model, RandomIds, StoreError, SystemClock,
-    ThreadStore, ToolBox,
+    AccessBook, Adapter, ApprovalBook, Audit, Clock, Door, Grants, Ids, Model, RandomIds, StoreError,
+    SystemClock, ThreadStore, ToolBox,
 };
 use crate::sandbox;
-use crate::store::{AuditLog, FileApprovals, replace_file};
+use crate::store::{AuditLog, FileApprovals, FileNotes, replace_file};
 use crate::telemetry::Redactor;
 use crate::threads::{AgentFacts, Asking, Limits, Router, Workshop};
 use crate::tools::{ExecSettings, Redact, all_tools, programs_of};
@@ -35,6 +40,8 @@ use crate::tools::{ExecSettings, Redact, all_tools, programs_of};
 const TOOL_DEADLINE: Duration = Duration::from_secs(120);
 /// How long a command has between being asked to end and being ended.
 const EXEC_GRACE: Duration = Duration::from_secs(2);
+/// How long a connection of a chat adapter may take to be made.
+const CONNECT_DEADLINE: Duration = Duration::from_secs(10);
 /// How long one delivery may take.
 const DELIVERY_DEADLINE: Duration = Duration::from_secs(60);
 /// How long an idle thread stays in memory.
@@ -273,6 +280,7 @@ fn adapter_set(settings: &Settings, web: Option<WebSocket>, world: &World, parts
         set = platform(name).into_iter().fold(set, AdapterSet::with_surface);
     }
     let (Some(web), Some(name)) = (web, platform("web")) else { return set };
+    set = qq(settings, world, &parts).into_iter().fold(set, AdapterSet::with_adapter);
     let options = WebOptions {
         listen: web.address,
         token: web.token,
@@ -290,6 +298,60 @@ fn adapter_set(settings: &Settings, web: Option<WebSocket>, world: &World, parts
         stop_grace: settings.limits.stop,
     };
     set.with_adapter(Arc::new(WebAdapter::new(name, options, parts, web.listener)))
+}
+
+/// QQ, where the settings have it.
+fn qq(settings: &Settings, world: &World, parts: &WebParts) -> Option<Arc<dyn Adapter>> {
+    let (qq, name) = (settings.qq.as_ref()?, platform("qq")?);
+    let people = qq.allowed_users.iter().filter_map(|user| AuthorId::new(&name, user).ok());
+    let options = QqOptions {
+        app_id: qq.app_id.clone(),
+        app_secret: qq.app_secret.clone(),
+        api_url: qq.api_url.clone(),
+        token_url: qq.token_url.clone(),
+        sandbox: qq.sandbox,
+        events: match qq.mode {
+            QqMode::Websocket => QqEvents::Gateway,
+            QqMode::Webhook => QqEvents::Webhook,
+        },
+        markdown: qq.markdown,
+        guests: GuestList {
+            owners: settings.owners.clone(),
+            people: people.collect(),
+            chats: qq.allowed_chats.clone(),
+        },
+        respond: respond(qq.groups),
+        followup: qq.groups.followup,
+        threading: match qq.groups.threading {
+            GroupThreading::Shared => Threading::Shared,
+            GroupThreading::PerUser => Threading::PerUser,
+        },
+    };
+    let parts = chat_parts(settings, world, parts, &name)?;
+    Some(Arc::new(QqAdapter::new(name, options, parts)))
+}
+
+const fn respond(groups: GroupSettings) -> Respond {
+    match groups.respond {
+        GroupRespond::Mention => Respond::Mention,
+        GroupRespond::All => Respond::All,
+    }
+}
+
+/// What every chat adapter is given; nothing where this machine cannot make connections at all.
+fn chat_parts(settings: &Settings, world: &World, parts: &WebParts, name: &Platform) -> Option<ChatParts> {
+    let http = reqwest::Client::builder().connect_timeout(CONNECT_DEADLINE).build();
+    let http = http.inspect_err(|error| tracing::error!(%error, "cannot set up http")).ok()?;
+    Some(ChatParts {
+        approvals: parts.approvals.clone(),
+        access: parts.access.clone(),
+        notes: Arc::new(FileNotes::new(&settings.state, name)),
+        http,
+        files: settings.state.join("files"),
+        clock: world.clock.clone(),
+        ids: world.ids.clone(),
+        language: settings.language,
+    })
 }
 
 fn workshop(

@@ -4,7 +4,9 @@ use super::actor::Actor;
 use super::count;
 use super::deliver::Next;
 use super::jobs::Done;
+use crate::domain::Intent;
 use crate::ports::{Commit, DeliveryError, Durability, Receipt, Work};
+use crate::render::Phrase;
 
 impl Actor {
     /// Starts the next delivery, if none is in flight.
@@ -37,6 +39,11 @@ impl Actor {
                     Done::DeliveryDue
                 };
                 self.jobs.start(job, Done::DeliveryDue);
+            }
+            Some(Next::Hold) => {
+                let waiting = self.deliveries.outstanding();
+                let text = Phrase::Held(waiting).say(self.conversation.language());
+                self.notice(Intent::Progress { text });
             }
             Some(Next::Settle(line)) => {
                 let busy = !self.conversation.is_idle() || self.deliveries.outstanding() > 0;

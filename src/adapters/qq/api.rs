@@ -2,10 +2,11 @@
 //! a fresh one.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 
-use super::http::{Http, Method, answer};
+use super::http::{CALL, Http, Method, UPLOAD, answer};
 use super::token::Tokens;
 use super::trouble::{Kind, Trouble};
 
@@ -35,11 +36,22 @@ impl Api {
         path: &str,
         body: Option<&Value>,
     ) -> Result<Value, Trouble> {
-        self.with_token(async |token| {
-            let url = format!("{}{path}", self.base);
-            self.http.json(method.clone(), &url, Some(&authorization(token)), body).await
-        })
-        .await
+        self.call_within(CALL, method, path, body).await
+    }
+
+    /// Makes a call that may take so long.
+    pub(super) async fn call_within(
+        &self,
+        deadline: Duration,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<Value, Trouble> {
+        let url = format!("{}{path}", self.base);
+        let token = self.tokens.get().await?;
+        let first = self.http.json(method.clone(), &url, Some(&authorization(&token)), body, deadline).await;
+        let Some(fresh) = self.fresh_after(&token, &first).await? else { return first };
+        no_third_try(self.http.json(method, &url, Some(&authorization(&fresh)), body, deadline).await)
     }
 
     /// Makes a call with a picture: the first generation of the API takes them with the message.
@@ -50,36 +62,42 @@ impl Api {
         image: &[u8],
         name: &str,
     ) -> Result<Value, Trouble> {
-        self.with_token(async |token| {
+        let request = |token: &str| {
             let part = reqwest::multipart::Part::bytes(image.to_vec()).file_name(name.to_owned());
-            let mut form = reqwest::multipart::Form::new().part("file_image", part);
-            for (key, value) in fields {
-                form = form.text(*key, value.clone());
-            }
+            let form = reqwest::multipart::Form::new().part("file_image", part);
+            let form = fields.iter().fold(form, |form, (key, value)| form.text(*key, value.clone()));
             let request = self.http.client().post(format!("{}{path}", self.base));
-            let request = request.header("authorization", authorization(token)).timeout(super::http::CALL);
-            answer(request.multipart(form)).await
-        })
-        .await
+            request.header("authorization", authorization(token)).timeout(UPLOAD).multipart(form)
+        };
+        let token = self.tokens.get().await?;
+        let first = answer(request(&token)).await;
+        let Some(fresh) = self.fresh_after(&token, &first).await? else { return first };
+        no_third_try(answer(request(&fresh)).await)
     }
 
-    async fn with_token(&self, call: impl AsyncFn(&str) -> Result<Value, Trouble>) -> Result<Value, Trouble> {
-        let token = self.tokens.get().await?;
-        match call(&token).await {
+    /// Another token, where a call was refused for the one it had.
+    async fn fresh_after(
+        &self,
+        token: &str,
+        result: &Result<Value, Trouble>,
+    ) -> Result<Option<Arc<str>>, Trouble> {
+        match result {
             Err(trouble) if trouble.kind == Kind::Token => {
                 tracing::info!(app_id = self.app_id, what = trouble.what, "the access token was refused");
-                self.tokens.refused(&token);
-                let fresh = self.tokens.get().await?;
-                let second = call(&fresh).await;
-                // A fresh token that is refused as well may be refused for a while only.
-                second.map_err(|trouble| match trouble.kind {
-                    Kind::Token => Trouble { kind: Kind::Later, ..trouble },
-                    _ => trouble,
-                })
+                self.tokens.refused(token);
+                self.tokens.get().await.map(Some)
             }
-            other => other,
+            _ => Ok(None),
         }
     }
+}
+
+/// A fresh token that is refused as well may be refused for a while only.
+fn no_third_try(second: Result<Value, Trouble>) -> Result<Value, Trouble> {
+    second.map_err(|trouble| match trouble.kind {
+        Kind::Token => Trouble { kind: Kind::Later, ..trouble },
+        _ => trouble,
+    })
 }
 
 /// What a token looks like in a header or in the gateway's frames.

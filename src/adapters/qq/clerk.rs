@@ -123,7 +123,7 @@ impl Desk {
                 let mut account = self.account(&thread).await.unwrap_or_else(|| Account::new(scene));
                 account.open(scene, key, at);
                 self.keep(&thread, account).await;
-                drop(reply.send(()));
+                let _heard = reply.send(()).is_ok();
             }
             Order::Ask { wish, reply } => drop(reply.send(self.grant(wish).await)),
             Order::Tell { thread, part, fate, reply } => {
@@ -135,7 +135,7 @@ impl Desk {
                     }
                     self.keep(&thread, account).await;
                 }
-                drop(reply.send(()));
+                let _heard = reply.send(()).is_ok();
             }
         }
     }

@@ -11,7 +11,8 @@ use super::trouble::{Kind, Trouble};
 
 /// How long a call may take: the platform warns that slow answers may already have been acted on.
 pub(super) const CALL: Duration = Duration::from_secs(15);
-const CONNECT: Duration = Duration::from_secs(8);
+/// How long a call may take that carries a file.
+pub(super) const UPLOAD: Duration = Duration::from_secs(50);
 /// Longer answers are none of this platform's.
 const LONGEST_ANSWER: usize = 4 << 20;
 
@@ -22,19 +23,8 @@ pub(super) struct Http {
 }
 
 impl Http {
-    /// For the platform at this address; one on this machine is reached without a proxy.
-    pub(super) fn new(base: &str) -> Result<Self, reqwest::Error> {
-        let local = reqwest::Url::parse(base).is_ok_and(|url| {
-            url.host_str()
-                .is_some_and(|host| host == "localhost" || host.starts_with("127.") || host == "[::1]")
-        });
-        let builder = if local { Client::builder().no_proxy() } else { Client::builder() };
-        let client = builder
-            .user_agent(concat!("shipagent/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(CONNECT)
-            .redirect(reqwest::redirect::Policy::none())
-            .build()?;
-        Ok(Self { client })
+    pub(super) const fn new(client: Client) -> Self {
+        Self { client }
     }
 
     /// The client, for calls of another shape.
@@ -49,8 +39,9 @@ impl Http {
         url: &str,
         authorization: Option<&str>,
         body: Option<&Value>,
+        deadline: Duration,
     ) -> Result<Value, Trouble> {
-        let mut request = self.client.request(method, url).timeout(CALL);
+        let mut request = self.client.request(method, url).timeout(deadline);
         if let Some(authorization) = authorization {
             request = request.header("authorization", authorization);
         }

@@ -7,30 +7,35 @@ use tokio::task::{Id, JoinSet};
 
 use crate::ports::BoxFuture;
 
-/// A piece of work, known by its number.
-struct Job {
-    number: u64,
+/// A piece of work, known by its label.
+struct Job<T> {
+    label: T,
     work: BoxFuture<'static, ()>,
 }
 
 /// The lanes. Dropping them ends all work.
-#[derive(Default)]
-pub(super) struct Lanes {
+pub(super) struct Lanes<T> {
     running: JoinSet<()>,
-    lane_of: HashMap<Id, (String, u64)>,
-    waiting: HashMap<String, VecDeque<Job>>,
+    lane_of: HashMap<Id, (String, T)>,
+    waiting: HashMap<String, VecDeque<Job<T>>>,
 }
 
-impl std::fmt::Debug for Lanes {
+impl<T> Default for Lanes<T> {
+    fn default() -> Self {
+        Self { running: JoinSet::new(), lane_of: HashMap::new(), waiting: HashMap::new() }
+    }
+}
+
+impl<T> std::fmt::Debug for Lanes<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Lanes").field("running", &self.running.len()).finish_non_exhaustive()
     }
 }
 
-impl Lanes {
+impl<T> Lanes<T> {
     /// Adds work to the end of a lane.
-    pub(super) fn push(&mut self, lane: String, number: u64, work: BoxFuture<'static, ()>) {
-        let job = Job { number, work };
+    pub(super) fn push(&mut self, lane: String, label: T, work: BoxFuture<'static, ()>) {
+        let job = Job { label, work };
         match self.waiting.get_mut(&lane) {
             Some(queue) => queue.push_back(job),
             None => {
@@ -40,8 +45,8 @@ impl Lanes {
         }
     }
 
-    /// Waits for the next piece of work to end, and gives its number. Never ends while there is none. Cancel-safe.
-    pub(super) async fn next(&mut self) -> u64 {
+    /// Waits for the next piece of work to end, and gives its label. Never ends while there is none. Cancel-safe.
+    pub(super) async fn next(&mut self) -> T {
         loop {
             let id = match self.running.join_next_with_id().await {
                 None => std::future::pending().await,
@@ -51,20 +56,25 @@ impl Lanes {
                     error.id()
                 }
             };
-            let Some((lane, number)) = self.lane_of.remove(&id) else { continue };
+            let Some((lane, label)) = self.lane_of.remove(&id) else { continue };
             match self.waiting.get_mut(&lane).and_then(VecDeque::pop_front) {
                 Some(job) => self.start(lane, job),
                 None => {
                     self.waiting.remove(&lane);
                 }
             }
-            return number;
+            return label;
         }
     }
 
-    fn start(&mut self, lane: String, job: Job) {
+    /// Whether there is no work.
+    pub(super) fn is_empty(&self) -> bool {
+        self.lane_of.is_empty()
+    }
+
+    fn start(&mut self, lane: String, job: Job<T>) {
         let id = self.running.spawn(job.work).id();
-        self.lane_of.insert(id, (lane, job.number));
+        self.lane_of.insert(id, (lane, job.label));
     }
 }
 

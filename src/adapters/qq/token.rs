@@ -7,7 +7,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-use super::http::{Http, Method};
+use super::http::{CALL, Http, Method};
 use super::trouble::{Kind, Trouble};
 use crate::domain::Timestamp;
 use crate::ports::Clock;
@@ -87,7 +87,7 @@ impl Tokens {
     async fn fetch(&self) -> Result<Kept, Trouble> {
         let Credentials { url, app_id, secret } = &self.credentials;
         let body = json!({ "appId": app_id, "clientSecret": secret.expose_secret() });
-        let answer = self.http.json(Method::POST, url, None, Some(&body)).await?;
+        let answer = self.http.json(Method::POST, url, None, Some(&body), CALL).await?;
         let asked = self.clock.now();
         let (token, lasts) = read(&answer).ok_or_else(|| Trouble {
             kind: Kind::Later,

@@ -76,7 +76,9 @@ fn code(body: &Value) -> u64 {
 
 const fn kind(status: u16, code: u64) -> Kind {
     match code {
-        100_007 | 100_016 | 11_298 => Kind::Credentials,
+        100_007 | 100_016 => Kind::Credentials,
+        // The machine's address is not on the bot's list; the operator can put it there at any time.
+        11_298 => Kind::Later,
         11_241..=11_244 | 11_252 => Kind::Token,
         22_009 | 20_028 | 1_100_100 | 1_100_308 | 304_045..=304_050 => Kind::Later,
         304_082 | 304_083 | 40_034_004 | 50_055_001 | 50_055_002 => Kind::Later,
