@@ -217,7 +217,7 @@ impl Conversation {
             let Some(part) = run.tool_mut(&call) else { continue };
             let (name, arguments) =
                 (part.tool.name().to_owned(), part.state.input().cloned().unwrap_or_default());
-            if effects_of(&name) != Some(Effects::ReadOnly) {
+            if !matches!(effects_of(&name), Some(Effects::ReadOnly | Effects::Speaks)) {
                 durability = Durability::Synced;
                 run.mark_started(&call);
             }

@@ -16,6 +16,7 @@ mod cut;
 mod exec;
 mod kill;
 mod model;
+mod qq;
 mod sdk;
 mod security;
 mod support;

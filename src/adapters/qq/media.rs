@@ -17,6 +17,9 @@ use crate::domain::AttachmentKind;
 /// Longest file: it travels as text inside one request.
 const LONGEST: u64 = 20 << 20;
 
+/// Longest file of words that is said instead of sent, in bytes.
+const MOST_WORDS: usize = 128 << 10;
+
 /// Sends a file to a place.
 pub(super) async fn post(api: &Api, files: &Path, place: &Place, file: &FileDraft) -> Result<Value, Trouble> {
     let bytes = read(&files.join(file.file.path())).await?;
@@ -49,6 +52,15 @@ async fn post_in_guild(
     }
     fields.extend(file.caption.as_deref().map(|caption| ("content", text::plain(caption))));
     api.call_with_image(messages, &fields, bytes, &file.name).await
+}
+
+/// The words of a file that holds nothing else, where they are few enough to be said.
+pub(super) async fn words_of(files: &Path, file: &FileDraft) -> Option<String> {
+    if !matches!(file.media_type.as_str(), "text/markdown" | "text/plain") {
+        return None;
+    }
+    let bytes = read(&files.join(file.file.path())).await.ok()?;
+    String::from_utf8(bytes).ok().filter(|text| text.len() <= MOST_WORDS && !text.trim().is_empty())
 }
 
 async fn read(path: &Path) -> Result<Vec<u8>, Trouble> {

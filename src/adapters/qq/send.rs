@@ -188,6 +188,9 @@ impl Sender {
                 Ok(notice(part, &content_refused(self.language_of(&words.markdown))))
             }
             (Draft::File(file), Kind::File | Kind::Long | Kind::Refused | Kind::Content | Kind::Rich) => {
+                if let Some(text) = super::media::words_of(&self.files, file).await {
+                    return Ok(written_out(part, &text));
+                }
                 let language = self.language_of(file.caption.as_deref().unwrap_or(&file.name));
                 Ok(notice(part, &file_refused(&file.name, file.caption.as_deref(), language)))
             }
@@ -262,6 +265,16 @@ const NOTICE: &str = "!";
 fn notice(part: &Part, words: &str) -> Tried {
     let draft = Draft::Words(Words { markdown: words.to_owned(), keyboard: None });
     Tried::Instead(vec![Part { name: format!("{}{NOTICE}", part.name), draft, weight: part.weight }])
+}
+
+/// A file of words as messages: where no file is taken, nothing is lost.
+fn written_out(part: &Part, text: &str) -> Tried {
+    let pieces = split(text, text::LONGEST, LengthUnit::Chars);
+    let parts = pieces.into_iter().enumerate().map(|(index, markdown)| {
+        let draft = Draft::Words(Words { markdown, keyboard: None });
+        Part { name: format!("{}/{index}", part.name), draft, weight: part.weight }
+    });
+    Tried::Instead(parts.collect())
 }
 
 /// The same words as two messages; nothing where they are short already.

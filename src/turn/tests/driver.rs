@@ -40,6 +40,7 @@ pub(super) fn rules() -> Rules {
 pub(super) fn effects_of() -> EffectsOf {
     Arc::new(|name| match name {
         "look" => Some(Effects::ReadOnly),
+        "tell" => Some(Effects::Speaks),
         "act" | "ask" | "forbidden" => Some(Effects::SideEffects),
         _ => None,
     })

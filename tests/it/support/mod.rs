@@ -4,6 +4,7 @@ pub(crate) mod checker;
 pub(crate) mod console;
 pub(crate) mod daemon;
 pub(crate) mod fake_model;
+pub(crate) mod qq;
 pub(crate) mod sdk;
 pub(crate) mod stage;
 pub(crate) mod telegram;

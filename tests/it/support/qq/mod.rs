@@ -94,7 +94,9 @@ impl QqFake {
         };
         match tokio::time::timeout(PATIENCE, found).await {
             Ok(found) => found,
-            Err(_) => panic!("waited in vain for {what}: {:#?}", self.shared.look(|rules| rules.sent.clone())),
+            Err(_) => {
+                panic!("waited in vain for {what}: {:#?}", self.shared.look(|rules| rules.sent.clone()))
+            }
         }
     }
 

@@ -27,7 +27,9 @@ impl Place {
     fn event(self, id: &str, content: &str, at: &str) -> (&'static str, Value) {
         let mut body = json!({ "id": id, "content": content, "timestamp": at });
         let (name, facts) = match self {
-            Self::C2c(user) => ("C2C_MESSAGE_CREATE", json!({ "author": { "user_openid": user, "id": user } })),
+            Self::C2c(user) => {
+                ("C2C_MESSAGE_CREATE", json!({ "author": { "user_openid": user, "id": user } }))
+            }
             Self::Group(group, member) => (
                 "GROUP_AT_MESSAGE_CREATE",
                 json!({ "group_openid": group, "content": format!(" {content}"),

@@ -134,6 +134,16 @@ impl Rules {
         }
     }
 
+    /// Closes the bot's connection with this code.
+    pub(crate) fn close(&mut self, code: u16) {
+        self.pushes.push_back(Push::Close(code));
+    }
+
+    /// Sends the bot this frame.
+    pub(crate) fn frame(&mut self, frame: Value) {
+        self.pushes.push_back(Push::Frame(frame));
+    }
+
     pub(super) fn number(&mut self) -> u64 {
         self.numbers += 1;
         self.numbers
@@ -230,12 +240,14 @@ impl Rules {
         }
         if body["msg_type"] == 7 {
             let info = &body["media"]["file_info"];
-            return match self.uploads.iter().any(|upload| *info == upload.info && upload.path.contains(chat)) {
+            return match self.uploads.iter().any(|upload| *info == upload.info && upload.path.contains(chat))
+            {
                 true => Ok(()),
                 false => Err((400, 304_080, "file_info is invalid")),
             };
         }
-        let words = body["markdown"]["content"].as_str().or_else(|| body["content"].as_str()).unwrap_or_default();
+        let words =
+            body["markdown"]["content"].as_str().or_else(|| body["content"].as_str()).unwrap_or_default();
         if words.is_empty() && body["msg_type"] != 6 {
             return Err((400, 304_061, "the message is empty"));
         }

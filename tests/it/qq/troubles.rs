@@ -1,0 +1,205 @@
+//! What goes wrong on QQ, and what is kept all the same.
+
+use super::*;
+use crate::support::qq::SECRET;
+
+/// The codes that messages to a chat were answered with.
+fn codes(rules: &Rules, chat: &str) -> Vec<u64> {
+    let to = rules.tries.iter().filter(|(path, _, _)| path.ends_with(&format!("/{chat}")));
+    to.map(|(_, _, code)| *code).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_message_told_twice_is_answered_once() {
+    let world = World::echo().await;
+    let _daemon = world.project.start().await;
+    let id = world.qq.says(ANN, "once");
+    world.qq.text_with("U1", "echo once").await;
+    world.qq.says_again(ANN, &id, "once");
+    world.qq.says(ANN, "after");
+    world.qq.text_with("U1", "echo after").await;
+    assert_eq!(world.qq.look(|rules| rules.texts("U1")), ["echo once", "echo after"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_said_while_the_daemon_was_down_is_told_when_the_session_is_resumed() {
+    let world = World::echo().await;
+    let daemon = world.project.start().await;
+    world.qq.says(ANN, "one");
+    world.qq.text_with("U1", "echo one").await;
+    daemon.kill();
+    world.qq.says(ANN, "two");
+    world.qq.says(GROUP, "three");
+    let _daemon = world.project.start().await;
+    world.qq.text_with("U1", "echo two").await;
+    world.qq.text_with("G1", "echo three").await;
+    world.qq.look(|rules| {
+        assert_eq!((rules.identified.len(), rules.resumed.len()), (1, 1), "one session for both daemons");
+        assert_eq!(rules.texts("U1"), ["echo one", "echo two"]);
+    });
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_that_ends_in_any_way_is_taken_up_again() {
+    let world = World::echo().await;
+    world.qq.rule(|rules| rules.beat_ms = 200);
+    let _daemon = world.project.start().await;
+    let mut said = 0;
+    let mut talks = async |what: &str| {
+        said += 1;
+        world.qq.says(ANN, &format!("{what} {said}"));
+        world.qq.text_with("U1", &format!("echo {what} {said}")).await;
+    };
+    talks("fresh").await;
+    world.qq.rule(|rules| rules.close(4009));
+    talks("expired").await;
+    assert_eq!(world.qq.look(|rules| (rules.resumed.len(), rules.sessions)), (1, 1), "resumed once");
+
+    world.qq.rule(|rules| rules.frame(json!({ "op": 7 })));
+    talks("asked to reconnect").await;
+    assert_eq!(world.qq.look(|rules| (rules.resumed.len(), rules.sessions)), (2, 1));
+
+    world.qq.rule(|rules| {
+        rules.refuse_resume.push_back(4009);
+        rules.close(4009);
+    });
+    talks("expired for good").await;
+    assert_eq!(world.qq.look(|rules| rules.sessions), 2, "a new session");
+
+    world.qq.rule(|rules| rules.silent = true);
+    world.qq.wait_for("a new connection", |rules| (rules.resumed.len() >= 3).then_some(())).await;
+    world.qq.rule(|rules| rules.silent = false);
+    talks("no answer to heartbeats").await;
+
+    world.qq.rule(|rules| rules.frame(json!({ "op": 9, "d": false })));
+    talks("invalid session").await;
+    assert_eq!(world.qq.look(|rules| rules.sessions), 3);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bot_without_all_intents_works_with_those_it_has() {
+    let world = World::echo().await;
+    world.qq.rule(|rules| rules.intents_granted = 1 << 25 | 1 << 26);
+    let _daemon = world.project.start().await;
+    world.qq.says(ANN, "hello");
+    world.qq.text_with("U1", "echo hello").await;
+    assert_eq!(world.qq.look(|rules| rules.identified.len()), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_that_expires_is_replaced_and_no_secret_is_in_the_logs() {
+    let world = World::echo().await;
+    let daemon = world.project.start().await;
+    world.qq.says(ANN, "one");
+    world.qq.text_with("U1", "echo one").await;
+    world.qq.rule(|rules| rules.good_token = None);
+    world.qq.says(ANN, "two");
+    world.qq.text_with("U1", "echo two").await;
+    assert_eq!(world.qq.look(|rules| rules.tokens.len()), 2);
+    assert!(daemon.stop().await.success());
+    for entry in std::fs::read_dir(world.project.path().join(".ship/logs")).unwrap() {
+        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap_or_default();
+        assert!(!text.contains(SECRET) && !text.contains("tok-canary"), "a secret in the logs");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cut_send_is_repeated_under_its_number_and_shown_once() {
+    let world = World::echo().await;
+    let _daemon = world.project.start().await;
+    world.qq.rule(|rules| rules.faults.push_back(Fault::Cut));
+    // A group has no typing that would meet the fault first.
+    world.qq.says(GROUP, "hello");
+    let recognised = |rules: &Rules| codes(rules, "G1").contains(&40_054_005).then(|| rules.texts("G1"));
+    assert_eq!(world.qq.wait_for("the second try", recognised).await, ["echo hello"]);
+    world.qq.says(GROUP, "next");
+    world.qq.text_with("G1", "echo next").await;
+    assert_eq!(world.qq.look(|rules| rules.texts("G1")), ["echo hello", "echo next"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rate_limit_and_a_broken_server_only_delay_an_answer() {
+    let world = World::echo().await;
+    let _daemon = world.project.start().await;
+    world.qq.rule(|rules| rules.faults.extend([Fault::Refuse(429, 22_009), Fault::Refuse(504, 0)]));
+    world.qq.says(GROUP, "hello");
+    world.qq.text_with("G1", "echo hello").await;
+    assert_eq!(world.qq.look(|rules| codes(rules, "G1")), [22_009, 0, 0]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn links_that_are_not_let_through_are_written_out() {
+    let world = World::new(Reply::text("see https://docs.rs/ring for more"), json!({})).await;
+    let _daemon = world.project.start().await;
+    world.qq.says(GROUP, "where?");
+    world.qq.text_with("G1", "docs[.]rs/ring").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_that_comes_too_late_waits_for_the_next_message() {
+    let world = World::echo().await;
+    let _daemon = world.project.start().await;
+    // The platform says so: its window is over although ours is not.
+    world.qq.rule(|rules| rules.window = Duration::ZERO);
+    world.qq.says(GROUP, "slow one");
+    let refused = |rules: &Rules| codes(rules, "G1").contains(&40_034_005).then_some(());
+    world.qq.wait_for("the refusal", refused).await;
+    world.qq.rule(|rules| rules.window = Duration::from_secs(300));
+    let second = world.qq.says(GROUP, "second");
+    let both = world.qq.texts("G1", 2).await;
+    assert_eq!(both, ["echo slow one", "echo second"]);
+    let answers: Vec<String> =
+        world.qq.look(|rules| rules.sent.iter().map(|sent| sent.answers.clone()).collect());
+    assert_eq!(answers, [second.as_str(), second.as_str()]);
+
+    // We know so: the message is older than the window, and nothing is even tried.
+    let tries = world.qq.look(|rules| rules.tries.len());
+    world.qq.says_with(GROUP, "old", json!({ "timestamp": "2020-01-01T00:00:00Z" }));
+    world.model.wait_for_requests(3).await;
+    let held = world.project.thread_file("qq:chat:G1");
+    wait_until(|| std::fs::read_to_string(&held).unwrap().contains("echo old")).await;
+    world.qq.says(GROUP, "/status");
+    world.qq.text_with("G1", "echo old").await;
+    world.qq.text_with("G1", "Replies on their way: 1").await;
+    assert_eq!(world.qq.look(|rules| rules.tries.len()), tries + 2);
+    let active = world.qq.look(|rules| codes(rules, "G1").contains(&40_034_102));
+    assert!(!active, "nothing was ever sent without a message to answer");
+}
+
+async fn wait_until(so: impl Fn() -> bool) {
+    let deadline = tokio::time::Instant::now() + crate::support::daemon::PATIENCE;
+    while !so() {
+        assert!(tokio::time::Instant::now() < deadline, "waited in vain");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_waits_for_a_message_survives_a_restart() {
+    let world = World::echo().await;
+    let daemon = world.project.start().await;
+    world.qq.says_with(GROUP, "old", json!({ "timestamp": "2020-01-01T00:00:00Z" }));
+    let held = world.project.thread_file("qq:chat:G1");
+    wait_until(|| std::fs::read_to_string(&held).is_ok_and(|text| text.contains("echo old"))).await;
+    daemon.kill();
+    let _daemon = world.project.start().await;
+    world.qq.says(GROUP, "new");
+    assert_eq!(world.qq.texts("G1", 2).await, ["echo old", "echo new"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_long_turn_full_of_progress_leaves_room_for_the_answer() {
+    // Each trouble of the model's is told in passing; there are many.
+    let mut calls = 0;
+    let script = Script::compute(move |_| {
+        calls += 1;
+        if calls <= 3 { Reply::status(500, "oops") } else { Reply::text("at last") }
+    });
+    let world = World::new(script, json!({})).await;
+    let _daemon = world.project.start().await;
+    world.qq.says(ANN, "take your time");
+    world.qq.text_with("U1", "at last").await;
+    let used =
+        world.qq.look(|rules| rules.sent.iter().filter(|sent| sent.chat == "U1").count() + rules.typing);
+    assert!(used <= 3, "two in passing at most, and the answer: {used}");
+}
