@@ -4,17 +4,24 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::render::markdown::{self, BlockKind, Layout};
+
 /// Longest message. The platform publishes no number; longer ones are split further when it refuses them.
 pub(super) const LONGEST: usize = 4000;
 
 /// Markdown as clean words.
 pub(super) fn plain(markdown: &str) -> String {
-    markdown.trim().to_owned()
+    markdown::plain(markdown, Layout::Records).trim().to_owned()
 }
 
-/// Markdown in the platform's dialect.
+/// Markdown in the platform's dialect: it has no tables, and wants room around every block.
 pub(super) fn dialect(markdown: &str) -> String {
-    markdown.trim().to_owned()
+    let shown = markdown::blocks(markdown).into_iter().map(|block| match block.kind {
+        BlockKind::Table => plain(block.source),
+        BlockKind::Rule => "***".to_owned(),
+        BlockKind::Heading | BlockKind::Code | BlockKind::Words => block.source.trim_matches('\n').to_owned(),
+    });
+    shown.filter(|block| !block.trim().is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
 /// What looks like an address: a name with dots whose last part is made of letters.
@@ -36,6 +43,26 @@ pub(super) fn without_links(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const ANSWER: &str =
+        "# Done\n- **two** files\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n---\n[docs](https://x.test)";
+
+    #[test]
+    fn plain_words_have_no_signs_and_lose_nothing() {
+        let words = plain(ANSWER);
+        assert!(!words.contains("**") && !words.contains('#') && !words.contains("|---"), "{words}");
+        for kept in ["Done", "two files", "1", "2", "docs", "https://x.test"] {
+            assert!(words.contains(kept), "{kept}: {words}");
+        }
+    }
+
+    #[test]
+    fn the_dialect_keeps_marks_and_has_no_tables() {
+        let shown = dialect(ANSWER);
+        assert!(shown.starts_with("# Done\n\n- **two** files\n\n"), "{shown}");
+        assert!(shown.contains("***") && shown.ends_with("[docs](https://x.test)"), "{shown}");
+        assert!(!shown.contains("|---"), "{shown}");
+    }
 
     #[test]
     fn addresses_stay_readable_and_are_no_links() {

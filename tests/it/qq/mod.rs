@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 
 use crate::support::daemon::{Daemon, Project, merge};
 use crate::support::fake_model::{FakeModel, Reply, Script, Seen};
-use crate::support::qq::{Fault, Place, QqFake, Rules};
+use crate::support::qq::QqFake;
+use crate::support::qq::people::Place;
+use crate::support::qq::rules::{Fault, Rules};
 
 mod kill;
 mod troubles;

@@ -4,8 +4,8 @@
 
 mod gateway;
 mod http;
-mod people;
-mod rules;
+pub(crate) mod people;
+pub(crate) mod rules;
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -16,8 +16,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::daemon::PATIENCE;
-pub(crate) use people::Place;
-pub(crate) use rules::{Fault, Rules, Sent};
+use rules::{Rules, Sent};
 
 /// The bot's credentials.
 pub(crate) const APP_ID: &str = "102000001";
