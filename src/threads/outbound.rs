@@ -27,8 +27,12 @@ impl Actor {
     }
 
     pub(super) async fn delivered(&mut self, result: Result<Receipt, DeliveryError>) {
-        if let Err(error) = &result {
-            tracing::warn!(thread = %self.id, %error, "delivery failed");
+        match &result {
+            Ok(_) => {}
+            Err(DeliveryError::Hold { reason }) => {
+                tracing::info!(thread = %self.id, reason, "delivery waits")
+            }
+            Err(error) => tracing::warn!(thread = %self.id, %error, "delivery failed"),
         }
         count::delivery(&self.shop.metrics, &result);
         let chance = self.shop.ids.chance();

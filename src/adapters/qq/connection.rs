@@ -28,7 +28,9 @@ use crate::ports::{AdapterError, AdapterIo, Ids, Notebook};
 
 /// How long connecting, and being let in, may take.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Waits between tries that did not get in, in seconds.
+/// A connection that was up for so long is a good one.
+const LASTING: Duration = Duration::from_secs(60);
+/// Waits between connections that did not get in or did not last, in seconds.
 const WAITS: [u64; 7] = [0, 1, 2, 5, 10, 30, 60];
 /// The wait after a session was refused.
 const REFUSED: Duration = Duration::from_secs(3);
@@ -50,9 +52,6 @@ type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 struct Kept {
     app_id: String,
     session: Session,
-    /// Which of the sets of events was granted.
-    #[serde(default)]
-    intents: usize,
 }
 
 /// Which event of which session a piece of work belongs to.
@@ -79,8 +78,10 @@ struct State {
     mark: Option<Mark>,
     lanes: Lanes<Label>,
     intents: usize,
-    /// How many connections in a row did not get in.
+    /// How many connections in a row did not get in or did not last.
     failures: usize,
+    /// Since when the platform has let us in.
+    since: Option<Instant>,
     /// A session that had expired is being tried once more.
     last_chance: bool,
 }
@@ -101,7 +102,6 @@ impl Connection {
             && let Ok(kept) = serde_json::from_value::<Kept>(note)
             && kept.app_id == self.app_id
         {
-            state.intents = kept.intents;
             state.mark = Some(Mark::new(kept.session));
         }
         loop {
@@ -214,7 +214,7 @@ impl Connection {
                 );
                 state.mark = Some(Mark::new(session));
                 self.got_in(state);
-                self.write_down(session_of(state), state.intents).await;
+                self.write_down(session_of(state)).await;
             }
             Act::WentOn => {
                 tracing::info!(seq = accepted(state), "the session goes on");
@@ -226,7 +226,7 @@ impl Connection {
     }
 
     fn got_in(&self, state: &mut State) {
-        state.failures = 0;
+        state.since = Some(Instant::now());
         state.last_chance = false;
         self.io.health.alive(self.io.clock.now());
     }
@@ -260,7 +260,7 @@ impl Connection {
     async fn settle(&self, label: &Label, state: &mut State) {
         let mine = state.mark.as_mut().filter(|mark| mark.session.id == label.session);
         if mine.is_some_and(|mark| mark.settle(label.seq)) {
-            self.write_down(session_of(state), state.intents).await;
+            self.write_down(session_of(state)).await;
         }
     }
 
@@ -273,9 +273,9 @@ impl Connection {
     }
 
     /// A session that cannot be written down is only told again from further back.
-    async fn write_down(&self, session: Option<Session>, intents: usize) {
+    async fn write_down(&self, session: Option<Session>) {
         let Some(session) = session else { return };
-        let kept = Kept { app_id: self.app_id.clone(), session, intents };
+        let kept = Kept { app_id: self.app_id.clone(), session };
         let written = match serde_json::to_value(&kept) {
             Ok(note) => self.notes.put(NOTE, note).await.map_err(|error| error.to_string()),
             Err(error) => Err(error.to_string()),
@@ -312,6 +312,10 @@ impl Connection {
             }
             Next::Stop => return Err(AdapterError::Fatal(format!("QQ: {}", ended.why))),
         };
+        // Sessions are counted by the day: one who is let in and sent away again must not try all the time.
+        if state.since.take().is_some_and(|since| since.elapsed() >= LASTING) {
+            state.failures = 0;
+        }
         let wait = WAITS.get(state.failures).or(WAITS.last()).copied().unwrap_or_default();
         state.failures += 1;
         // Up to a quarter less, so that many who lost their connection together do not come back together.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::support::dice::{Dice, seed};
 
 const KILLS: usize = 110;
 const CHATS: [Place; 6] = [
@@ -13,18 +14,6 @@ const CHATS: [Place; 6] = [
     Place::Group("G2", "M1"),
     Place::Group("G2", "M2"),
 ];
-
-/// A small generator, so that a failing run can be repeated from its seed.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, below: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % below
-    }
-}
 
 /// Answers every question with all that was asked since the last answer.
 fn echo_all(seen: &Seen) -> Reply {
@@ -39,9 +28,9 @@ fn echo_all(seen: &Seen) -> Reply {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_message_is_answered_once_over_a_hundred_kills() {
     let world = World::new(Script::compute(echo_all), json!({})).await;
-    let seed = u64::from(std::process::id()) * 2_654_435_761 + 1;
+    let seed = seed();
     println!("seed {seed}");
-    let mut dice = Dice(seed);
+    let mut dice = Dice::new(seed);
     let mut daemon: Daemon = world.project.start().await;
     let mut said: BTreeMap<String, &str> = BTreeMap::new();
     for kill in 0..KILLS {

@@ -185,7 +185,7 @@ async fn files_and_voice_come_in_and_files_go_out() {
             _ => Reply::text("got it"),
         }
     });
-    let world = World::new(send, json!({ "permissions": { "send_file": { "mode": "allow" } } })).await;
+    let world = World::new(send, json!({})).await;
     let png = [0x89, b'P', b'N', b'G', 13, 10, 26, 10, 1, 2, 3];
     #[expect(clippy::disallowed_methods, reason = "a scratch file of a test")]
     std::fs::write(world.project.path().join("chart.png"), png).unwrap();

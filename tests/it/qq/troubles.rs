@@ -39,41 +39,44 @@ async fn what_was_said_while_the_daemon_was_down_is_told_when_the_session_is_res
     });
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_connection_that_ends_in_any_way_is_taken_up_again() {
-    let world = World::echo().await;
-    world.qq.rule(|rules| rules.beat_ms = 200);
-    let _daemon = world.project.start().await;
-    let mut said = 0;
-    let mut talks = async |what: &str| {
-        said += 1;
-        world.qq.says(ANN, &format!("{what} {said}"));
-        world.qq.text_with("U1", &format!("echo {what} {said}")).await;
+/// Waits until the session was resumed so often and there were so many sessions, and talks a little.
+async fn talks(qq: &QqFake, words: &str, resumed: usize, sessions: u64) {
+    let so = |rules: &Rules| {
+        (rules.resumed.len() >= resumed && rules.sessions >= sessions).then_some(rules.sessions)
     };
-    talks("fresh").await;
+    assert_eq!(qq.wait_for("the next connection", so).await, sessions, "{words}");
+    qq.says(ANN, words);
+    qq.text_with("U1", &format!("echo {words}")).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_that_is_closed_is_resumed_and_an_expired_session_begun_anew() {
+    let world = World::echo().await;
+    let _daemon = world.project.start().await;
+    talks(&world.qq, "fresh", 0, 1).await;
     world.qq.rule(|rules| rules.close(4009));
-    talks("expired").await;
-    assert_eq!(world.qq.look(|rules| (rules.resumed.len(), rules.sessions)), (1, 1), "resumed once");
-
+    talks(&world.qq, "expired", 1, 1).await;
     world.qq.rule(|rules| rules.frame(json!({ "op": 7 })));
-    talks("asked to reconnect").await;
-    assert_eq!(world.qq.look(|rules| (rules.resumed.len(), rules.sessions)), (2, 1));
-
+    talks(&world.qq, "asked to reconnect", 2, 1).await;
     world.qq.rule(|rules| {
         rules.refuse_resume.push_back(4009);
         rules.close(4009);
     });
-    talks("expired for good").await;
-    assert_eq!(world.qq.look(|rules| rules.sessions), 2, "a new session");
+    talks(&world.qq, "expired for good", 2, 2).await;
+}
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_that_does_not_answer_is_given_up_and_a_refused_session_begun_anew() {
+    let world = World::echo().await;
+    world.qq.rule(|rules| rules.beat_ms = 300);
+    let _daemon = world.project.start().await;
+    talks(&world.qq, "fresh", 0, 1).await;
     world.qq.rule(|rules| rules.silent = true);
-    world.qq.wait_for("a new connection", |rules| (rules.resumed.len() >= 3).then_some(())).await;
+    world.qq.wait_for("a new connection", |rules| (!rules.resumed.is_empty()).then_some(())).await;
     world.qq.rule(|rules| rules.silent = false);
-    talks("no answer to heartbeats").await;
-
+    talks(&world.qq, "heard again", 1, 1).await;
     world.qq.rule(|rules| rules.frame(json!({ "op": 9, "d": false })));
-    talks("invalid session").await;
-    assert_eq!(world.qq.look(|rules| rules.sessions), 3);
+    talks(&world.qq, "invalid session", 1, 2).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
