@@ -47,7 +47,7 @@ impl Actor {
         if let Err(error) = self.shop.grants.add(approval, scope, self.shop.clock.now()).await {
             tracing::error!(error = &error as &dyn std::error::Error, "a grant could not be kept");
             let language = self.conversation.language();
-            self.show(Intent::Progress { text: GrantPhrase::NotKept(number).say(language) });
+            self.show(Intent::Progress { text: GrantPhrase::NotKept(number).say(language), call_id: None });
         }
     }
 

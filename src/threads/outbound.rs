@@ -47,7 +47,7 @@ impl Actor {
             Some(Next::Hold) => {
                 let waiting = self.deliveries.outstanding();
                 let text = Phrase::Held(waiting).say(self.conversation.language());
-                self.notice(Intent::Progress { text });
+                self.notice(Intent::Progress { text, call_id: None });
             }
             Some(Next::Settle(line)) => {
                 let busy = !self.conversation.is_idle() || self.deliveries.outstanding() > 0;

@@ -138,7 +138,7 @@ impl Conversation {
             let source = format!("{}.reminder", run.correlation);
             let (correlation, reply_to) = (run.correlation.clone(), run.reply_to.clone());
             // Those who read the thread themselves see it in passing; everybody else is sent it.
-            out.push(Effect::Show(Intent::Progress { text: text.clone() }));
+            out.push(Effect::Show(Intent::Progress { text: text.clone(), call_id: None }));
             let say = vec![Spoken { source, correlation, reply_to, intent: Intent::AssistantText { text } }];
             out.push(Effect::Commit { messages: Vec::new(), say, durability: Durability::Written });
         }
