@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::api::Api;
 use super::http::{Http, Method};
 use super::options::QqOptions;
@@ -53,11 +55,16 @@ pub async fn check(options: &QqOptions, http: reqwest::Client, clock: Arc<dyn Cl
     }
     let api = Api::new(http, options.base(), options.app_id.clone(), tokens);
     let bot = match api.call(Method::GET, "/users/@me", None).await {
-        Ok(me) => Finding::Bot { name: me["username"].as_str().unwrap_or_default().to_owned() },
+        Ok(me) => {
+            let name = me.get("username").and_then(Value::as_str);
+            Finding::Bot { name: name.unwrap_or_default().to_owned() }
+        }
         Err(trouble) => found(trouble),
     };
     let gateway = match api.call(Method::GET, "/gateway/bot", None).await {
-        Ok(answer) => Finding::Gateway { sessions_left: answer["session_start_limit"]["remaining"].as_u64() },
+        Ok(answer) => Finding::Gateway {
+            sessions_left: answer.pointer("/session_start_limit/remaining").and_then(Value::as_u64),
+        },
         Err(trouble) => found(trouble),
     };
     vec![bot, gateway]

@@ -154,7 +154,7 @@ impl Connection {
 
     async fn address(&self) -> Result<(Arc<str>, String), Trouble> {
         let answer = self.api.call(Method::GET, "/gateway", None).await?;
-        let url = answer["url"].as_str().map(str::to_owned);
+        let url = answer.get("url").and_then(Value::as_str).map(str::to_owned);
         let url = url.ok_or_else(|| Trouble::unreachable("the platform named no gateway".to_owned()))?;
         Ok((self.api.tokens().get().await?, url))
     }

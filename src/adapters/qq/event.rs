@@ -153,7 +153,7 @@ fn heard(body: &Value, scene: Scene, chat: String, user: String) -> Option<Heard
         id: text(body, "id")?,
         user,
         name: text(&body["member"], "nick").or_else(|| text(&body["author"], "username")),
-        from_bot: body["author"]["bot"] == true,
+        from_bot: body.pointer("/author/bot") == Some(&Value::Bool(true)),
         at: text(body, "timestamp").and_then(|at| Timestamp::parse_rfc3339(&at)),
         text: if blank { spoken.unwrap_or(said) } else { said },
         addressed: false,
@@ -221,7 +221,7 @@ fn press(body: &Value, event_id: Option<String>) -> Option<Press> {
     if body["type"].as_u64().is_some_and(|kind| kind != BUTTON) {
         return None;
     }
-    let resolved = &body["data"]["resolved"];
+    let resolved = body.pointer("/data/resolved").unwrap_or(&Value::Null);
     let (scene, chat, user) = match (body["chat_type"].as_u64(), body["scene"].as_str()) {
         (Some(2), _) | (None, Some("c2c")) => {
             let user = text(body, "user_openid")?;

@@ -164,8 +164,9 @@ impl Gateway {
         match name.as_str() {
             "READY" => {
                 self.stage = Stage::Live;
-                let id = frame.d["session_id"].as_str().unwrap_or_default().to_owned();
-                let me = frame.d["user"]["id"].as_str().map(str::to_owned);
+                let text = |place: &str| frame.d.pointer(place).and_then(Value::as_str).map(str::to_owned);
+                let id = text("/session_id").unwrap_or_default();
+                let me = text("/user/id");
                 vec![Act::Began(Session { id, seq, me })]
             }
             "RESUMED" => {

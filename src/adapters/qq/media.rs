@@ -30,7 +30,8 @@ pub(super) async fn post(api: &Api, files: &Path, place: &Place, file: &FileDraf
     let body = json!({ "file_type": file_type(file), "file_data": BASE64_STANDARD.encode(&bytes),
         "srv_send_msg": false, "file_name": file.name });
     let uploaded = api.call_within(UPLOAD, Method::POST, &upload, Some(&body)).await?;
-    let info = uploaded["file_info"].as_str().ok_or_else(|| refused("the upload gave no file_info"))?;
+    let info = uploaded.get("file_info").and_then(Value::as_str);
+    let info = info.ok_or_else(|| refused("the upload gave no file_info"))?;
     let body = file_body(place.scene, info, file.caption.as_deref(), &place.key, place.seq);
     api.call(Method::POST, &messages, Some(&body)).await
 }

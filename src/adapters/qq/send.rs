@@ -232,18 +232,11 @@ impl Sender {
 
     fn remember(&self, kind: Kind, what: &str) {
         match kind {
-            Kind::Rich => {
-                if self.rich.swap(false, Ordering::Relaxed) {
-                    tracing::warn!(
-                        what,
-                        "markdown is not granted to this bot; plain words are sent from now on"
-                    );
-                }
+            Kind::Rich if self.rich.swap(false, Ordering::Relaxed) => {
+                tracing::warn!(what, "markdown is not granted to this bot; plain words are sent from now on");
             }
-            Kind::Link => {
-                if !self.linkless.swap(true, Ordering::Relaxed) {
-                    tracing::warn!(what, "links are not let through; they are written out from now on");
-                }
+            Kind::Link if !self.linkless.swap(true, Ordering::Relaxed) => {
+                tracing::warn!(what, "links are not let through; they are written out from now on");
             }
             _ => {}
         }

@@ -42,7 +42,7 @@ fn face(tag: &str) -> Option<String> {
     let (_, ext) = tag.split_once("ext=\"")?;
     let (ext, _) = ext.split_once('"')?;
     let json: Value = serde_json::from_slice(&BASE64_STANDARD.decode(ext).ok()?).ok()?;
-    json["text"].as_str().filter(|name| !name.is_empty()).map(str::to_owned)
+    json.get("text")?.as_str().filter(|name| !name.is_empty()).map(str::to_owned)
 }
 
 #[cfg(test)]

@@ -97,13 +97,8 @@ pub(super) async fn decide(
         return Err(Problem::new(StatusCode::CONFLICT, settled(&approval)));
     }
     let answer = answer(&approval, body.decision, body.scope)?;
-    let decision = Decision {
-        approval: id.clone(),
-        answer,
-        reason: body.reason,
-        via: via.to_owned(),
-        operator: true,
-    };
+    let decision =
+        Decision { approval: id.clone(), answer, reason: body.reason, via: via.to_owned(), operator: true };
     let author = web.operator(&"web".parse()?)?;
     match web.hand_in(&approval.thread, author, web.fresh_message()?, IngressKind::Decision(decision)).await {
         Ok(_) => {}

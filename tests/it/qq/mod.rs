@@ -179,7 +179,8 @@ async fn files_and_voice_come_in_and_files_go_out() {
         let messages = seen.body["messages"].as_array().cloned().unwrap_or_default();
         match messages.last() {
             Some(last) if last["role"] == "tool" => Reply::text("there it is"),
-            _ if seen.last_user_text().contains("send") => {
+            // What comes with a file is more than one text.
+            Some(last) if last.to_string().contains("please send the chart") => {
                 Reply::calls([("send_file", json!({ "path": "chart.png", "caption": "the chart" }))])
             }
             _ => Reply::text("got it"),
