@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use crate::support::daemon::{Daemon, Project, merge};
 use crate::support::fake_model::{FakeModel, Reply, Script, Seen};
-use crate::support::qq::QqFake;
 use crate::support::qq::people::Place;
 use crate::support::qq::rules::{Fault, Rules};
+use crate::support::qq::{APP_ID, QqFake, SECRET};
 
 mod kill;
 mod troubles;
@@ -84,12 +84,6 @@ async fn a_stranger_gets_a_code_and_nothing_else() {
     world.qq.says(ANN, "after that");
     world.qq.text_with("U1", "echo after that").await;
     assert_eq!(world.qq.look(|rules| rules.texts("ELSEWHERE")), Vec::<String>::new());
-    let code = told.text.split("approve ").nth(1).unwrap().trim_end_matches([')', '`']).to_owned();
-    let approved = world.project.run(&["access", "approve", &code]);
-    if approved.code == Some(0) {
-        world.qq.says(Place::C2c("STRANGER"), "thanks");
-        world.qq.text_with("STRANGER", "echo thanks").await;
-    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -236,4 +230,35 @@ async fn a_long_answer_is_complete_and_in_order() {
     let whole = file.unwrap_or(said);
     let found: Vec<&str> = whole.lines().filter(|line| line.starts_with("line ")).collect();
     assert_eq!(found, lines.iter().map(String::as_str).collect::<Vec<_>>());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_look_at_the_bot_tells_its_name_or_what_is_wrong() {
+    use shipagent::adapters::qq::{Finding, QqEvents, QqOptions, Threading, check};
+    shipagent::model::install_tls();
+    let qq = QqFake::start().await;
+    let base = qq.look(|rules| rules.base.clone());
+    let options = |secret: &str| QqOptions {
+        app_id: APP_ID.to_owned(),
+        app_secret: secret.into(),
+        api_url: base.clone(),
+        token_url: format!("{base}/app/getAppAccessToken"),
+        sandbox: false,
+        events: QqEvents::Gateway,
+        markdown: false,
+        guests: shipagent::adapters::chat::GuestList::default(),
+        respond: shipagent::adapters::chat::Respond::Mention,
+        followup: Duration::ZERO,
+        threading: Threading::Shared,
+    };
+    let http = reqwest::Client::builder().no_proxy().build().unwrap();
+    let clock = || std::sync::Arc::new(shipagent::ports::SystemClock);
+    let found = check(&options(SECRET), http.clone(), clock()).await;
+    let good = [Finding::Bot { name: "shipbot".to_owned() }, Finding::Gateway { sessions_left: Some(998) }];
+    assert_eq!(found, good);
+    let found = check(&options("wrong"), http, clock()).await;
+    assert!(
+        matches!(found.as_slice(), [Finding::BadCredentials { what }] if what.contains("100016")),
+        "{found:?}"
+    );
 }

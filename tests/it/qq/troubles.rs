@@ -1,7 +1,6 @@
 //! What goes wrong on QQ, and what is kept all the same.
 
 use super::*;
-use crate::support::qq::SECRET;
 
 /// The codes that messages to a chat were answered with.
 fn codes(rules: &Rules, chat: &str) -> Vec<u64> {

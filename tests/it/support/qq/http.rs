@@ -37,9 +37,9 @@ fn refuse((status, code, message): Refusal) -> Response {
 
 const BAD_TOKEN: Refusal = (401, 11_244, "token not exist or expire");
 
-fn authorized(shared: &Shared, headers: &HeaderMap) -> Result<(), Response> {
+fn authorized(shared: &Shared, headers: &HeaderMap) -> bool {
     let header = headers.get("authorization").and_then(|value| value.to_str().ok());
-    if shared.look(|rules| rules.is_authorized(header)) { Ok(()) } else { Err(refuse(BAD_TOKEN)) }
+    shared.look(|rules| rules.is_authorized(header))
 }
 
 async fn token(State(shared): State<Shared>, Json(body): Json<Value>) -> Json<Value> {
@@ -50,19 +50,19 @@ async fn token(State(shared): State<Shared>, Json(body): Json<Value>) -> Json<Va
 }
 
 async fn gateway(State(shared): State<Shared>, headers: HeaderMap) -> Response {
-    match authorized(&shared, &headers) {
-        Ok(()) => Json(json!({ "url": shared.look(|rules| rules.gateway.clone()), "shards": 1,
-            "session_start_limit": { "total": 1000, "remaining": 998, "reset_after": 1, "max_concurrency": 1 } }))
-        .into_response(),
-        Err(refused) => refused,
+    if !authorized(&shared, &headers) {
+        return refuse(BAD_TOKEN);
     }
+    let limit = json!({ "total": 1000, "remaining": 998, "reset_after": 1, "max_concurrency": 1 });
+    let url = shared.look(|rules| rules.gateway.clone());
+    Json(json!({ "url": url, "shards": 1, "session_start_limit": limit })).into_response()
 }
 
 async fn me(State(shared): State<Shared>, headers: HeaderMap) -> Response {
-    match authorized(&shared, &headers) {
-        Ok(()) => Json(json!({ "id": "900", "username": "shipbot" })).into_response(),
-        Err(refused) => refused,
+    if !authorized(&shared, &headers) {
+        return refuse(BAD_TOKEN);
     }
+    Json(json!({ "id": "900", "username": "shipbot" })).into_response()
 }
 
 async fn message_v2(
@@ -80,8 +80,8 @@ async fn message(
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
-    if let Err(refused) = authorized(&shared, &headers) {
-        return refused;
+    if !authorized(&shared, &headers) {
+        return refuse(BAD_TOKEN);
     }
     let body: Value = serde_json::from_slice(&body).unwrap();
     match shared.with(|rules| rules.post(&scene, &chat, body)) {
@@ -100,8 +100,8 @@ async fn upload(
     headers: HeaderMap,
     Json(body): Json<Value>,
 ) -> Response {
-    if let Err(refused) = authorized(&shared, &headers) {
-        return refused;
+    if !authorized(&shared, &headers) {
+        return refuse(BAD_TOKEN);
     }
     let bytes = BASE64_STANDARD.decode(body["file_data"].as_str().unwrap()).unwrap();
     let answer = shared.with(|rules| {
@@ -124,8 +124,8 @@ async fn interaction(
     headers: HeaderMap,
     Json(body): Json<Value>,
 ) -> Response {
-    if let Err(refused) = authorized(&shared, &headers) {
-        return refused;
+    if !authorized(&shared, &headers) {
+        return refuse(BAD_TOKEN);
     }
     shared.with(|rules| rules.acknowledged.push((id, body["code"].as_u64().unwrap())));
     Json(json!({})).into_response()
