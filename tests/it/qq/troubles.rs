@@ -99,10 +99,9 @@ async fn a_token_that_expires_is_replaced_and_no_secret_is_in_the_logs() {
     world.qq.text_with("U1", "echo two").await;
     assert_eq!(world.qq.look(|rules| rules.tokens.len()), 2);
     assert!(daemon.stop().await.success());
-    for entry in std::fs::read_dir(world.project.path().join(".ship/logs")).unwrap() {
-        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap_or_default();
-        assert!(!text.contains(SECRET) && !text.contains("tok-canary"), "a secret in the logs");
-    }
+    let logged = log(&world.project);
+    assert!(logged.contains("the access token was refused"), "{logged}");
+    assert!(!logged.contains(SECRET) && !logged.contains("tok-canary"), "a secret in the logs");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -146,6 +145,7 @@ async fn an_answer_that_comes_too_late_waits_for_the_next_message() {
     world.qq.says(GROUP, "slow one");
     let refused = |rules: &Rules| codes(rules, "G1").contains(&40_034_005).then_some(());
     world.qq.wait_for("the refusal", refused).await;
+    wait_until(|| log(&world.project).contains("delivery waits")).await;
     world.qq.rule(|rules| rules.window = Duration::from_secs(300));
     let second = world.qq.says(GROUP, "second");
     let both = world.qq.texts("G1", 2).await;
@@ -156,16 +156,22 @@ async fn an_answer_that_comes_too_late_waits_for_the_next_message() {
 
     // We know so: the message is older than the window, and nothing is even tried.
     let tries = world.qq.look(|rules| rules.tries.len());
-    world.qq.says_with(GROUP, "old", json!({ "timestamp": "2020-01-01T00:00:00Z" }));
-    world.model.wait_for_requests(3).await;
-    let held = world.project.thread_file("qq:chat:G1");
-    wait_until(|| std::fs::read_to_string(&held).unwrap().contains("echo old")).await;
-    world.qq.says(GROUP, "/status");
-    world.qq.text_with("G1", "echo old").await;
-    world.qq.text_with("G1", "Replies on their way: 1").await;
+    let other = Place::Group("G2", "M1");
+    world.qq.says_with(other, "old", json!({ "timestamp": "2020-01-01T00:00:00Z" }));
+    wait_until(|| log(&world.project).matches("delivery waits").count() == 2).await;
+    world.qq.says(other, "/status");
+    let both = world.qq.texts("G2", 2).await;
+    assert_eq!(both[0], "echo old");
+    assert!(both[1].contains("Replies on their way: 1"), "{}", both[1]);
     assert_eq!(world.qq.look(|rules| rules.tries.len()), tries + 2);
-    let active = world.qq.look(|rules| codes(rules, "G1").contains(&40_034_102));
+    let active = world.qq.look(|rules| rules.tries.iter().any(|(_, _, code)| *code == 40_034_102));
     assert!(!active, "nothing was ever sent without a message to answer");
+}
+
+/// All that the daemon has logged.
+fn log(project: &Project) -> String {
+    let entries = std::fs::read_dir(project.path().join(".ship/logs")).unwrap();
+    entries.map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap_or_default()).collect()
 }
 
 async fn wait_until(so: impl Fn() -> bool) {
