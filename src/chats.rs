@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::adapters::chat::{ChatParts, GuestList, Respond};
+use crate::adapters::qq::{QqAdapter, QqEvents, QqOptions, Threading as QqThreading};
 use crate::adapters::telegram::{
     Acknowledge, Strangers, TelegramAdapter, TelegramOptions, Threading, WebhookOptions,
 };
-use crate::config::{GroupRespond, GroupThreading, Pairing, Settings, TelegramSettings};
+use crate::config::{GroupRespond, GroupThreading, Pairing, QqMode, QqSettings, Settings, TelegramSettings};
 use crate::domain::{AuthorId, Platform};
 use crate::metrics::Metrics;
 use crate::model::install_tls;
@@ -49,7 +50,7 @@ impl Chats {
     pub(crate) fn new(shared: &Shared<'_>) -> Result<Self, reqwest::Error> {
         let mut chats = Self::default();
         let settings = shared.settings;
-        if settings.telegram.is_none() {
+        if settings.telegram.is_none() && settings.qq.is_none() {
             // A client costs memory that a daemon without chats need not have.
             return Ok(chats);
         }
@@ -60,6 +61,14 @@ impl Chats {
             let adapter =
                 Arc::new(TelegramAdapter::new(platform, options, parts).counting(shared.metrics.clone()));
             chats.hooks.extend(adapter.hook());
+            chats.adapters.push(adapter);
+        }
+        if let (Some(own), Ok(platform)) = (&settings.qq, "qq".parse::<Platform>()) {
+            let parts = shared.parts(&platform, &http);
+            let adapter = Arc::new(QqAdapter::new(platform.clone(), qq(own, &platform, settings), parts));
+            if own.mode == QqMode::Webhook {
+                chats.hooks.push(adapter.clone());
+            }
             chats.adapters.push(adapter);
         }
         Ok(chats)
@@ -104,6 +113,29 @@ const fn respond(respond: GroupRespond) -> Respond {
     match respond {
         GroupRespond::Mention => Respond::Mention,
         GroupRespond::All => Respond::All,
+    }
+}
+
+/// The options of the QQ adapter, as the settings have them.
+pub(crate) fn qq(own: &QqSettings, platform: &Platform, settings: &Settings) -> QqOptions {
+    QqOptions {
+        app_id: own.app_id.clone(),
+        app_secret: own.app_secret.clone(),
+        api_url: own.api_url.clone(),
+        token_url: own.token_url.clone(),
+        sandbox: own.sandbox,
+        events: match own.mode {
+            QqMode::Websocket => QqEvents::Gateway,
+            QqMode::Webhook => QqEvents::Webhook,
+        },
+        markdown: own.markdown,
+        guests: guests(settings, platform, &own.allowed_users, &own.allowed_chats),
+        respond: respond(own.groups.respond),
+        followup: own.groups.followup,
+        threading: match own.groups.threading {
+            GroupThreading::Shared => QqThreading::Shared,
+            GroupThreading::PerUser => QqThreading::PerUser,
+        },
     }
 }
 

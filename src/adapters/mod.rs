@@ -5,6 +5,7 @@
 mod backoff;
 pub mod chat;
 mod health;
+pub mod qq;
 mod registry;
 mod supervise;
 mod surface;

@@ -161,6 +161,8 @@ fn qq(file: QqFile) -> Result<QqSettings, Idle> {
         app_id: file.app_id,
         app_secret: secret.unwrap_or_default(),
         sandbox: file.sandbox,
+        mode: file.mode,
+        markdown: file.markdown,
         api_url: address(&file.api_url),
         token_url: address(&file.token_url),
         allowed_users: file.allowed_users,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-use super::file::{Compound, FeishuMode, GroupRespond, GroupThreading, Mode, Pairing, Sandbox};
+use super::file::{Compound, FeishuMode, GroupRespond, GroupThreading, Mode, Pairing, QqMode, Sandbox};
 use super::forms::Approver;
 use crate::domain::{AuthorId, Language, WhileRunning, WhileWaiting};
 
@@ -177,6 +177,10 @@ pub struct QqSettings {
     pub app_secret: SecretString,
     /// Whether the platform's sandbox is used.
     pub sandbox: bool,
+    /// How events arrive.
+    pub mode: QqMode,
+    /// Whether Markdown and buttons are granted.
+    pub markdown: bool,
     /// The address of the API.
     pub api_url: String,
     /// The address that hands out access tokens.

@@ -41,6 +41,12 @@ pub enum DeliveryError {
         /// Why.
         reason: String,
     },
+    /// Not before something new comes in from the thread: the platform only lets us answer.
+    #[error("{reason}")]
+    Hold {
+        /// Why.
+        reason: String,
+    },
     /// Never.
     #[error("{reason}")]
     Permanent {

@@ -60,6 +60,9 @@ pub(super) fn say(phrase: &Phrase) -> String {
             format!("{name} is too big: I can take files of up to {megabytes} MB. Please send a smaller one.")
         }
         Phrase::FileLost(name) => format!("I could not fetch {name}. Please send it again."),
+        Phrase::Held(count) => {
+            format!("Replies waiting for the next message in this chat, as its platform lets no more be sent now: {count}.")
+        }
         Phrase::RestInFile => "(The answer is long: the file has all of it.)".into(),
     }
 }

@@ -95,6 +95,8 @@ pub enum Phrase {
     },
     /// A file could not be fetched.
     FileLost(String),
+    /// So many replies wait until somebody speaks again: the platform lets nothing else be sent now.
+    Held(usize),
     /// An answer that is too long for the chat is attached whole.
     RestInFile,
 }

@@ -54,6 +54,7 @@ pub(super) fn say(phrase: &Phrase) -> String {
             format!("{name} 太大：我最多能接收 {megabytes} MB 的文件，请发小一点的。")
         }
         Phrase::FileLost(name) => format!("没能取到 {name}，请再发一次。"),
+        Phrase::Held(count) => format!("该平台目前不允许再发送，{count} 条回复将在收到下一条消息后送达。"),
         Phrase::RestInFile => "（回答较长，完整内容见文件。）".into(),
     }
 }

@@ -170,8 +170,7 @@ impl Actor {
             if (stopping || !open) && self.may_end(stopping) {
                 break;
             }
-            let rests =
-                open && !stopping && self.conversation.is_idle() && self.deliveries.outstanding() == 0;
+            let rests = open && !stopping && self.conversation.is_idle() && self.deliveries.to_do() == 0;
             let idle = self.shop.limits.idle;
             let expiry = self.until_expiry();
             let typing = self.typing_due();
@@ -227,7 +226,7 @@ impl Actor {
     fn may_end(&self, stopping: bool) -> bool {
         let quiet = self.upcoming.is_empty();
         let drained = self.conversation.is_drained() || (!stopping && self.conversation.is_idle());
-        quiet && (drained || self.wounded) && (stopping || self.deliveries.outstanding() == 0)
+        quiet && (drained || self.wounded) && (stopping || self.deliveries.to_do() == 0)
     }
 
     /// Feeds the machine what has come up, performs what it says, starts what can be delivered.
@@ -303,6 +302,7 @@ impl Actor {
                 return;
             }
         };
+        self.deliveries.hear();
         let ticket = self.ticket(reply);
         self.upcoming.push_back(Event::Arrived { event, ticket, known, brought });
     }

@@ -27,6 +27,8 @@ pub(super) fn delivery(metrics: &Metrics, result: &Result<Receipt, DeliveryError
     match result {
         Ok(_) => metrics.deliveries.count(),
         Err(DeliveryError::Retry { .. }) => metrics.delivery_retries.count(),
+        // Nothing was tried.
+        Err(DeliveryError::Hold { .. }) => {}
         Err(DeliveryError::Permanent { .. }) => metrics.dead_letters.count(),
     }
 }

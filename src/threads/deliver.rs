@@ -18,6 +18,8 @@ pub(super) enum Next {
     Settle(Box<OutboxLine>),
     /// Try the same one again after a while.
     Wait(Duration),
+    /// Try the same one again when somebody has spoken.
+    Hold,
 }
 
 /// The deliveries of one thread.
@@ -28,6 +30,10 @@ pub(super) struct Deliveries {
     attempts: u32,
     /// Whether a try or a wait is in flight.
     busy: bool,
+    /// Whether nothing can be delivered before somebody speaks.
+    held: bool,
+    /// Somebody has spoken since the try in flight began, so its being held says nothing.
+    heard: bool,
     /// How many were given up.
     pub(super) dead: usize,
 }
@@ -43,6 +49,17 @@ impl Deliveries {
         self.pending.len()
     }
 
+    /// How many can be worked on now; those that wait for somebody to speak need nobody's care.
+    pub(super) fn to_do(&self) -> usize {
+        if self.held { 0 } else { self.pending.len() }
+    }
+
+    /// Somebody has spoken.
+    pub(super) fn hear(&mut self) {
+        self.held = false;
+        self.heard = self.busy;
+    }
+
     /// Adds to the end.
     pub(super) fn push(&mut self, entries: impl IntoIterator<Item = OutboxEntry>) {
         self.pending.extend(entries);
@@ -50,11 +67,12 @@ impl Deliveries {
 
     /// The delivery to try now, with the number of the try; nothing while one is in flight.
     pub(super) fn begin(&mut self) -> Option<(OutboxEntry, u32)> {
-        if self.busy {
+        if self.busy || self.held {
             return None;
         }
         let entry = self.pending.front()?.clone();
         self.busy = true;
+        self.heard = false;
         self.attempts += 1;
         Some((entry, self.attempts))
     }
@@ -77,6 +95,11 @@ impl Deliveries {
             Ok(receipt) => OutboxLine::Receipt { id, at: now, receipt },
             Err(DeliveryError::Retry { after, .. }) if age < GIVE_UP_AFTER_MS => {
                 return Some(Next::Wait(wait(self.attempts, after, chance)));
+            }
+            Err(DeliveryError::Hold { .. }) => {
+                self.busy = false;
+                self.held = !std::mem::take(&mut self.heard);
+                return self.held.then_some(Next::Hold);
             }
             Err(DeliveryError::Retry { reason, .. } | DeliveryError::Permanent { reason }) => {
                 self.dead += 1;
@@ -153,6 +176,21 @@ mod tests {
         assert_eq!(deliveries.tried(gone, now, 0.0), Some(Next::Settle(Box::new(dead))));
         assert_eq!(deliveries.dead, 1);
         assert_eq!(deliveries.begin(), Some((entry(1), 1)));
+    }
+
+    #[test]
+    fn what_is_held_waits_for_somebody_to_speak_however_long() {
+        let held = || Err(DeliveryError::Hold { reason: "no replies left".to_owned() });
+        let mut deliveries = Deliveries::resumed(vec![entry(0)], 0);
+        deliveries.begin();
+        let late = Timestamp::from_millis(90_000_000_000);
+        assert_eq!(deliveries.tried(held(), late, 0.5), Some(Next::Hold));
+        assert_eq!((deliveries.begin(), deliveries.outstanding(), deliveries.to_do()), (None, 1, 0));
+        deliveries.hear();
+        assert_eq!((deliveries.to_do(), deliveries.begin().map(|(entry, _)| entry)), (1, Some(entry(0))));
+        deliveries.hear();
+        assert_eq!(deliveries.tried(held(), late, 0.5), None, "somebody spoke meanwhile");
+        assert!(deliveries.begin().is_some());
     }
 
     #[test]

@@ -4,7 +4,9 @@ use super::actor::Actor;
 use super::count;
 use super::deliver::Next;
 use super::jobs::Done;
+use crate::domain::Intent;
 use crate::ports::{Commit, DeliveryError, Durability, Receipt, Work};
+use crate::render::Phrase;
 
 impl Actor {
     /// Starts the next delivery, if none is in flight.
@@ -25,8 +27,12 @@ impl Actor {
     }
 
     pub(super) async fn delivered(&mut self, result: Result<Receipt, DeliveryError>) {
-        if let Err(error) = &result {
-            tracing::warn!(thread = %self.id, %error, "delivery failed");
+        match &result {
+            Ok(_) => {}
+            Err(DeliveryError::Hold { reason }) => {
+                tracing::info!(thread = %self.id, reason, "delivery waits")
+            }
+            Err(error) => tracing::warn!(thread = %self.id, %error, "delivery failed"),
         }
         count::delivery(&self.shop.metrics, &result);
         let chance = self.shop.ids.chance();
@@ -37,6 +43,11 @@ impl Actor {
                     Done::DeliveryDue
                 };
                 self.jobs.start(job, Done::DeliveryDue);
+            }
+            Some(Next::Hold) => {
+                let waiting = self.deliveries.outstanding();
+                let text = Phrase::Held(waiting).say(self.conversation.language());
+                self.notice(Intent::Progress { text, call_id: None });
             }
             Some(Next::Settle(line)) => {
                 let busy = !self.conversation.is_idle() || self.deliveries.outstanding() > 0;

@@ -21,6 +21,7 @@ mod governance;
 mod kill;
 mod kill_effects;
 mod model;
+mod qq;
 mod sandbox_status;
 mod sdk;
 mod security;

@@ -149,6 +149,10 @@ pub struct QqFile {
     pub app_secret: Option<SecretString>,
     /// Whether the platform's sandbox is used.
     pub sandbox: bool,
+    /// How events arrive.
+    pub mode: QqMode,
+    /// Whether the platform has granted Markdown and buttons to the bot. Where it has not, plain words are sent.
+    pub markdown: bool,
     /// The address of the API.
     #[schemars(extend("format" = "http-url"))]
     pub api_url: String,
@@ -172,6 +176,8 @@ impl Default for QqFile {
             app_id: String::new(),
             app_secret: None,
             sandbox: false,
+            mode: QqMode::default(),
+            markdown: false,
             api_url: "https://api.sgroup.qq.com".to_owned(),
             token_url: "https://bots.qq.com/app/getAppAccessToken".to_owned(),
             allowed_users: Vec::new(),
@@ -179,6 +185,17 @@ impl Default for QqFile {
             groups: GroupsFile::default(),
         }
     }
+}
+
+/// How QQ's events arrive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum QqMode {
+    /// Over a connection the daemon opens; needs no public address.
+    #[default]
+    Websocket,
+    /// The platform calls the daemon; needs a public HTTPS address that leads to the console's.
+    Webhook,
 }
 
 /// The `groups` part of an adapter.

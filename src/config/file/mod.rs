@@ -10,7 +10,7 @@ mod root;
 
 pub use adapters::{
     AdaptersFile, FeishuFile, FeishuMode, GroupRespond, GroupThreading, GroupsFile, Pairing, QqFile,
-    TelegramFile, TelegramMode, WebFile,
+    QqMode, TelegramFile, TelegramMode, WebFile,
 };
 pub use llm::{DEFAULT_BASE_URL, FallbackFile, LlmFile, ProviderChoice};
 pub use permissions::{ExecShellFile, PermissionsFile, Sandbox, ToolFile};

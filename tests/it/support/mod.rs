@@ -6,6 +6,7 @@ pub(crate) mod daemon;
 pub(crate) mod dice;
 pub(crate) mod fake_model;
 pub(crate) mod prompt;
+pub(crate) mod qq;
 pub(crate) mod sdk;
 pub(crate) mod stage;
 pub(crate) mod telegram;

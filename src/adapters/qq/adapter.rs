@@ -1,0 +1,268 @@
+//! The adapter: puts the parts together and stands between them and the daemon.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::api::Api;
+use super::clerk::Clerk;
+use super::connection::Connection;
+use super::event::read;
+use super::http::{Http, Method};
+use super::intake::{Intake, Taken};
+use super::options::{QqEvents, QqOptions};
+use super::send::Sender;
+use super::text;
+use super::token::{Credentials, Tokens};
+use super::trouble::Kind;
+use super::webhook::{Call, WebhookKey, event_answer};
+use crate::adapters::chat::{ChatParts, Frame, Painter, Screen, ScreenTask};
+use crate::domain::{
+    Capabilities, CorrelationId, Delivery, Intent, LengthUnit, OutboundIntent, Platform, ThreadId,
+};
+use crate::ports::{
+    Adapter, AdapterError, AdapterIo, BoxFuture, DeliveryError, Door, Hook, HookAnswer, HookRequest, OutboxEntry,
+    Receipt,
+};
+
+/// The platform beats every 45 seconds or faster; two beats and some make a dead one.
+const STALE: Duration = Duration::from_secs(150);
+/// Between two words on how things go.
+const PROGRESS_EVERY: Duration = Duration::from_secs(20);
+/// How long the platform shows that somebody is writing.
+const TYPING_SECS: u64 = 50;
+/// How often a bot that is called by the platform looks whether it still answers.
+const LOOK_EVERY: Duration = Duration::from_secs(60);
+
+/// QQ.
+#[derive(Debug)]
+pub struct QqAdapter {
+    platform: Platform,
+    options: QqOptions,
+    parts: ChatParts,
+    api: Api,
+    sender: Arc<Sender>,
+    intake: Arc<Intake>,
+    screen: Screen,
+    /// Lies here while nobody runs it.
+    screen_task: Mutex<Option<ScreenTask>>,
+    key: Option<WebhookKey>,
+    /// The way to the threads, while the adapter runs.
+    door: watch::Sender<Option<Door>>,
+    /// Keeps the accounts for as long as there is an adapter.
+    _desk: JoinSet<()>,
+}
+
+impl QqAdapter {
+    /// The adapter. Must be called inside the runtime; nothing is connected yet.
+    pub fn new(platform: Platform, options: QqOptions, parts: ChatParts) -> Self {
+        let http = Http::new(parts.http.clone());
+        let credentials = Credentials {
+            url: options.token_url.clone(),
+            app_id: options.app_id.clone(),
+            secret: options.app_secret.clone(),
+        };
+        let tokens = Arc::new(Tokens::new(http.clone(), credentials, Arc::clone(&parts.clock)));
+        let api = Api::new(http, options.base(), options.app_id.clone(), tokens);
+        let (clerk, desk_work) = Clerk::new(Arc::clone(&parts.notes));
+        let mut desk = JoinSet::new();
+        desk.spawn(desk_work);
+        let sender = Arc::new(Sender {
+            api: api.clone(),
+            clerk,
+            clock: Arc::clone(&parts.clock),
+            files: parts.files.clone(),
+            language: parts.language,
+            rich: AtomicBool::new(options.markdown),
+            linkless: AtomicBool::new(false),
+        });
+        let intake = Arc::new(Intake::new(platform.clone(), &options, parts.clone(), Arc::clone(&sender)));
+        let (screen, screen_task) = Screen::new();
+        Self {
+            key: WebhookKey::new(&options.app_secret),
+            platform,
+            options,
+            parts,
+            api,
+            sender,
+            intake,
+            screen,
+            screen_task: Mutex::new(Some(screen_task)),
+            door: watch::Sender::new(None),
+            _desk: desk,
+        }
+    }
+
+    /// Answers a call of the platform's.
+    async fn answer(&self, request: &HookRequest) -> HookAnswer {
+        let answer = |status: u16, body: &serde_json::Value| HookAnswer { status, body: body.to_string().into() };
+        let Some(key) = self.key.as_ref().filter(|_| self.options.events == QqEvents::Webhook) else {
+            return HookAnswer::of(404);
+        };
+        let header = |name: &str| {
+            request.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+        };
+        let (signature, timestamp) = (header("x-signature-ed25519"), header("x-signature-timestamp"));
+        match key.read(signature, timestamp, &request.body, self.parts.clock.now()) {
+            Call::Validation(body) | Call::Beat(body) => answer(200, &body),
+            Call::Event(dispatch) => {
+                let door = self.door.borrow().clone();
+                let Some(door) = door else { return answer(503, &event_answer(false)) };
+                let taken = self.intake.take(&door, &read(&dispatch, None)).await;
+                answer(200, &event_answer(taken == Taken::Safe))
+            }
+            Call::Refused(why) => {
+                tracing::warn!(why, "a call of the webhook was refused");
+                HookAnswer::of(401)
+            }
+        }
+    }
+
+    async fn receive(&self, io: AdapterIo, stop: CancellationToken) -> Result<(), AdapterError> {
+        match self.options.events {
+            QqEvents::Gateway => {
+                let connection = Connection {
+                    app_id: self.options.app_id.clone(),
+                    api: self.api.clone(),
+                    notes: Arc::clone(&self.parts.notes),
+                    ids: Arc::clone(&self.parts.ids),
+                    intake: Arc::clone(&self.intake),
+                    io,
+                    stop,
+                };
+                connection.run().await
+            }
+            QqEvents::Webhook => self.be_called(io, stop).await,
+        }
+    }
+
+    /// The platform calls us; that it would take our answers is looked after from time to time.
+    async fn be_called(&self, io: AdapterIo, stop: CancellationToken) -> Result<(), AdapterError> {
+        self.door.send_replace(Some(io.door.clone()));
+        loop {
+            match self.api.call(Method::GET, "/gateway", None).await {
+                Ok(_) => io.health.alive(io.clock.now()),
+                Err(trouble) if trouble.kind == Kind::Credentials => {
+                    return Err(AdapterError::Fatal(format!("QQ refused the credentials ({trouble})")));
+                }
+                Err(error) => tracing::warn!(%error, "the platform does not answer"),
+            }
+            tokio::select! {
+                () = stop.cancelled() => break,
+                () = tokio::time::sleep(LOOK_EVERY) => {}
+            }
+        }
+        self.door.send_replace(None);
+        Ok(())
+    }
+}
+
+impl Hook for QqAdapter {
+    fn path(&self) -> &'static str {
+        "/hooks/qq"
+    }
+
+    fn call(&self, request: HookRequest) -> BoxFuture<'_, HookAnswer> {
+        Box::pin(async move { self.answer(&request).await })
+    }
+}
+
+impl Adapter for QqAdapter {
+    fn platform(&self) -> Platform {
+        self.platform.clone()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            delivery: Delivery::Push,
+            buttons: self.options.markdown,
+            rich_cards: false,
+            edits: false,
+            streaming: false,
+            voice: true,
+            files: true,
+            threaded_replies: true,
+            reactions: false,
+            max_length: Some(text::LONGEST),
+            length_unit: LengthUnit::Chars,
+            replies_per_message: Some(5),
+            typing_secs: Some(TYPING_SECS),
+        }
+    }
+
+    fn stale_after(&self) -> Option<Duration> {
+        Some(STALE)
+    }
+
+    fn run(
+        self: Arc<Self>,
+        io: AdapterIo,
+        stop: CancellationToken,
+    ) -> BoxFuture<'static, Result<(), AdapterError>> {
+        Box::pin(async move {
+            let task = self.screen_task.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let ended = CancellationToken::new();
+            let mut screens = JoinSet::new();
+            if let Some(task) = task {
+                let painter = Arc::new(Passing { sender: Arc::clone(&self.sender) });
+                screens.spawn(task.run(painter, ended.clone()));
+            }
+            let result = self.receive(io, stop).await;
+            ended.cancel();
+            let left = screens.join_next().await.and_then(Result::ok);
+            *self.screen_task.lock().unwrap_or_else(PoisonError::into_inner) = left;
+            result
+        })
+    }
+
+    fn deliver(&self, entry: OutboxEntry, _attempt: u32) -> BoxFuture<'_, Result<Receipt, DeliveryError>> {
+        Box::pin(async move {
+            // Nothing that was said in passing may come behind what it was about.
+            self.screen.take(&entry.intent.thread_id, &entry.intent.correlation_id).await;
+            self.sender.deliver(&entry).await
+        })
+    }
+
+    fn show(&self, intent: OutboundIntent) {
+        // The answer so far cannot be shown: a message cannot be changed.
+        if matches!(intent.intent, Intent::Progress { .. } | Intent::Typing) {
+            self.screen.show(intent);
+        }
+    }
+}
+
+/// Says in passing what may be left unsaid.
+struct Passing {
+    sender: Arc<Sender>,
+}
+
+impl Painter for Passing {
+    fn paint(
+        &self,
+        thread: ThreadId,
+        correlation: CorrelationId,
+        frame: Frame,
+        _message: Option<String>,
+    ) -> BoxFuture<'_, Option<String>> {
+        Box::pin(async move {
+            match frame {
+                // Once for a run: each costs a reply.
+                Frame::Typing => self.sender.pass(&thread, format!("typing {correlation}"), None).await,
+                Frame::Progress(words) => {
+                    let name = format!("progress {correlation} {words}");
+                    self.sender.pass(&thread, name, Some(&words)).await;
+                }
+                Frame::Draft(_) => {}
+            }
+            None
+        })
+    }
+
+    fn interval(&self, _thread: &ThreadId) -> Duration {
+        PROGRESS_EVERY
+    }
+}

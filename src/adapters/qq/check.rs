@@ -1,0 +1,80 @@
+//! What can be found out about the bot without starting it, for `shipagent doctor`.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::api::Api;
+use super::http::{Http, Method};
+use super::options::QqOptions;
+use super::token::{Credentials, Tokens};
+use super::trouble::{Kind, Trouble};
+use crate::ports::Clock;
+
+/// Something that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Finding {
+    /// The credentials are good, and this is the bot's name.
+    Bot {
+        /// Its name.
+        name: String,
+    },
+    /// The gateway can be reached.
+    Gateway {
+        /// How many sessions may still be begun today, where the platform says so.
+        sessions_left: Option<u64>,
+    },
+    /// The credentials were refused.
+    BadCredentials {
+        /// The platform's words.
+        what: String,
+    },
+    /// This machine's address is not on the bot's list.
+    AddressNotListed {
+        /// The platform's words.
+        what: String,
+    },
+    /// Something did not answer, or answered with trouble.
+    Trouble {
+        /// What was tried and what came back.
+        what: String,
+    },
+}
+
+/// Looks at the bot: its credentials, who it is, whether events can come. Takes bounded time.
+pub async fn check(options: &QqOptions, http: reqwest::Client, clock: Arc<dyn Clock>) -> Vec<Finding> {
+    let http = Http::new(http);
+    let credentials = Credentials {
+        url: options.token_url.clone(),
+        app_id: options.app_id.clone(),
+        secret: options.app_secret.clone(),
+    };
+    let tokens = Arc::new(Tokens::new(http.clone(), credentials, clock));
+    if let Err(trouble) = tokens.get().await {
+        return vec![found(trouble)];
+    }
+    let api = Api::new(http, options.base(), options.app_id.clone(), tokens);
+    let bot = match api.call(Method::GET, "/users/@me", None).await {
+        Ok(me) => {
+            let name = me.get("username").and_then(Value::as_str);
+            Finding::Bot { name: name.unwrap_or_default().to_owned() }
+        }
+        Err(trouble) => found(trouble),
+    };
+    let gateway = match api.call(Method::GET, "/gateway/bot", None).await {
+        Ok(answer) => Finding::Gateway {
+            sessions_left: answer.pointer("/session_start_limit/remaining").and_then(Value::as_u64),
+        },
+        Err(trouble) => found(trouble),
+    };
+    vec![bot, gateway]
+}
+
+fn found(trouble: Trouble) -> Finding {
+    let what = trouble.what;
+    match trouble.kind {
+        Kind::Credentials | Kind::Token => Finding::BadCredentials { what },
+        _ if what.contains("11298") => Finding::AddressNotListed { what },
+        _ => Finding::Trouble { what },
+    }
+}

@@ -1,0 +1,201 @@
+//! The keeper of the accounts: the one task that reads and writes what may still be said, thread by thread. What it
+//! has granted is on the disk before it says so.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tokio::sync::{mpsc, oneshot};
+
+use super::ledger::{Account, Grant, Key, Weight};
+use super::scene::Scene;
+use crate::domain::{ThreadId, Timestamp};
+use crate::ports::Notebook;
+
+/// How many accounts are kept in memory; all of them are on the disk.
+const IN_MEMORY: usize = 512;
+const BACKLOG: usize = 64;
+
+/// The wish to send a part of a delivery.
+#[derive(Clone, Debug)]
+pub(super) struct Wish {
+    pub(super) thread: ThreadId,
+    /// The name of the part: the same one, whenever it is tried.
+    pub(super) part: String,
+    /// What it answers.
+    pub(super) reply_to: Option<String>,
+    pub(super) weight: Weight,
+    pub(super) now: Timestamp,
+}
+
+/// What became of a wish.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Leave {
+    /// Send it there, under this pair.
+    Send {
+        /// To what kind of place.
+        scene: Scene,
+        /// In answer to what.
+        key: Key,
+        /// Under which number.
+        seq: u32,
+    },
+    /// It was sent before.
+    Done,
+    /// Nothing can be said there until somebody speaks.
+    Wait,
+    /// The account could not be written.
+    Unsure,
+}
+
+/// What became of a part that was granted.
+#[derive(Clone, Debug)]
+pub(super) enum Fate {
+    /// It has arrived.
+    Done,
+    /// It was refused and has taken nothing.
+    Released,
+    /// No more replies to what it answered.
+    Closed(Key),
+}
+
+#[derive(Debug)]
+enum Order {
+    Heard { thread: ThreadId, scene: Scene, key: Key, at: Timestamp, reply: oneshot::Sender<()> },
+    Ask { wish: Wish, reply: oneshot::Sender<Leave> },
+    Tell { thread: ThreadId, part: String, fate: Fate, reply: oneshot::Sender<()> },
+}
+
+/// The way to the keeper. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(super) struct Clerk {
+    orders: mpsc::Sender<Order>,
+}
+
+impl Clerk {
+    /// A keeper, and its work, which ends when the last clone of the keeper is gone.
+    pub(super) fn new(notes: Arc<dyn Notebook>) -> (Self, impl Future<Output = ()> + Send + 'static) {
+        let (orders, inbox) = mpsc::channel(BACKLOG);
+        let desk = Desk { notes, accounts: HashMap::new() };
+        (Self { orders }, desk.work(inbox))
+    }
+
+    /// Something came in that can be replied to.
+    pub(super) async fn heard(&self, thread: &ThreadId, scene: Scene, key: Key, at: Timestamp) {
+        let thread = thread.clone();
+        // A keeper that is gone means that the daemon is going too.
+        let _noted = self.ask(|reply| Order::Heard { thread, scene, key, at, reply }).await;
+    }
+
+    /// Asks to send a part.
+    pub(super) async fn ask_leave(&self, wish: Wish) -> Leave {
+        self.ask(|reply| Order::Ask { wish, reply }).await.unwrap_or(Leave::Unsure)
+    }
+
+    /// Tells what became of it.
+    pub(super) async fn tell(&self, thread: &ThreadId, part: &str, fate: Fate) {
+        let (thread, part) = (thread.clone(), part.to_owned());
+        let _noted = self.ask(|reply| Order::Tell { thread, part, fate, reply }).await;
+    }
+
+    async fn ask<T>(&self, order: impl FnOnce(oneshot::Sender<T>) -> Order) -> Option<T> {
+        let (reply, answer) = oneshot::channel();
+        self.orders.send(order(reply)).await.ok()?;
+        answer.await.ok()
+    }
+}
+
+struct Desk {
+    notes: Arc<dyn Notebook>,
+    accounts: HashMap<ThreadId, Account>,
+}
+
+impl Desk {
+    async fn work(mut self, mut inbox: mpsc::Receiver<Order>) {
+        while let Some(order) = inbox.recv().await {
+            self.obey(order).await;
+        }
+    }
+
+    /// Does what it is told. Whoever asked may be gone; what was written stays written.
+    async fn obey(&mut self, order: Order) {
+        match order {
+            Order::Heard { thread, scene, key, at, reply } => {
+                let mut account = self.account(&thread).await.unwrap_or_else(|| Account::new(scene));
+                account.open(scene, key, at);
+                self.keep(&thread, account).await;
+                let _heard = reply.send(()).is_ok();
+            }
+            Order::Ask { wish, reply } => drop(reply.send(self.grant(wish).await)),
+            Order::Tell { thread, part, fate, reply } => {
+                if let Some(mut account) = self.account(&thread).await {
+                    match fate {
+                        Fate::Done => account.done(&part),
+                        Fate::Released => account.release(&part),
+                        Fate::Closed(key) => account.close(&key),
+                    }
+                    self.keep(&thread, account).await;
+                }
+                let _heard = reply.send(()).is_ok();
+            }
+        }
+    }
+
+    async fn grant(&mut self, wish: Wish) -> Leave {
+        // Without an account not even the kind of place is known; the next message brings both.
+        let Some(mut account) = self.account(&wish.thread).await else { return Leave::Wait };
+        let scene = account.scene;
+        match account.reserve(&wish.part, wish.reply_to.as_deref(), wish.weight, wish.now) {
+            Grant::Send { key, seq } => {
+                if self.keep(&wish.thread, account).await {
+                    Leave::Send { scene, key, seq }
+                } else {
+                    Leave::Unsure
+                }
+            }
+            Grant::Done => Leave::Done,
+            Grant::Wait => Leave::Wait,
+        }
+    }
+
+    async fn account(&mut self, thread: &ThreadId) -> Option<Account> {
+        if let Some(known) = self.accounts.get(thread) {
+            return Some(known.clone());
+        }
+        let note = self.notes.get(&name_of(thread)).await;
+        let note = note.unwrap_or_else(|error| {
+            tracing::warn!(%thread, %error, "the account of a thread could not be read");
+            None
+        });
+        note.and_then(|note| serde_json::from_value(note).ok())
+    }
+
+    /// Writes an account; true where it is on the disk.
+    async fn keep(&mut self, thread: &ThreadId, account: Account) -> bool {
+        if self.accounts.len() >= IN_MEMORY {
+            self.accounts.clear();
+        }
+        if self.accounts.get(thread).is_some_and(|known| *known == account) {
+            return true;
+        }
+        let written = match serde_json::to_value(&account) {
+            Ok(note) => self.notes.put(&name_of(thread), note).await.map_err(|error| error.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        match written {
+            Ok(()) => {
+                self.accounts.insert(thread.clone(), account);
+                true
+            }
+            Err(error) => {
+                tracing::warn!(%thread, error, "the account of a thread could not be written");
+                // What is in memory must not promise more than what is on the disk.
+                self.accounts.remove(thread);
+                false
+            }
+        }
+    }
+}
+
+fn name_of(thread: &ThreadId) -> String {
+    format!("thread-{thread}")
+}

@@ -1,0 +1,232 @@
+//! What is to be delivered, as the platform takes it: words, a question, a file. Pure.
+
+use serde_json::{Map, Value, json};
+
+use super::ledger::{Key, Weight};
+use super::scene::Scene;
+use super::text;
+use crate::adapters::chat::{Menu, encode, label, question, rows};
+use crate::domain::{ApprovalId, ApprovalKind, AttachmentKind, Intent, Language, StoredFile, Timestamp};
+
+/// One message that is to be sent.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Draft {
+    /// Words.
+    Words(Words),
+    /// A file.
+    File(FileDraft),
+}
+
+/// Words, in every form they may have to take.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Words {
+    /// CommonMark.
+    pub(super) markdown: String,
+    /// The buttons below it.
+    pub(super) keyboard: Option<Value>,
+}
+
+/// A file and its caption.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct FileDraft {
+    pub(super) file: StoredFile,
+    pub(super) name: String,
+    pub(super) media_type: String,
+    pub(super) kind: AttachmentKind,
+    pub(super) caption: Option<String>,
+}
+
+/// The form that words take. A refused one is followed by a plainer one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Markdown, with buttons.
+    Rich,
+    /// Words alone.
+    Plain,
+    /// Words alone, with links that nobody can take for links.
+    Linkless,
+}
+
+/// What an intent becomes, and how much it matters; nothing for what is only shown in passing.
+pub(super) fn draft(intent: &Intent, now: Timestamp) -> Option<(Draft, Weight)> {
+    let words = |markdown: &str, keyboard: Option<Value>| {
+        Draft::Words(Words { markdown: markdown.to_owned(), keyboard })
+    };
+    match intent {
+        Intent::AssistantText { text } | Intent::Error { text, .. } => {
+            Some((words(text, None), Weight::Needed))
+        }
+        // Whoever decided knows; the others may learn it when there is room.
+        Intent::ApprovalResolved { text, .. } => Some((words(text, None), Weight::Passing)),
+        Intent::ApprovalRequest { approval_id, kind, language, .. } => {
+            let keyboard = keyboard(approval_id, *kind, *language);
+            Some((words(&question(intent, now)?, Some(keyboard)), Weight::Needed))
+        }
+        Intent::Attachment { file, name, media_type, kind, caption } => {
+            let draft = FileDraft {
+                file: file.clone(),
+                name: name.clone(),
+                media_type: media_type.clone(),
+                kind: *kind,
+                caption: caption.clone(),
+            };
+            Some((Draft::File(draft), Weight::Needed))
+        }
+        Intent::AssistantDelta { .. } | Intent::Progress { .. } | Intent::Typing => None,
+    }
+}
+
+/// The answers to a question, as buttons. There is no going from menu to menu: a message cannot be changed.
+fn keyboard(approval: &ApprovalId, kind: ApprovalKind, language: Language) -> Value {
+    let mut number = 0;
+    let mut button = |one: &crate::adapters::chat::Button| {
+        let data = encode(one, approval)?;
+        number += 1;
+        let words = label(one, kind, language);
+        Some(json!({ "id": number.to_string(),
+            "render_data": { "label": words, "visited_label": words, "style": u8::from(number == 1) },
+            "action": { "type": 1, "permission": { "type": 2 }, "data": data, "unsupport_tips": words } }))
+    };
+    let answers = rows(kind, Menu::First).into_iter().map(|row| {
+        let shown = row.iter().filter(|one| matches!(one, crate::adapters::chat::Button::Answer(_)));
+        json!({ "buttons": shown.filter_map(&mut button).collect::<Vec<_>>() })
+    });
+    let rows: Vec<Value> =
+        answers.filter(|row| row["buttons"].as_array().is_some_and(|row| !row.is_empty())).collect();
+    json!({ "content": { "rows": rows } })
+}
+
+/// The body of a message with words.
+pub(super) fn words_body(scene: Scene, words: &Words, form: Form, key: &Key, seq: u32) -> Value {
+    let mut body = reply(scene, key, seq);
+    match form {
+        Form::Rich => {
+            body.insert("markdown".to_owned(), json!({ "content": text::dialect(&words.markdown) }));
+            if let Some(keyboard) = &words.keyboard {
+                body.insert("keyboard".to_owned(), keyboard.clone());
+            }
+        }
+        Form::Plain => {
+            body.insert("content".to_owned(), text::plain(&words.markdown).into());
+        }
+        Form::Linkless => {
+            let plain = text::plain(&words.markdown);
+            body.insert("content".to_owned(), text::without_links(&plain).into());
+        }
+    }
+    if scene.is_v2() {
+        body.insert("msg_type".to_owned(), if form == Form::Rich { 2 } else { 0 }.into());
+    }
+    Value::Object(body)
+}
+
+/// The body of a message with a file that was uploaded.
+pub(super) fn file_body(scene: Scene, file_info: &str, caption: Option<&str>, key: &Key, seq: u32) -> Value {
+    let mut body = reply(scene, key, seq);
+    body.insert("msg_type".to_owned(), 7.into());
+    // The platform wants words here even where there are none.
+    let caption = caption.map(text::plain).filter(|caption| !caption.is_empty());
+    body.insert("content".to_owned(), caption.unwrap_or_else(|| " ".to_owned()).into());
+    body.insert("media".to_owned(), json!({ "file_info": file_info }));
+    Value::Object(body)
+}
+
+/// The body that tells that somebody is writing.
+pub(super) fn typing_body(key: &Key, seq: u32) -> Value {
+    let mut body = reply(Scene::C2c, key, seq);
+    body.insert("msg_type".to_owned(), 6.into());
+    body.insert("input_notify".to_owned(), json!({ "input_type": 1, "input_second": 60 }));
+    Value::Object(body)
+}
+
+/// What makes a message a reply. The number is what makes it one that cannot come twice; guilds have none.
+pub(super) fn reply(scene: Scene, key: &Key, seq: u32) -> Map<String, Value> {
+    let mut body = Map::new();
+    let (name, id) = match key {
+        Key::Message(id) => ("msg_id", id),
+        Key::Event(id) => ("event_id", id),
+    };
+    body.insert(name.to_owned(), id.as_str().into());
+    if scene.is_v2() {
+        body.insert("msg_seq".to_owned(), seq.into());
+    }
+    body
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Risk;
+    use crate::ports::{Ids as _, RandomIds};
+
+    fn words(markdown: &str) -> Words {
+        Words { markdown: markdown.to_owned(), keyboard: None }
+    }
+
+    #[test]
+    fn words_go_out_in_the_form_the_place_takes() {
+        let (key, event) = (Key::Message("m".to_owned()), Key::Event("e".to_owned()));
+        for (scene, form, key, expected) in [
+            (
+                Scene::C2c,
+                Form::Plain,
+                &key,
+                json!({ "msg_id": "m", "msg_seq": 7, "content": "hi", "msg_type": 0 }),
+            ),
+            (
+                Scene::Group,
+                Form::Rich,
+                &event,
+                json!({ "event_id": "e", "msg_seq": 7, "markdown": { "content": "hi" }, "msg_type": 2 }),
+            ),
+            (Scene::Channel, Form::Plain, &key, json!({ "msg_id": "m", "content": "hi" })),
+        ] {
+            assert_eq!(words_body(scene, &words("hi"), form, key, 7), expected);
+        }
+    }
+
+    #[test]
+    fn a_question_has_a_button_for_each_answer() {
+        let id = RandomIds.approval();
+        let asked = |kind| Intent::ApprovalRequest {
+            approval_id: id.clone(),
+            number: "A1".to_owned(),
+            kind,
+            language: Language::Zh,
+            summary: "git push".to_owned(),
+            risk: Risk::High,
+            details: None,
+            suggested_replies: vec!["同意 A1".to_owned()],
+            expires_at: Timestamp::from_millis(60_000).rfc3339(),
+        };
+        for (kind, count) in [(ApprovalKind::Tool, 2), (ApprovalKind::UnknownOutcome, 3)] {
+            let Some((Draft::Words(words), Weight::Needed)) = draft(&asked(kind), Timestamp::from_millis(0))
+            else {
+                panic!()
+            };
+            assert!(words.markdown.contains("git push") && words.markdown.contains("同意 A1"));
+            let rows = words.keyboard.unwrap();
+            let buttons: Vec<Value> = rows["content"]["rows"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .flat_map(|row| row["buttons"].as_array().unwrap().clone())
+                .collect();
+            assert_eq!(buttons.len(), count);
+            for button in buttons {
+                let data = button["action"]["data"].as_str().unwrap();
+                assert_eq!(crate::adapters::chat::decode(data).unwrap().1, id);
+            }
+        }
+    }
+
+    #[test]
+    fn what_passes_is_no_message() {
+        assert_eq!(draft(&Intent::Typing, Timestamp::from_millis(0)), None);
+        let resolved = Intent::ApprovalResolved { approval_id: RandomIds.approval(), text: "ok".to_owned() };
+        assert_eq!(
+            draft(&resolved, Timestamp::from_millis(0)).map(|(_, weight)| weight),
+            Some(Weight::Passing)
+        );
+    }
+}

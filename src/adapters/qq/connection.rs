@@ -1,0 +1,384 @@
+//! The connection to the gateway: keeps one up, hands events in, and goes on where the last one ended, be it in
+//! another process.
+//!
+//! What counts as received is written down only after the threads have accepted it, so a session that is resumed
+//! tells everything again that was not safe.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::net::TcpStream;
+use tokio::time::{Instant, Interval, MissedTickBehavior, timeout};
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
+use tokio_util::sync::CancellationToken;
+
+use super::api::Api;
+use super::event::{Dispatch, Happening, read};
+use super::gateway::{Act, Frame, Gateway, INTENTS, Next, Session, after_close, close_words, intent_names};
+use super::http::Method;
+use super::intake::{Intake, Taken};
+use super::lanes::Lanes;
+use super::mark::Mark;
+use super::trouble::{Kind, Trouble};
+use crate::ports::{AdapterError, AdapterIo, Ids, Notebook};
+
+/// How long connecting, and being let in, may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// A connection that was up for so long is a good one.
+const LASTING: Duration = Duration::from_secs(60);
+/// Waits between connections that did not get in or did not last, in seconds.
+const WAITS: [u64; 7] = [0, 1, 2, 5, 10, 30, 60];
+/// The wait after a session was refused.
+const REFUSED: Duration = Duration::from_secs(3);
+/// The wait after we sent too fast.
+const TOO_FAST: Duration = Duration::from_secs(60);
+/// How long events in hand get at the end.
+const FAREWELL: Duration = Duration::from_millis(500);
+/// Waits between tries to hand an event in, in seconds.
+const RETRIES: [u64; 3] = [1, 2, 5];
+const LONGEST_RETRY: u64 = 15;
+
+/// The name of the note that a session is kept under.
+const NOTE: &str = "session";
+
+type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+
+/// What is written down of a session.
+#[derive(Debug, Serialize, Deserialize)]
+struct Kept {
+    app_id: String,
+    session: Session,
+}
+
+/// Which event of which session a piece of work belongs to.
+#[derive(Debug)]
+struct Label {
+    session: String,
+    seq: u64,
+}
+
+/// Keeps the connection.
+pub(super) struct Connection {
+    pub(super) app_id: String,
+    pub(super) api: Api,
+    pub(super) notes: Arc<dyn Notebook>,
+    pub(super) ids: Arc<dyn Ids>,
+    pub(super) intake: Arc<Intake>,
+    pub(super) io: AdapterIo,
+    pub(super) stop: CancellationToken,
+}
+
+/// What lasts from one connection to the next.
+#[derive(Default)]
+struct State {
+    mark: Option<Mark>,
+    lanes: Lanes<Label>,
+    intents: usize,
+    /// How many connections in a row did not get in or did not last.
+    failures: usize,
+    /// Since when the platform has let us in.
+    since: Option<Instant>,
+    /// A session that had expired is being tried once more.
+    last_chance: bool,
+}
+
+/// How a connection ended.
+struct Ended {
+    next: Next,
+    why: String,
+    /// Whether it got in.
+    live: bool,
+}
+
+impl Connection {
+    /// Keeps a connection up until told to stop.
+    pub(super) async fn run(self) -> Result<(), AdapterError> {
+        let mut state = State::default();
+        if let Ok(Some(note)) = self.notes.get(NOTE).await
+            && let Ok(kept) = serde_json::from_value::<Kept>(note)
+            && kept.app_id == self.app_id
+        {
+            state.mark = Some(Mark::new(kept.session));
+        }
+        loop {
+            let ended = tokio::select! {
+                ended = self.connect(&mut state) => ended?,
+                () = self.stop.cancelled() => break,
+            };
+            let wait = self.prepare(&mut state, &ended)?;
+            tracing::info!(why = ended.why, ?wait, live = ended.live, "the gateway connection ended");
+            tokio::select! {
+                () = self.stop.cancelled() => break,
+                () = self.wait(&mut state, wait) => {}
+            }
+        }
+        // The socket is dropped without a word: a connection that is closed in order ends the session as well.
+        if !state.lanes.is_empty() {
+            self.wait(&mut state, FAREWELL).await;
+        }
+        Ok(())
+    }
+
+    /// One connection, from its address to its end.
+    async fn connect(&self, state: &mut State) -> Result<Ended, AdapterError> {
+        let resuming = state.mark.is_some();
+        let failed = |why: String| Ended { next: Next::Resume, why, live: false };
+        let (token, url) = match self.address().await {
+            Ok(found) => found,
+            Err(Trouble { kind: Kind::Credentials, what, .. }) => {
+                return Err(AdapterError::Fatal(format!(
+                    "QQ refused the credentials ({what}): check adapters.qq.appId and appSecret"
+                )));
+            }
+            Err(trouble) => return Ok(failed(trouble.what)),
+        };
+        let mut socket = match timeout(PATIENCE, connect_async(&url)).await {
+            Ok(Ok((socket, _))) => socket,
+            Ok(Err(error)) => return Ok(failed(format!("cannot connect to the gateway: {error}"))),
+            Err(_) => return Ok(failed("the gateway does not answer".to_owned())),
+        };
+        let session = session_of(state);
+        let intents = INTENTS.get(state.intents).copied().unwrap_or_default();
+        let mut gateway = Gateway::new(&token, intents, session);
+        let (next, why) = self.talk(&mut socket, &mut gateway, state).await;
+        if next == Next::NewToken {
+            self.api.tokens().refused(&token);
+        }
+        tracing::debug!(resuming, why, "left the gateway");
+        Ok(Ended { next, why, live: gateway.is_live() })
+    }
+
+    async fn address(&self) -> Result<(Arc<str>, String), Trouble> {
+        let answer = self.api.call(Method::GET, "/gateway", None).await?;
+        let url = answer.get("url").and_then(Value::as_str).map(str::to_owned);
+        let url = url.ok_or_else(|| Trouble::unreachable("the platform named no gateway".to_owned()))?;
+        Ok((self.api.tokens().get().await?, url))
+    }
+
+    async fn talk(&self, socket: &mut Socket, gateway: &mut Gateway, state: &mut State) -> (Next, String) {
+        let mut beats: Option<Interval> = None;
+        let patience = tokio::time::sleep(PATIENCE);
+        let mut patience = std::pin::pin!(patience);
+        loop {
+            let acts = tokio::select! {
+                heard = socket.next() => match frame_of(heard) {
+                    Ok(Some(frame)) => {
+                        if gateway.is_live() {
+                            self.io.health.alive(self.io.clock.now());
+                        }
+                        gateway.hear(frame, accepted(state))
+                    }
+                    Ok(None) => continue,
+                    Err(code) => return (after_close(code), close_words(code)),
+                },
+                () = tick(&mut beats), if beats.is_some() => vec![gateway.beat(accepted(state))],
+                label = state.lanes.next() => {
+                    self.settle(&label, state).await;
+                    continue;
+                }
+                () = &mut patience, if !gateway.is_live() => {
+                    return (Next::Resume, "the platform does not let us in".to_owned());
+                }
+            };
+            for act in acts {
+                match act {
+                    Act::BeatEvery(every) => {
+                        let mut interval = tokio::time::interval_at(Instant::now() + every, every);
+                        interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+                        beats = Some(interval);
+                    }
+                    Act::Say(frame) => {
+                        let sent = timeout(PATIENCE, socket.send(Message::text(frame.to_string()))).await;
+                        if !matches!(sent, Ok(Ok(()))) {
+                            return (Next::Resume, "the connection takes nothing any more".to_owned());
+                        }
+                    }
+                    Act::Leave(next, why) => return (next, why),
+                    Act::Began(_) | Act::WentOn | Act::Take(..) => self.perform(act, state).await,
+                }
+            }
+        }
+    }
+
+    /// What concerns the session and not the socket.
+    async fn perform(&self, act: Act, state: &mut State) {
+        match act {
+            Act::Began(session) => {
+                tracing::info!(
+                    intents = intent_names(INTENTS.get(state.intents).copied().unwrap_or_default()),
+                    "a session began"
+                );
+                state.mark = Some(Mark::new(session));
+                self.got_in(state);
+                self.write_down(session_of(state)).await;
+            }
+            Act::WentOn => {
+                tracing::info!(seq = accepted(state), "the session goes on");
+                self.got_in(state);
+            }
+            Act::Take(seq, dispatch) => self.take(seq, &dispatch, state),
+            Act::Say(_) | Act::BeatEvery(_) | Act::Leave(..) => {}
+        }
+    }
+
+    fn got_in(&self, state: &mut State) {
+        state.since = Some(Instant::now());
+        state.last_chance = false;
+        self.io.health.alive(self.io.clock.now());
+    }
+
+    /// Starts taking an event in. Events of one chat keep their order; buttons wait for nobody.
+    fn take(&self, seq: u64, dispatch: &Dispatch, state: &mut State) {
+        let Some(mark) = state.mark.as_mut() else { return };
+        if !mark.take(seq) {
+            return;
+        }
+        let happening = read(dispatch, mark.session.me.as_deref());
+        let lane = match &happening {
+            Happening::Said(heard) => format!("chat {}", heard.chat),
+            Happening::Pressed(press) => format!("press {}", press.interaction),
+            Happening::Relation { .. } | Happening::Nothing => format!("event {seq}"),
+        };
+        let label = Label { session: mark.session.id.clone(), seq };
+        let (intake, door) = (Arc::clone(&self.intake), self.io.door.clone());
+        let work = async move {
+            let mut waits = RETRIES.into_iter();
+            while let Taken::Again(why) = intake.take(&door, &happening).await {
+                tracing::warn!(why, "an event could not be taken in and is tried again");
+                let wait = waits.next().unwrap_or(LONGEST_RETRY);
+                tokio::time::sleep(Duration::from_secs(wait)).await;
+            }
+        };
+        state.lanes.push(lane, label, Box::pin(work));
+    }
+
+    /// An event is safe with us.
+    async fn settle(&self, label: &Label, state: &mut State) {
+        let mine = state.mark.as_mut().filter(|mark| mark.session.id == label.session);
+        if mine.is_some_and(|mark| mark.settle(label.seq)) {
+            self.write_down(session_of(state)).await;
+        }
+    }
+
+    /// Waits, and notes meanwhile what has become safe.
+    async fn wait(&self, state: &mut State, wait: Duration) {
+        let end = Instant::now() + wait;
+        while let Ok(label) = tokio::time::timeout_at(end, state.lanes.next()).await {
+            self.settle(&label, state).await;
+        }
+    }
+
+    /// A session that cannot be written down is only told again from further back.
+    async fn write_down(&self, session: Option<Session>) {
+        let Some(session) = session else { return };
+        let kept = Kept { app_id: self.app_id.clone(), session };
+        let written = match serde_json::to_value(&kept) {
+            Ok(note) => self.notes.put(NOTE, note).await.map_err(|error| error.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        if let Err(error) = written {
+            tracing::warn!(error, "the session could not be written down");
+        }
+    }
+
+    /// Makes ready for the next connection, and says how long to wait for it.
+    fn prepare(&self, state: &mut State, ended: &Ended) -> Result<Duration, AdapterError> {
+        let floor = match ended.next {
+            Next::Resume | Next::NewToken => Duration::ZERO,
+            Next::ResumeOnce if state.last_chance && !ended.live => {
+                state.mark = None;
+                Duration::ZERO
+            }
+            Next::ResumeOnce => {
+                state.last_chance = true;
+                Duration::ZERO
+            }
+            Next::Identify => {
+                state.mark = None;
+                Duration::ZERO
+            }
+            Next::IdentifyLater => {
+                state.mark = None;
+                REFUSED
+            }
+            Next::SlowDown => TOO_FAST,
+            Next::FewerIntents => {
+                self.ask_for_less(state)?;
+                Duration::ZERO
+            }
+            Next::Stop => return Err(AdapterError::Fatal(format!("QQ: {}", ended.why))),
+        };
+        // Sessions are counted by the day: one who is let in and sent away again must not try all the time.
+        if state.since.take().is_some_and(|since| since.elapsed() >= LASTING) {
+            state.failures = 0;
+        }
+        let wait = WAITS.get(state.failures).or(WAITS.last()).copied().unwrap_or_default();
+        state.failures += 1;
+        // Up to a quarter less, so that many who lost their connection together do not come back together.
+        let spread = Duration::from_secs(wait).mul_f64(1.0 - 0.25 * self.ids.chance());
+        Ok(spread.max(floor))
+    }
+
+    fn ask_for_less(&self, state: &mut State) -> Result<(), AdapterError> {
+        let before = INTENTS.get(state.intents).copied().unwrap_or_default();
+        state.intents += 1;
+        state.mark = None;
+        let Some(now) = INTENTS.get(state.intents).copied() else {
+            return Err(AdapterError::Fatal(format!(
+                "QQ grants this bot none of the events it needs: ask for {} in the bot's console",
+                intent_names(INTENTS.first().copied().unwrap_or_default())
+            )));
+        };
+        tracing::warn!(
+            asked = intent_names(before),
+            asking_now_for = intent_names(now),
+            missing = intent_names(before & !now),
+            "the platform does not grant this bot all events; ask for the missing ones in the bot's console"
+        );
+        Ok(())
+    }
+}
+
+fn session_of(state: &State) -> Option<Session> {
+    state.mark.as_ref().map(|mark| mark.session.clone())
+}
+
+fn accepted(state: &State) -> Option<u64> {
+    state.mark.as_ref().map(|mark| mark.session.seq)
+}
+
+async fn tick(beats: &mut Option<Interval>) {
+    match beats {
+        Some(beats) => {
+            beats.tick().await;
+        }
+        None => std::future::pending().await,
+    }
+}
+
+/// A frame, nothing where there is none in it, or the code that the connection was closed with.
+fn frame_of(
+    heard: Option<Result<Message, tokio_tungstenite::tungstenite::Error>>,
+) -> Result<Option<Frame>, Option<u16>> {
+    match heard {
+        Some(Ok(Message::Close(close))) => Err(close.map(|close| u16::from(close.code))),
+        Some(Ok(message @ (Message::Text(_) | Message::Binary(_)))) => {
+            let frame =
+                serde_json::from_slice::<Value>(&message.into_data()).and_then(serde_json::from_value);
+            if let Err(error) = &frame {
+                tracing::warn!(%error, "a frame of the gateway is not understood");
+            }
+            Ok(frame.ok())
+        }
+        Some(Ok(_)) => Ok(None),
+        Some(Err(error)) => {
+            tracing::debug!(%error, "the gateway connection broke");
+            Err(None)
+        }
+        None => Err(None),
+    }
+}

@@ -1,0 +1,265 @@
+//! What the platform tells, read into what happened. Pure: one function from a dispatch to a [`Happening`].
+//!
+//! Fields that are missing or of another shape make an event mean less, never an error: the platform adds and
+//! moves them without notice.
+
+use serde_json::Value;
+
+use super::scene::Scene;
+use super::words_in::{clean, without_mentions};
+use crate::domain::{Quoted, Timestamp};
+
+/// An event as it came, from the gateway or the webhook.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Dispatch {
+    /// Its name.
+    pub(super) name: String,
+    /// Its own id; some kinds can be replied to by it.
+    pub(super) event_id: Option<String>,
+    /// Its body.
+    pub(super) body: Value,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Happening {
+    /// Somebody said something.
+    Said(Box<Heard>),
+    /// Somebody pressed a button.
+    Pressed(Box<Press>),
+    /// The bot was added somewhere or removed, befriended or left.
+    Relation {
+        /// The event's name.
+        name: String,
+        /// The group or person.
+        chat: String,
+    },
+    /// Nothing that matters here.
+    Nothing,
+}
+
+/// A message.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Heard {
+    pub(super) scene: Scene,
+    pub(super) chat: String,
+    /// The platform's id of the message.
+    pub(super) id: String,
+    pub(super) user: String,
+    pub(super) name: Option<String>,
+    pub(super) from_bot: bool,
+    pub(super) at: Option<Timestamp>,
+    pub(super) text: String,
+    /// Whether it is certain that the bot is meant.
+    pub(super) addressed: bool,
+    pub(super) attachments: Vec<Attachment>,
+    pub(super) quoted: Option<Quoted>,
+}
+
+/// A file that came with a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Attachment {
+    pub(super) url: String,
+    pub(super) name: String,
+    pub(super) media_type: String,
+    pub(super) size: Option<u64>,
+}
+
+/// A pressed button.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Press {
+    /// What the platform wants acknowledged.
+    pub(super) interaction: String,
+    /// What can be replied to.
+    pub(super) event_id: Option<String>,
+    pub(super) scene: Scene,
+    pub(super) chat: String,
+    pub(super) user: String,
+    /// What we had put into the button.
+    pub(super) data: String,
+    pub(super) at: Option<Timestamp>,
+}
+
+/// Reads a dispatch. `me` is the bot's own id, where it is known.
+pub(super) fn read(dispatch: &Dispatch, me: Option<&str>) -> Happening {
+    let body = &dispatch.body;
+    let heard = match dispatch.name.as_str() {
+        "C2C_MESSAGE_CREATE" => c2c(body),
+        "GROUP_AT_MESSAGE_CREATE" => group(body, true),
+        "GROUP_MESSAGE_CREATE" => group(body, is_mentioned(body)),
+        "AT_MESSAGE_CREATE" => guild(body, Scene::Channel, "channel_id", me, true),
+        "MESSAGE_CREATE" => {
+            guild(body, Scene::Channel, "channel_id", me, is_mentioned(body) || names(body, me))
+        }
+        "DIRECT_MESSAGE_CREATE" => guild(body, Scene::Dm, "guild_id", me, true),
+        "INTERACTION_CREATE" => {
+            let press = press(body, dispatch.event_id.clone());
+            return press.map_or(Happening::Nothing, |press| Happening::Pressed(Box::new(press)));
+        }
+        "GROUP_ADD_ROBOT" | "GROUP_DEL_ROBOT" | "GROUP_MSG_REJECT" | "GROUP_MSG_RECEIVE" => {
+            return relation(dispatch, "group_openid");
+        }
+        "FRIEND_ADD" | "FRIEND_DEL" | "C2C_MSG_REJECT" | "C2C_MSG_RECEIVE" => {
+            return relation(dispatch, "openid");
+        }
+        _ => return Happening::Nothing,
+    };
+    heard.map_or(Happening::Nothing, |heard| Happening::Said(Box::new(heard)))
+}
+
+fn relation(dispatch: &Dispatch, key: &str) -> Happening {
+    let chat = text(&dispatch.body, key).unwrap_or_default();
+    Happening::Relation { name: dispatch.name.clone(), chat }
+}
+
+fn c2c(body: &Value) -> Option<Heard> {
+    let author = &body["author"];
+    let user = text(author, "user_openid").or_else(|| text(author, "id"))?;
+    let mut heard = heard(body, Scene::C2c, user.clone(), user)?;
+    heard.text = clean(&heard.text);
+    heard.addressed = true;
+    Some(heard)
+}
+
+fn group(body: &Value, addressed: bool) -> Option<Heard> {
+    let author = &body["author"];
+    let user = text(author, "member_openid").or_else(|| text(author, "id"))?;
+    let mut heard = heard(body, Scene::Group, text(body, "group_openid")?, user)?;
+    heard.text = clean(&heard.text);
+    heard.addressed = addressed;
+    Some(heard)
+}
+
+fn guild(body: &Value, scene: Scene, key: &str, me: Option<&str>, addressed: bool) -> Option<Heard> {
+    let user = text(&body["author"], "id")?;
+    let mut heard = heard(body, scene, text(body, key)?, user)?;
+    let mentioned = list(body, "mentions").iter().filter(|one| one["bot"] == true);
+    let bots: Vec<String> = mentioned.filter_map(|one| text(one, "id")).collect();
+    let own = me.map(|me| vec![me.to_owned()]).unwrap_or(bots);
+    heard.text = clean(&without_mentions(&heard.text, &own));
+    heard.addressed = addressed;
+    Some(heard)
+}
+
+fn heard(body: &Value, scene: Scene, chat: String, user: String) -> Option<Heard> {
+    let said = text(body, "content").unwrap_or_default();
+    let found: Vec<&Value> = list(body, "attachments").iter().collect();
+    // What somebody said by voice is what they said; the platform has written it down.
+    let spoken = found.iter().find_map(|one| text(one, "asr_refer_text"));
+    let blank = said.trim().is_empty();
+    Some(Heard {
+        scene,
+        chat,
+        id: text(body, "id")?,
+        user,
+        name: text(&body["member"], "nick").or_else(|| text(&body["author"], "username")),
+        from_bot: body.pointer("/author/bot") == Some(&Value::Bool(true)),
+        at: text(body, "timestamp").and_then(|at| Timestamp::parse_rfc3339(&at)),
+        text: if blank { spoken.unwrap_or(said) } else { said },
+        addressed: false,
+        attachments: found.into_iter().filter_map(attachment).collect(),
+        quoted: quoted(body),
+    })
+}
+
+/// The message type of one that quotes another; what it quotes comes as its first element.
+const QUOTING: u64 = 103;
+
+fn quoted(body: &Value) -> Option<Quoted> {
+    let reference = text(&body["message_reference"], "message_id");
+    let element = list(body, "msg_elements").first().filter(|_| body["message_type"] == QUOTING);
+    let words = element.and_then(|element| text(element, "content")).map(|words| clean(&words));
+    if reference.is_none() && words.is_none() {
+        return None;
+    }
+    Some(Quoted {
+        platform_message: reference.unwrap_or_default(),
+        author: None,
+        text: words.unwrap_or_default(),
+    })
+}
+
+fn attachment(one: &Value) -> Option<Attachment> {
+    let kind = text(one, "content_type").unwrap_or_default();
+    let is_voice = kind == "voice" || kind.starts_with("audio/");
+    // Voice comes in a form that hardly anything reads; the platform offers a plainer one.
+    let plain = text(one, "voice_wav_url").filter(|_| is_voice);
+    let media_type = match (&plain, kind.as_str()) {
+        (Some(_), _) => "audio/wav".to_owned(),
+        (None, "voice") => "audio/silk".to_owned(),
+        (None, kind) if kind.contains('/') => kind.to_owned(),
+        (None, _) => "application/octet-stream".to_owned(),
+    };
+    let is_plain = plain.is_some();
+    let url = with_scheme(&plain.or_else(|| text(one, "url"))?);
+    let name = text(one, "filename").filter(|name| !name.trim().is_empty() && !is_plain);
+    let name = name.unwrap_or_else(|| fallback_name(&media_type).to_owned());
+    let size = one["size"].as_u64().filter(|size| *size > 0 && !is_plain);
+    Some(Attachment { url, name, media_type, size })
+}
+
+fn fallback_name(media_type: &str) -> &'static str {
+    match media_type.split('/').next().unwrap_or_default() {
+        "image" => "image.png",
+        "video" => "video.mp4",
+        "audio" if media_type == "audio/wav" => "voice.wav",
+        "audio" => "voice.silk",
+        _ => "file",
+    }
+}
+
+/// Addresses come with, with half of, and without their scheme.
+fn with_scheme(url: &str) -> String {
+    if url.contains("://") { url.to_owned() } else { format!("https://{}", url.trim_start_matches('/')) }
+}
+
+/// A button, of the kinds of interaction there are.
+const BUTTON: u64 = 11;
+
+fn press(body: &Value, event_id: Option<String>) -> Option<Press> {
+    // Other types ask for the bot's settings or open menus.
+    if body["type"].as_u64().is_some_and(|kind| kind != BUTTON) {
+        return None;
+    }
+    let resolved = body.pointer("/data/resolved").unwrap_or(&Value::Null);
+    let (scene, chat, user) = match (body["chat_type"].as_u64(), body["scene"].as_str()) {
+        (Some(2), _) | (None, Some("c2c")) => {
+            let user = text(body, "user_openid")?;
+            (Scene::C2c, user.clone(), user)
+        }
+        (Some(1), _) | (None, Some("group")) => {
+            (Scene::Group, text(body, "group_openid")?, text(body, "group_member_openid")?)
+        }
+        _ => (Scene::Channel, text(body, "channel_id")?, text(resolved, "user_id")?),
+    };
+    Some(Press {
+        interaction: text(body, "id")?,
+        event_id,
+        scene,
+        chat,
+        user,
+        data: text(resolved, "button_data")?,
+        at: text(body, "timestamp").and_then(|at| Timestamp::parse_rfc3339(&at)),
+    })
+}
+
+fn is_mentioned(body: &Value) -> bool {
+    list(body, "mentions").iter().any(|one| one["is_you"] == true)
+}
+
+fn names(body: &Value, me: Option<&str>) -> bool {
+    me.is_some_and(|me| list(body, "mentions").iter().any(|one| one["id"] == me))
+}
+
+fn list<'a>(body: &'a Value, key: &str) -> &'a [Value] {
+    body[key].as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+/// A text that is there and not empty.
+fn text(body: &Value, key: &str) -> Option<String> {
+    body.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+#[cfg(test)]
+#[path = "event_tests.rs"]
+mod tests;

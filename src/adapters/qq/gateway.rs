@@ -1,0 +1,341 @@
+//! The gateway's protocol as a machine: frames and moments in, what to do out. Nothing here touches a socket, a
+//! clock or the disk.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::api::authorization;
+use super::event::Dispatch;
+
+/// A frame of the gateway.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+pub(super) struct Frame {
+    pub(super) op: u64,
+    #[serde(default)]
+    pub(super) d: Value,
+    #[serde(default)]
+    pub(super) s: Option<u64>,
+    #[serde(default)]
+    pub(super) t: Option<String>,
+    #[serde(default)]
+    pub(super) id: Option<String>,
+}
+
+/// What must be known to go on where a connection ended, also in another process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Session {
+    pub(super) id: String,
+    /// Everything up to this number is safe with us.
+    pub(super) seq: u64,
+    /// The bot's own id.
+    #[serde(default)]
+    pub(super) me: Option<String>,
+}
+
+/// What to do.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Act {
+    /// Send this.
+    Say(Value),
+    /// Beat this often from now on.
+    BeatEvery(Duration),
+    /// A session has begun.
+    Began(Session),
+    /// The session goes on; everything that was missed has been told.
+    WentOn,
+    /// Something happened. The number must be settled before a later one counts.
+    Take(u64, Dispatch),
+    /// Close the connection, and then this.
+    Leave(Next, String),
+}
+
+/// What comes after a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Connect and go on with the session.
+    Resume,
+    /// Go on with the session, once: where that fails in the same way, begin a new one.
+    ResumeOnce,
+    /// Begin a new session.
+    Identify,
+    /// Begin a new session after a while: the last one was refused.
+    IdentifyLater,
+    /// Get another token, then go on with the session.
+    NewToken,
+    /// Wait a minute, then go on with the session.
+    SlowDown,
+    /// Ask for fewer kinds of events.
+    FewerIntents,
+    /// There is no use.
+    Stop,
+}
+
+/// Where the talk stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Greeting,
+    Identifying,
+    Resuming,
+    Live,
+}
+
+/// One connection to the gateway.
+#[derive(Debug)]
+pub(super) struct Gateway {
+    stage: Stage,
+    token: String,
+    intents: u64,
+    session: Option<Session>,
+    /// A beat was sent and not answered.
+    unanswered: bool,
+}
+
+const DISPATCH: u64 = 0;
+const HEARTBEAT: u64 = 1;
+const IDENTIFY: u64 = 2;
+const RESUME: u64 = 6;
+const RECONNECT: u64 = 7;
+const INVALID_SESSION: u64 = 9;
+const HELLO: u64 = 10;
+const HEARTBEAT_ACK: u64 = 11;
+
+impl Gateway {
+    /// A connection that goes on with a session, or begins one.
+    pub(super) fn new(token: &str, intents: u64, session: Option<Session>) -> Self {
+        Self { stage: Stage::Greeting, token: authorization(token), intents, session, unanswered: false }
+    }
+
+    /// Whether the platform has let us in.
+    pub(super) fn is_live(&self) -> bool {
+        self.stage == Stage::Live
+    }
+
+    /// A frame came. `accepted` is the number up to which everything is safe with us.
+    pub(super) fn hear(&mut self, frame: Frame, accepted: Option<u64>) -> Vec<Act> {
+        match frame.op {
+            HELLO if self.stage == Stage::Greeting => self.greet(&frame.d),
+            DISPATCH => self.dispatch(frame),
+            HEARTBEAT => vec![beat_frame(accepted)],
+            HEARTBEAT_ACK => {
+                self.unanswered = false;
+                Vec::new()
+            }
+            RECONNECT => vec![Act::Leave(Next::Resume, "the platform asked to reconnect".to_owned())],
+            INVALID_SESSION if frame.d == true => {
+                vec![Act::Leave(Next::Resume, "the session was interrupted".to_owned())]
+            }
+            INVALID_SESSION => {
+                vec![Act::Leave(Next::IdentifyLater, "the session is not valid any more".to_owned())]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// It is time for a beat. A connection that did not answer the last one is dead, whatever the socket says.
+    pub(super) fn beat(&mut self, accepted: Option<u64>) -> Act {
+        if std::mem::replace(&mut self.unanswered, true) {
+            return Act::Leave(Next::Resume, "the platform does not answer heartbeats".to_owned());
+        }
+        beat_frame(accepted)
+    }
+
+    fn greet(&mut self, hello: &Value) -> Vec<Act> {
+        let every = hello["heartbeat_interval"].as_u64().unwrap_or(40_000).max(50);
+        let (stage, frame) = match &self.session {
+            Some(session) => {
+                let body = json!({ "token": self.token, "session_id": session.id, "seq": session.seq });
+                (Stage::Resuming, json!({ "op": RESUME, "d": body }))
+            }
+            None => {
+                let body = json!({ "token": self.token, "intents": self.intents, "shard": [0, 1],
+                    "properties": { "$os": std::env::consts::OS, "$browser": "shipagent", "$device": "shipagent" } });
+                (Stage::Identifying, json!({ "op": IDENTIFY, "d": body }))
+            }
+        };
+        self.stage = stage;
+        vec![Act::Say(frame), Act::BeatEvery(Duration::from_millis(every))]
+    }
+
+    fn dispatch(&mut self, frame: Frame) -> Vec<Act> {
+        let seq = frame.s.unwrap_or_default();
+        let name = frame.t.unwrap_or_default();
+        match name.as_str() {
+            "READY" => {
+                self.stage = Stage::Live;
+                let text = |place: &str| frame.d.pointer(place).and_then(Value::as_str).map(str::to_owned);
+                let id = text("/session_id").unwrap_or_default();
+                let me = text("/user/id");
+                vec![Act::Began(Session { id, seq, me })]
+            }
+            "RESUMED" => {
+                self.stage = Stage::Live;
+                vec![Act::WentOn]
+            }
+            _ => vec![Act::Take(seq, Dispatch { name, event_id: frame.id, body: frame.d })],
+        }
+    }
+}
+
+fn beat_frame(accepted: Option<u64>) -> Act {
+    Act::Say(json!({ "op": HEARTBEAT, "d": accepted }))
+}
+
+/// What a close code asks for.
+pub(super) const fn after_close(code: Option<u16>) -> Next {
+    match code {
+        Some(4001 | 4002 | 4010..=4013 | 4914 | 4915) => Next::Stop,
+        Some(4014) => Next::FewerIntents,
+        Some(4004) => Next::NewToken,
+        Some(4006 | 4007 | 4900..=4913) => Next::Identify,
+        Some(4008) => Next::SlowDown,
+        Some(4009) => Next::ResumeOnce,
+        _ => Next::Resume,
+    }
+}
+
+/// Close codes in words, for the operator.
+pub(super) fn close_words(code: Option<u16>) -> String {
+    let meaning = match code {
+        None => return "the connection broke".to_owned(),
+        Some(4004) => "the token was refused",
+        Some(4008) => "we sent too fast",
+        Some(4009) => "the session expired",
+        Some(4010..=4013) => "the platform refused what we asked of the gateway",
+        Some(4014) => "a kind of event was asked for that is not granted to this bot",
+        Some(4914) => "the bot is taken down and may only use the sandbox",
+        Some(4915) => "the bot is banned",
+        Some(_) => "the platform closed the connection",
+    };
+    format!("{meaning} (code {})", code.unwrap_or_default())
+}
+
+/// Sets of events to ask for, each smaller than the one before. Not every bot is granted every kind.
+pub(super) const INTENTS: [u64; 4] =
+    [GROUP_AND_C2C | INTERACTION | GUILD | DM, GROUP_AND_C2C | INTERACTION, GROUP_AND_C2C, GUILD];
+const DM: u64 = 1 << 12;
+const GROUP_AND_C2C: u64 = 1 << 25;
+const INTERACTION: u64 = 1 << 26;
+const GUILD: u64 = 1 << 30;
+
+/// The names of kinds of events, as the platform's console has them.
+pub(super) fn intent_names(intents: u64) -> String {
+    let names = [
+        (GROUP_AND_C2C, "GROUP_AND_C2C_EVENT"),
+        (INTERACTION, "INTERACTION"),
+        (GUILD, "PUBLIC_GUILD_MESSAGES"),
+        (DM, "DIRECT_MESSAGE"),
+    ];
+    names
+        .into_iter()
+        .filter(|(bit, _)| intents & bit != 0)
+        .map(|(_, name)| name)
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(value: Value) -> Frame {
+        serde_json::from_value(value).unwrap()
+    }
+
+    fn session() -> Session {
+        Session { id: "s1".to_owned(), seq: 41, me: None }
+    }
+
+    #[test]
+    fn a_new_connection_identifies_and_begins() {
+        let mut gateway = Gateway::new("tok", 5, None);
+        let acts = gateway.hear(frame(json!({ "op": 10, "d": { "heartbeat_interval": 41250 } })), None);
+        let [Act::Say(identify), Act::BeatEvery(every)] = acts.as_slice() else { panic!("{acts:?}") };
+        assert_eq!(identify["op"], 2);
+        assert_eq!(identify["d"]["token"], "QQBot tok");
+        assert_eq!((&identify["d"]["intents"], &identify["d"]["shard"]), (&json!(5), &json!([0, 1])));
+        assert_eq!(*every, Duration::from_millis(41_250));
+        assert!(!gateway.is_live());
+        let ready = json!({ "op": 0, "s": 1, "t": "READY",
+            "d": { "session_id": "s9", "user": { "id": "900", "bot": true } } });
+        let began = Session { id: "s9".to_owned(), seq: 1, me: Some("900".to_owned()) };
+        assert_eq!(gateway.hear(frame(ready), None), [Act::Began(began)]);
+        assert!(gateway.is_live());
+    }
+
+    #[test]
+    fn a_session_is_resumed_from_what_is_safe() {
+        let mut gateway = Gateway::new("tok", 5, Some(session()));
+        let acts = gateway.hear(frame(json!({ "op": 10, "d": {} })), None);
+        let resume = json!({ "op": 6, "d": { "token": "QQBot tok", "session_id": "s1", "seq": 41 } });
+        assert_eq!(acts[0], Act::Say(resume));
+        let event = json!({ "op": 0, "s": 42, "t": "C2C_MESSAGE_CREATE", "id": "e", "d": { "id": "m" } });
+        let taken = Dispatch {
+            name: "C2C_MESSAGE_CREATE".to_owned(),
+            event_id: Some("e".to_owned()),
+            body: json!({ "id": "m" }),
+        };
+        assert_eq!(gateway.hear(frame(event), None), [Act::Take(42, taken)]);
+        assert_eq!(
+            gateway.hear(frame(json!({ "op": 0, "s": 43, "t": "RESUMED", "d": "" })), None),
+            [Act::WentOn]
+        );
+    }
+
+    #[test]
+    fn an_unanswered_beat_ends_the_connection() {
+        let mut gateway = Gateway::new("tok", 5, None);
+        assert_eq!(gateway.beat(None), Act::Say(json!({ "op": 1, "d": null })));
+        gateway.hear(frame(json!({ "op": 11 })), None);
+        assert_eq!(gateway.beat(Some(7)), Act::Say(json!({ "op": 1, "d": 7 })));
+        assert!(matches!(gateway.beat(Some(7)), Act::Leave(Next::Resume, _)));
+    }
+
+    #[test]
+    fn the_platform_may_send_us_away() {
+        for (sent, next) in [
+            (json!({ "op": 7 }), Next::Resume),
+            (json!({ "op": 9, "d": true }), Next::Resume),
+            (json!({ "op": 9, "d": false }), Next::IdentifyLater),
+        ] {
+            let mut gateway = Gateway::new("tok", 5, Some(session()));
+            let acts = gateway.hear(frame(sent), None);
+            assert!(matches!(acts.as_slice(), [Act::Leave(found, _)] if *found == next), "{acts:?}");
+        }
+        let mut gateway = Gateway::new("tok", 5, None);
+        assert_eq!(gateway.hear(frame(json!({ "op": 1 })), Some(3)), [beat_frame(Some(3))]);
+        assert_eq!(gateway.hear(frame(json!({ "op": 99 })), None), []);
+    }
+
+    #[test]
+    fn close_codes_say_what_comes_next() {
+        for (code, next) in [
+            (None, Next::Resume),
+            (Some(1000), Next::Resume),
+            (Some(1006), Next::Resume),
+            (Some(4001), Next::Stop),
+            (Some(4004), Next::NewToken),
+            (Some(4006), Next::Identify),
+            (Some(4007), Next::Identify),
+            (Some(4008), Next::SlowDown),
+            (Some(4009), Next::ResumeOnce),
+            (Some(4010), Next::Stop),
+            (Some(4013), Next::Stop),
+            (Some(4014), Next::FewerIntents),
+            (Some(4900), Next::Identify),
+            (Some(4913), Next::Identify),
+            (Some(4914), Next::Stop),
+            (Some(4915), Next::Stop),
+        ] {
+            assert_eq!(after_close(code), next, "{code:?}");
+        }
+    }
+
+    #[test]
+    fn each_set_of_events_is_smaller_than_the_first() {
+        assert_eq!(INTENTS[0], 1 << 25 | 1 << 26 | 1 << 30 | 1 << 12);
+        assert!(INTENTS.iter().all(|set| INTENTS[0] & set == *set));
+        assert_eq!(intent_names(INTENTS[1]), "GROUP_AND_C2C_EVENT, INTERACTION");
+    }
+}

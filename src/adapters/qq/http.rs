@@ -1,0 +1,101 @@
+//! One HTTP call with a deadline, and its answer or what went wrong. Knows nothing of tokens.
+
+use std::time::Duration;
+
+use reqwest::{Client, RequestBuilder, Response};
+use serde_json::Value;
+
+pub(super) use reqwest::Method;
+
+use super::trouble::{Kind, Trouble};
+
+/// How long a call may take: the platform warns that slow answers may already have been acted on.
+pub(super) const CALL: Duration = Duration::from_secs(15);
+/// How long a call may take that carries a file.
+pub(super) const UPLOAD: Duration = Duration::from_secs(50);
+/// Longer answers are none of this platform's.
+const LONGEST_ANSWER: usize = 4 << 20;
+
+/// The connections.
+#[derive(Clone, Debug)]
+pub(super) struct Http {
+    client: Client,
+}
+
+impl Http {
+    pub(super) const fn new(client: Client) -> Self {
+        Self { client }
+    }
+
+    /// The client, for calls of another shape.
+    pub(super) const fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Sends JSON and reads JSON.
+    pub(super) async fn json(
+        &self,
+        method: Method,
+        url: &str,
+        authorization: Option<&str>,
+        body: Option<&Value>,
+        deadline: Duration,
+    ) -> Result<Value, Trouble> {
+        let mut request = self.client.request(method, url).timeout(deadline);
+        if let Some(authorization) = authorization {
+            request = request.header("authorization", authorization);
+        }
+        if let Some(body) = body {
+            // The platform wants exactly this type, without a character set.
+            request = request.header("content-type", "application/json").body(body.to_string());
+        }
+        answer(request).await
+    }
+}
+
+/// Sends a request and reads what came back.
+pub(super) async fn answer(request: RequestBuilder) -> Result<Value, Trouble> {
+    let unreachable = |error: reqwest::Error| Trouble::unreachable(story(&error));
+    let response = request.send().await.map_err(unreachable)?;
+    let status = response.status().as_u16();
+    let after = wait_of(&response);
+    let trace = response.headers().get("x-tps-trace-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
+    let bytes = bounded(response).await?;
+    let body: Value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+    match Trouble::of(status, &body, after) {
+        None => Ok(body),
+        Some(trouble) => {
+            tracing::debug!(status, trace, what = trouble.what, "the platform refused a call");
+            Err(trouble)
+        }
+    }
+}
+
+async fn bounded(mut response: Response) -> Result<Vec<u8>, Trouble> {
+    let mut bytes = Vec::new();
+    while let Some(more) = response.chunk().await.map_err(|error| Trouble::unreachable(story(&error)))? {
+        bytes.extend_from_slice(&more);
+        if bytes.len() > LONGEST_ANSWER {
+            let what = "the platform's answer is too long".to_owned();
+            return Err(Trouble { kind: Kind::Refused, what, after: None });
+        }
+    }
+    Ok(bytes)
+}
+
+fn wait_of(response: &Response) -> Option<Duration> {
+    let seconds = response.headers().get("retry-after")?.to_str().ok()?.trim().parse().ok()?;
+    Some(Duration::from_secs(seconds))
+}
+
+/// An error with its causes, without the address: it may carry what nobody should read in a log.
+fn story(error: &reqwest::Error) -> String {
+    let mut cause = std::error::Error::source(error);
+    let mut words =
+        if error.is_timeout() { "no answer in time".to_owned() } else { "no connection".to_owned() };
+    while let Some(error) = cause {
+        words = format!("{words}: {error}");
+        cause = error.source();
+    }
+    words
+}

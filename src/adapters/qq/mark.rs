@@ -1,0 +1,80 @@
+//! How far the events of a session are safe with us. Pure.
+
+use std::collections::BTreeSet;
+
+use super::gateway::Session;
+
+/// Which numbers of a session were taken, and up to which everything is settled. Only that number may be told to the
+/// platform or written down: whatever comes after it is told again when the session is resumed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Mark {
+    pub(super) session: Session,
+    taken: u64,
+    unsettled: BTreeSet<u64>,
+}
+
+impl Mark {
+    pub(super) const fn new(session: Session) -> Self {
+        Self { taken: session.seq, session, unsettled: BTreeSet::new() }
+    }
+
+    /// Takes a number up; false where it was taken before.
+    pub(super) fn take(&mut self, seq: u64) -> bool {
+        if seq <= self.taken {
+            return false;
+        }
+        self.taken = seq;
+        self.unsettled.insert(seq);
+        true
+    }
+
+    /// What this number stood for is safe. True where the mark has moved.
+    pub(super) fn settle(&mut self, seq: u64) -> bool {
+        self.unsettled.remove(&seq);
+        let safe = self.unsettled.first().map_or(self.taken, |first| first.saturating_sub(1));
+        let moved = safe > self.session.seq;
+        self.session.seq = safe.max(self.session.seq);
+        moved
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn mark() -> Mark {
+        Mark::new(Session { id: "s".to_owned(), seq: 3, me: None })
+    }
+
+    #[test]
+    fn the_mark_stays_before_the_first_that_is_not_settled() {
+        let mut mark = mark();
+        assert!(mark.take(4) && mark.take(5) && mark.take(6));
+        assert!(!mark.take(5) && !mark.take(3), "told before");
+        assert!(!mark.settle(5));
+        assert_eq!(mark.session.seq, 3);
+        assert!(mark.settle(4));
+        assert_eq!(mark.session.seq, 5);
+        assert!(mark.settle(6));
+        assert_eq!(mark.session.seq, 6);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_unsettled_is_ever_behind_the_mark(order in Just((4_u64..30).collect::<Vec<_>>()).prop_shuffle()) {
+            let mut mark = mark();
+            for seq in 4..30 {
+                mark.take(seq);
+            }
+            let mut open: BTreeSet<u64> = order.iter().copied().collect();
+            for seq in order {
+                open.remove(&seq);
+                mark.settle(seq);
+                prop_assert!(open.iter().all(|open| *open > mark.session.seq));
+            }
+            prop_assert_eq!(mark.session.seq, 29);
+        }
+    }
+}

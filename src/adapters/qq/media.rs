@@ -1,0 +1,118 @@
+//! Files out: uploaded first and then sent by what the platform calls them; in guilds pictures go with the message.
+
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use serde_json::{Value, json};
+
+use super::api::Api;
+use super::compose::{FileDraft, file_body, reply};
+use super::http::{Method, UPLOAD};
+use super::send::Place;
+use super::text;
+use super::trouble::{Kind, Trouble};
+use crate::domain::AttachmentKind;
+
+/// Longest file: it travels as text inside one request.
+const LONGEST: u64 = 20 << 20;
+
+/// Longest file of words that is said instead of sent, in bytes.
+const MOST_WORDS: usize = 128 << 10;
+
+/// Sends a file to a place.
+pub(super) async fn post(api: &Api, files: &Path, place: &Place, file: &FileDraft) -> Result<Value, Trouble> {
+    let bytes = read(&files.join(file.file.path())).await?;
+    let messages = place.scene.messages(&place.chat);
+    let Some(upload) = place.scene.files(&place.chat) else {
+        return post_in_guild(api, &messages, place, file, &bytes).await;
+    };
+    let body = json!({ "file_type": file_type(file), "file_data": BASE64_STANDARD.encode(&bytes),
+        "srv_send_msg": false, "file_name": file.name });
+    let uploaded = api.call_within(UPLOAD, Method::POST, &upload, Some(&body)).await?;
+    let info = uploaded.get("file_info").and_then(Value::as_str);
+    let info = info.ok_or_else(|| refused("the upload gave no file_info"))?;
+    let body = file_body(place.scene, info, file.caption.as_deref(), &place.key, place.seq);
+    api.call(Method::POST, &messages, Some(&body)).await
+}
+
+async fn post_in_guild(
+    api: &Api,
+    messages: &str,
+    place: &Place,
+    file: &FileDraft,
+    bytes: &[u8],
+) -> Result<Value, Trouble> {
+    if file.kind != AttachmentKind::Image {
+        return Err(refused("guilds take pictures only"));
+    }
+    let mut fields: Vec<(&'static str, String)> = Vec::new();
+    let reply = reply(place.scene, &place.key, place.seq);
+    for name in ["msg_id", "event_id"] {
+        fields.extend(reply.get(name).and_then(Value::as_str).map(|id| (name, id.to_owned())));
+    }
+    fields.extend(file.caption.as_deref().map(|caption| ("content", text::plain(caption))));
+    api.call_with_image(messages, &fields, bytes, &file.name).await
+}
+
+/// The words of a file that holds nothing else, where they are few enough to be said.
+pub(super) async fn words_of(files: &Path, file: &FileDraft) -> Option<String> {
+    if !matches!(file.media_type.as_str(), "text/markdown" | "text/plain") {
+        return None;
+    }
+    let bytes = read(&files.join(file.file.path())).await.ok()?;
+    String::from_utf8(bytes).ok().filter(|text| text.len() <= MOST_WORDS && !text.trim().is_empty())
+}
+
+async fn read(path: &Path) -> Result<Vec<u8>, Trouble> {
+    let known = tokio::fs::metadata(path).await.map_err(|_| refused("the file is not there any more"))?;
+    if known.len() > LONGEST {
+        return Err(Trouble {
+            kind: Kind::Long,
+            what: format!("the file is longer than {LONGEST} bytes"),
+            after: None,
+        });
+    }
+    tokio::fs::read(path).await.map_err(|_| refused("the file cannot be read"))
+}
+
+fn refused(what: &str) -> Trouble {
+    Trouble { kind: Kind::File, what: what.to_owned(), after: None }
+}
+
+/// What the platform calls the kind. Voice must be in its own form to be taken as voice.
+fn file_type(file: &FileDraft) -> u8 {
+    match (file.kind, file.media_type.as_str()) {
+        (AttachmentKind::Image, "image/png" | "image/jpeg") => 1,
+        (_, "video/mp4") => 2,
+        (AttachmentKind::Voice, "audio/silk") => 3,
+        _ => 4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::StoredFile;
+
+    #[test]
+    fn only_what_the_platform_can_show_goes_out_as_more_than_a_file() {
+        for (kind, media_type, expected) in [
+            (AttachmentKind::Image, "image/png", 1),
+            (AttachmentKind::Image, "image/svg+xml", 4),
+            (AttachmentKind::File, "image/png", 4),
+            (AttachmentKind::File, "video/mp4", 2),
+            (AttachmentKind::Voice, "audio/silk", 3),
+            (AttachmentKind::Voice, "audio/ogg", 4),
+        ] {
+            let draft = FileDraft {
+                file: StoredFile::new("qq:chat:1".parse().unwrap(), "", "x"),
+                name: "x".to_owned(),
+                media_type: media_type.to_owned(),
+                kind,
+                caption: None,
+            };
+            assert_eq!(file_type(&draft), expected, "{media_type}");
+        }
+    }
+}

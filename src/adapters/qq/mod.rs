@@ -1,0 +1,33 @@
+//! QQ, by a bot of the official platform (API v2): people in private, groups, guild channels and guild DMs.
+//!
+//! The platform lets a bot answer and hardly ever speak first: every message from a person allows a few replies for
+//! a while. The `ledger` keeps account of them; what no longer fits waits for the next message of that chat.
+
+mod adapter;
+mod api;
+mod check;
+mod clerk;
+mod compose;
+mod connection;
+mod event;
+mod fetch;
+mod gateway;
+mod http;
+mod intake;
+mod lanes;
+mod ledger;
+mod mark;
+mod media;
+mod options;
+mod scene;
+mod send;
+mod text;
+mod token;
+mod trouble;
+mod webhook;
+mod words;
+mod words_in;
+
+pub use adapter::QqAdapter;
+pub use check::{Finding, check};
+pub use options::{QqEvents, QqOptions, Threading};

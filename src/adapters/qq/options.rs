@@ -1,0 +1,95 @@
+//! What the QQ adapter is told by whoever builds it.
+
+use std::time::Duration;
+
+use secrecy::SecretString;
+
+use crate::adapters::chat::{GuestList, Respond};
+
+/// The platform's own address, and that of its sandbox.
+const REAL: &str = "https://api.sgroup.qq.com";
+const SANDBOX: &str = "https://sandbox.api.sgroup.qq.com";
+
+/// How events arrive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum QqEvents {
+    /// Over a connection that the daemon opens.
+    #[default]
+    Gateway,
+    /// The platform calls the daemon.
+    Webhook,
+}
+
+/// Whether a group shares one conversation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Threading {
+    /// One for all.
+    #[default]
+    Shared,
+    /// One for each person.
+    PerUser,
+}
+
+/// What the adapter is told.
+#[derive(Clone, Debug)]
+pub struct QqOptions {
+    /// The bot's app id.
+    pub app_id: String,
+    /// The bot's secret.
+    pub app_secret: SecretString,
+    /// The address of the API.
+    pub api_url: String,
+    /// The address that hands out access tokens.
+    pub token_url: String,
+    /// Whether the platform's sandbox is used.
+    pub sandbox: bool,
+    /// How events arrive.
+    pub events: QqEvents,
+    /// Whether Markdown and buttons are granted to the bot.
+    pub markdown: bool,
+    /// Who may speak.
+    pub guests: GuestList,
+    /// Which messages of a group are answered.
+    pub respond: Respond,
+    /// For how long after an answer the same person need not mention the bot again.
+    pub followup: Duration,
+    /// Whether a group shares one conversation.
+    pub threading: Threading,
+}
+
+impl QqOptions {
+    /// Where the API is, the sandbox considered.
+    pub(super) fn base(&self) -> String {
+        let base = self.api_url.trim_end_matches('/');
+        if self.sandbox && base == REAL { SANDBOX.to_owned() } else { base.to_owned() }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    pub(in crate::adapters::qq) fn options() -> QqOptions {
+        QqOptions {
+            app_id: "102".to_owned(),
+            app_secret: SecretString::from("secret"),
+            api_url: format!("{REAL}/"),
+            token_url: String::new(),
+            sandbox: false,
+            events: QqEvents::Gateway,
+            markdown: false,
+            guests: GuestList::default(),
+            respond: Respond::Mention,
+            followup: Duration::ZERO,
+            threading: Threading::Shared,
+        }
+    }
+
+    #[test]
+    fn the_sandbox_has_an_address_of_its_own() {
+        assert_eq!(options().base(), REAL);
+        assert_eq!(QqOptions { sandbox: true, ..options() }.base(), SANDBOX);
+        let own = QqOptions { sandbox: true, api_url: "http://127.0.0.1:1".to_owned(), ..options() };
+        assert_eq!(own.base(), "http://127.0.0.1:1");
+    }
+}

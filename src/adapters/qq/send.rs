@@ -1,0 +1,295 @@
+//! Sending: every message has its entry in the accounts before it goes out, and takes a plainer form where the
+//! platform refuses the one it has.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::Value;
+
+use super::api::Api;
+use super::clerk::{Clerk, Fate, Leave, Wish};
+use super::compose::{Draft, FileDraft, Form, Words, draft, typing_body, words_body};
+use super::http::Method;
+use super::ledger::{Key, Weight};
+use super::scene::Scene;
+use super::text;
+use super::trouble::{Kind, Trouble};
+use super::words::{content_refused, file_refused};
+use crate::domain::{Language, LengthUnit, OutboundIntent, ThreadId};
+use crate::ports::{Clock, DeliveryError, OutboxEntry, Receipt};
+use crate::render::split;
+
+/// Shorter words are not split further: something else is wrong with them.
+const SHORTEST: usize = 100;
+
+/// Sends messages.
+#[derive(Debug)]
+pub(super) struct Sender {
+    pub(super) api: Api,
+    pub(super) clerk: Clerk,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) files: PathBuf,
+    pub(super) language: Option<Language>,
+    /// Whether Markdown and buttons may be tried. Once refused, they are not tried again.
+    pub(super) rich: AtomicBool,
+    /// Whether links were refused.
+    pub(super) linkless: AtomicBool,
+}
+
+/// One message of a delivery, under a name that stays the same whenever it is tried.
+#[derive(Clone, Debug)]
+struct Part {
+    name: String,
+    draft: Draft,
+    weight: Weight,
+}
+
+/// Where a message goes and as what.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub(super) scene: Scene,
+    pub(super) chat: String,
+    pub(super) key: Key,
+    pub(super) seq: u32,
+}
+
+/// What became of one try.
+enum Tried {
+    /// It is there, under this id where the platform said one.
+    Sent(Option<String>),
+    /// Nobody misses it.
+    Skipped,
+    /// These are to be sent in its place.
+    Instead(Vec<Part>),
+}
+
+impl Sender {
+    /// Delivers an entry of the outbox, however many messages it takes. What was sent in an earlier try is not sent
+    /// again.
+    pub(super) async fn deliver(&self, entry: &OutboxEntry) -> Result<Receipt, DeliveryError> {
+        let Some((draft, weight)) = draft(&entry.intent.intent, self.clock.now()) else {
+            return Ok(Receipt::default());
+        };
+        self.send_all(&entry.intent, Part { name: entry.id.as_str().to_owned(), draft, weight }).await
+    }
+
+    /// Says a few words beside the outbox: why something was not taken. They may be lost.
+    pub(super) async fn tell(&self, thread: &ThreadId, reply_to: &str, markdown: &str) {
+        let words = Words { markdown: markdown.to_owned(), keyboard: None };
+        let part =
+            Part { name: format!("tell {reply_to}"), draft: Draft::Words(words), weight: Weight::Needed };
+        if let Err(error) = self.send_part(thread, Some(reply_to), &part).await {
+            tracing::warn!(%thread, %error, "a notice could not be sent");
+        }
+    }
+
+    /// Shows progress or that somebody is writing, where that costs nothing that is needed.
+    pub(super) async fn pass(&self, thread: &ThreadId, name: String, progress: Option<&str>) {
+        let wish = self.wish(thread, None, &name, Weight::Passing);
+        let Leave::Send { scene, key, seq } = self.clerk.ask_leave(wish).await else { return };
+        let place = Place { scene, chat: thread.chat(), key, seq };
+        let body = match progress {
+            Some(progress) => {
+                let words = Words { markdown: progress.to_owned(), keyboard: None };
+                words_body(scene, &words, Form::Linkless, &place.key, seq)
+            }
+            None if scene == Scene::C2c => typing_body(&place.key, seq),
+            None => return self.clerk.tell(thread, &name, Fate::Released).await,
+        };
+        let fate = match self.post(&place, &body).await {
+            Err(trouble) if trouble.kind == Kind::NoReply => Fate::Closed(place.key),
+            // It is not tried again, whatever became of it.
+            _ => Fate::Done,
+        };
+        self.clerk.tell(thread, &name, fate).await;
+    }
+
+    async fn send_all(&self, intent: &OutboundIntent, first: Part) -> Result<Receipt, DeliveryError> {
+        let mut queue = VecDeque::from([first]);
+        let mut receipt = Receipt::default();
+        while let Some(part) = queue.pop_front() {
+            match self.send_part(&intent.thread_id, intent.reply_to.as_deref(), &part).await? {
+                Tried::Sent(id) => receipt.platform_message = id.or(receipt.platform_message),
+                Tried::Skipped => {}
+                Tried::Instead(parts) => parts.into_iter().rev().for_each(|part| queue.push_front(part)),
+            }
+        }
+        Ok(receipt)
+    }
+
+    async fn send_part(
+        &self,
+        thread: &ThreadId,
+        reply_to: Option<&str>,
+        part: &Part,
+    ) -> Result<Tried, DeliveryError> {
+        let mut form = self.first_form();
+        loop {
+            let leave = self.clerk.ask_leave(self.wish(thread, reply_to, &part.name, part.weight)).await;
+            let place = match leave {
+                Leave::Send { scene, key, seq } => Place { scene, chat: thread.chat(), key, seq },
+                Leave::Done => return Ok(Tried::Sent(None)),
+                Leave::Wait if part.weight == Weight::Passing => return Ok(Tried::Skipped),
+                Leave::Wait => return Err(held()),
+                Leave::Unsure => return Err(later("the account of the thread could not be written", None)),
+            };
+            let tried = match &part.draft {
+                Draft::Words(words) => {
+                    let body = words_body(place.scene, words, form, &place.key, place.seq);
+                    self.post(&place, &body).await
+                }
+                Draft::File(file) => self.post_file(&place, file).await,
+            };
+            let trouble = match tried {
+                Ok(answer) => return Ok(self.sent(thread, part, &answer).await),
+                Err(trouble) => trouble,
+            };
+            match trouble.kind {
+                // This pair is ours alone: what is there is this very message.
+                Kind::Duplicate => return Ok(self.sent(thread, part, &Value::Null).await),
+                Kind::NoReply => self.clerk.tell(thread, &part.name, Fate::Closed(place.key)).await,
+                _ => match plainer(form, trouble.kind) {
+                    Some(next) if matches!(part.draft, Draft::Words(_)) => {
+                        self.remember(trouble.kind, &trouble.what);
+                        form = next;
+                    }
+                    _ => return self.give_up(thread, part, trouble).await,
+                },
+            }
+        }
+    }
+
+    async fn sent(&self, thread: &ThreadId, part: &Part, answer: &Value) -> Tried {
+        self.clerk.tell(thread, &part.name, Fate::Done).await;
+        Tried::Sent(answer["id"].as_str().map(str::to_owned))
+    }
+
+    /// No form of this message is taken: later, in another way, or never.
+    async fn give_up(
+        &self,
+        thread: &ThreadId,
+        part: &Part,
+        trouble: Trouble,
+    ) -> Result<Tried, DeliveryError> {
+        let Trouble { kind, what, after } = trouble;
+        // An unknown outcome keeps its place, so that the next try is recognised.
+        if matches!(kind, Kind::Later | Kind::Token | Kind::Credentials) {
+            return Err(later(&what, after));
+        }
+        self.clerk.tell(thread, &part.name, Fate::Released).await;
+        tracing::warn!(%thread, what, ?kind, "the platform refused a message");
+        match (&part.draft, kind) {
+            (Draft::Words(words), Kind::Long) => {
+                halves(part, words).ok_or(DeliveryError::Permanent { reason: what })
+            }
+            (Draft::Words(words), Kind::Content) if !part.name.ends_with(NOTICE) => {
+                Ok(notice(part, &content_refused(self.language_of(&words.markdown))))
+            }
+            (Draft::File(file), Kind::File | Kind::Long | Kind::Refused | Kind::Content | Kind::Rich) => {
+                if let Some(text) = super::media::words_of(&self.files, file).await {
+                    return Ok(written_out(part, &text));
+                }
+                let language = self.language_of(file.caption.as_deref().unwrap_or(&file.name));
+                Ok(notice(part, &file_refused(&file.name, file.caption.as_deref(), language)))
+            }
+            _ => Err(DeliveryError::Permanent { reason: what }),
+        }
+    }
+
+    fn language_of(&self, words: &str) -> Language {
+        self.language.unwrap_or_else(|| Language::of(words))
+    }
+
+    async fn post(&self, place: &Place, body: &Value) -> Result<Value, Trouble> {
+        self.api.call(Method::POST, &place.scene.messages(&place.chat), Some(body)).await
+    }
+
+    async fn post_file(&self, place: &Place, file: &FileDraft) -> Result<Value, Trouble> {
+        super::media::post(&self.api, &self.files, place, file).await
+    }
+
+    fn wish(&self, thread: &ThreadId, reply_to: Option<&str>, part: &str, weight: Weight) -> Wish {
+        Wish {
+            thread: thread.clone(),
+            part: part.to_owned(),
+            reply_to: reply_to.map(str::to_owned),
+            weight,
+            now: self.clock.now(),
+        }
+    }
+
+    fn first_form(&self) -> Form {
+        if self.rich.load(Ordering::Relaxed) {
+            Form::Rich
+        } else if self.linkless.load(Ordering::Relaxed) {
+            Form::Linkless
+        } else {
+            Form::Plain
+        }
+    }
+
+    fn remember(&self, kind: Kind, what: &str) {
+        match kind {
+            Kind::Rich if self.rich.swap(false, Ordering::Relaxed) => {
+                tracing::warn!(what, "markdown is not granted to this bot; plain words are sent from now on");
+            }
+            Kind::Link if !self.linkless.swap(true, Ordering::Relaxed) => {
+                tracing::warn!(what, "links are not let through; they are written out from now on");
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The form to try after a refusal.
+const fn plainer(form: Form, kind: Kind) -> Option<Form> {
+    match (form, kind) {
+        (Form::Rich, Kind::Rich | Kind::Refused | Kind::Link) => Some(Form::Plain),
+        (Form::Plain, Kind::Link) => Some(Form::Linkless),
+        _ => None,
+    }
+}
+
+/// Ends the names of parts that stand in for others.
+const NOTICE: &str = "!";
+
+fn notice(part: &Part, words: &str) -> Tried {
+    let draft = Draft::Words(Words { markdown: words.to_owned(), keyboard: None });
+    Tried::Instead(vec![Part { name: format!("{}{NOTICE}", part.name), draft, weight: part.weight }])
+}
+
+/// A file of words as messages: where no file is taken, nothing is lost.
+fn written_out(part: &Part, text: &str) -> Tried {
+    let pieces = split(text, text::LONGEST, LengthUnit::Chars);
+    let parts = pieces.into_iter().enumerate().map(|(index, markdown)| {
+        let draft = Draft::Words(Words { markdown, keyboard: None });
+        Part { name: format!("{}/{index}", part.name), draft, weight: part.weight }
+    });
+    Tried::Instead(parts.collect())
+}
+
+/// The same words as two messages; nothing where they are short already.
+fn halves(part: &Part, words: &Words) -> Option<Tried> {
+    let length = words.markdown.chars().count();
+    if length < SHORTEST {
+        return None;
+    }
+    let pieces = split(&words.markdown, length.div_ceil(2).min(text::LONGEST), LengthUnit::Chars);
+    let last = pieces.len().saturating_sub(1);
+    let parts = pieces.into_iter().enumerate().map(|(index, markdown)| {
+        let keyboard = words.keyboard.clone().filter(|_| index == last);
+        let draft = Draft::Words(Words { markdown, keyboard });
+        Part { name: format!("{}/{index}", part.name), draft, weight: part.weight }
+    });
+    Some(Tried::Instead(parts.collect()))
+}
+
+fn held() -> DeliveryError {
+    DeliveryError::Hold { reason: "no replies are left until somebody speaks in this chat".to_owned() }
+}
+
+fn later(reason: &str, after: Option<std::time::Duration>) -> DeliveryError {
+    DeliveryError::Retry { after, reason: reason.to_owned() }
+}

@@ -1,0 +1,139 @@
+//! What the platform's refusals mean: each kind exists because something different is done about it. Pure.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// A call that did not succeed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}")]
+pub(super) struct Trouble {
+    /// What can be done about it.
+    pub(super) kind: Kind,
+    /// What happened, for the operator: status, code, the platform's own words, never a secret.
+    pub(super) what: String,
+    /// How long the platform asked us to wait.
+    pub(super) after: Option<Duration>,
+}
+
+/// What can be done about a refusal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The credentials are wrong: nothing helps until the operator does something.
+    Credentials,
+    /// The token is not taken any more: another one may be.
+    Token,
+    /// It may work later: a rate limit, a server in trouble, no connection. The outcome may be unknown.
+    Later,
+    /// This pair of message and number was used: it has arrived before.
+    Duplicate,
+    /// No more replies to that message: too many, too late, or it is not known.
+    NoReply,
+    /// Markdown or buttons are not granted to this bot, or not in this form.
+    Rich,
+    /// A link that the platform does not let through.
+    Link,
+    /// Longer than the platform takes.
+    Long,
+    /// What it says is not let through.
+    Content,
+    /// The file is not taken.
+    File,
+    /// Whoever it was for cannot be reached: the bot was removed, muted, blocked.
+    Gone,
+    /// Refused for another reason.
+    Refused,
+}
+
+impl Trouble {
+    /// No answer came: whether it was done is not known.
+    pub(super) fn unreachable(what: String) -> Self {
+        Self { kind: Kind::Later, what, after: None }
+    }
+
+    /// What an answer says, where it says that it did not work.
+    pub(super) fn of(status: u16, body: &Value, after: Option<Duration>) -> Option<Self> {
+        let code = code(body);
+        if (200..300).contains(&status) && (code == 0 || is_accepted(code) || body.get("id").is_some()) {
+            return None;
+        }
+        let words = body["message"].as_str().or_else(|| body["msg"].as_str()).unwrap_or_default();
+        let words: String = words.chars().take(200).collect();
+        Some(Self { kind: kind(status, code), what: format!("http {status}, code {code}: {words}"), after })
+    }
+}
+
+/// The platform looks at it first and shows it then; nobody has to do anything.
+const fn is_accepted(code: u64) -> bool {
+    matches!(code, 304_023 | 304_024)
+}
+
+/// The code stands in one of two places. Zero is none.
+fn code(body: &Value) -> u64 {
+    let at = |key: &str| body[key].as_u64().filter(|code| *code != 0);
+    at("err_code").or_else(|| at("code")).unwrap_or(0)
+}
+
+const fn kind(status: u16, code: u64) -> Kind {
+    match code {
+        100_007 | 100_016 => Kind::Credentials,
+        // The machine's address is not on the bot's list; the operator can put it there at any time.
+        11_298 => Kind::Later,
+        11_241..=11_244 | 11_252 => Kind::Token,
+        22_009 | 20_028 | 1_100_100 | 1_100_308 | 304_045..=304_050 => Kind::Later,
+        304_082 | 304_083 | 40_034_004 | 50_055_001 | 50_055_002 => Kind::Later,
+        40_054_005 => Kind::Duplicate,
+        40_034_005 | 40_034_024..=40_034_027 | 40_034_128 => Kind::NoReply,
+        40_034_100 | 40_034_102 | 40_034_105 | 304_026 | 304_027 => Kind::NoReply,
+        304_036 | 304_037 | 50_037 | 50_055..=50_057 => Kind::Rich,
+        40_034_127 | 40_034_090 | 40_034_029 | 305_007 | 22_006 => Kind::Rich,
+        40_054_010 | 304_003 => Kind::Link,
+        40_054_007 | 40_054_018 => Kind::Long,
+        40_034_006 | 304_025 | 1_100_101..=1_100_199 => Kind::Content,
+        304_080 => Kind::File,
+        40_054_002..=40_054_004 | 40_054_013 | 40_034_101 => Kind::Gone,
+        _ => match status {
+            401 => Kind::Token,
+            408 | 429 | 500..=599 => Kind::Later,
+            413 => Kind::Long,
+            _ => Kind::Refused,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn codes_say_what_can_be_done() {
+        for (status, body, expected) in [
+            (200, json!({ "id": "x", "timestamp": 1 }), None),
+            (200, json!({}), None),
+            (202, json!({ "code": 304_023, "message": "push message is waiting for audit now" }), None),
+            (200, json!({ "code": 100_016, "message": "invalid appid or secret" }), Some(Kind::Credentials)),
+            (200, json!({ "err_code": 40_034_128, "message": "over" }), Some(Kind::NoReply)),
+            (401, json!({ "code": 11_244, "message": "token not exist or expire" }), Some(Kind::Token)),
+            (400, json!({ "code": 40_054_005 }), Some(Kind::Duplicate)),
+            (400, json!({ "code": 1, "err_code": 40_034_005 }), Some(Kind::NoReply)),
+            (400, json!({ "code": 304_036 }), Some(Kind::Rich)),
+            (400, json!({ "code": 40_054_010 }), Some(Kind::Link)),
+            (429, json!({}), Some(Kind::Later)),
+            (504, Value::Null, Some(Kind::Later)),
+            (403, json!({ "code": 40_054_003 }), Some(Kind::Gone)),
+            (400, json!({ "code": 1_100_101 }), Some(Kind::Content)),
+            (400, json!({ "code": 12_345 }), Some(Kind::Refused)),
+        ] {
+            let found = Trouble::of(status, &body, None).map(|trouble| trouble.kind);
+            assert_eq!(found, expected, "{status} {body}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_says_its_code_and_the_platforms_words() {
+        let body = json!({ "code": 11_244, "message": "expired" });
+        assert_eq!(Trouble::of(401, &body, None).unwrap().what, "http 401, code 11244: expired");
+    }
+}

@@ -1,0 +1,189 @@
+//! Events by HTTP: who may send them, and what they are answered. The seed of the key is the bot's secret, so the
+//! platform and we can both sign and check. Whoever serves HTTP hands in the headers and the raw body.
+
+use ring::signature::{Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Value, json};
+
+use super::event::Dispatch;
+use super::gateway::Frame;
+use crate::domain::Timestamp;
+
+/// How far a signature's time may be from ours: whoever recorded a request cannot use it later.
+const AGE: u64 = 10 * 60 * 1000;
+const SEED: usize = 32;
+
+/// The key that both sides can make.
+pub(super) struct WebhookKey {
+    pair: Ed25519KeyPair,
+}
+
+impl std::fmt::Debug for WebhookKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("WebhookKey")
+    }
+}
+
+/// What a request is.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Call {
+    /// The platform checks that we hold the secret: this is the answer.
+    Validation(Value),
+    /// Something happened; it is answered when it is safe with us.
+    Event(Dispatch),
+    /// The platform asks whether we are there: this is the answer.
+    Beat(Value),
+    /// Nobody we know, or nothing we understand.
+    Refused(&'static str),
+}
+
+impl WebhookKey {
+    /// The key of a secret; nothing where the secret is empty.
+    pub(super) fn new(secret: &SecretString) -> Option<Self> {
+        let bytes = secret.expose_secret().as_bytes();
+        if bytes.is_empty() {
+            return None;
+        }
+        let seed: Vec<u8> = bytes.iter().copied().cycle().take(SEED).collect();
+        Some(Self { pair: Ed25519KeyPair::from_seed_unchecked(&seed).ok()? })
+    }
+
+    /// Reads a request. `signature` and `timestamp` are its headers.
+    pub(super) fn read(&self, signature: &str, timestamp: &str, body: &[u8], now: Timestamp) -> Call {
+        if !self.is_signed(signature, timestamp, body) {
+            return Call::Refused("the signature is not the platform's");
+        }
+        if !is_recent(timestamp, now) {
+            return Call::Refused("the request is too old");
+        }
+        let Ok(frame) = serde_json::from_slice::<Frame>(body) else {
+            return Call::Refused("the body is not understood");
+        };
+        match frame.op {
+            0 => {
+                Call::Event(Dispatch { name: frame.t.unwrap_or_default(), event_id: frame.id, body: frame.d })
+            }
+            1 => Call::Beat(json!({ "op": 11, "d": frame.d })),
+            13 => self.validation(&frame.d),
+            _ => Call::Refused("the kind of request is not known"),
+        }
+    }
+
+    fn validation(&self, body: &Value) -> Call {
+        let (Some(token), Some(at)) = (body["plain_token"].as_str(), body["event_ts"].as_str()) else {
+            return Call::Refused("the body is not understood");
+        };
+        let signature = self.pair.sign(format!("{at}{token}").as_bytes());
+        Call::Validation(json!({ "plain_token": token, "signature": hex(signature.as_ref()) }))
+    }
+
+    fn is_signed(&self, signature: &str, timestamp: &str, body: &[u8]) -> bool {
+        let Some(signature) = unhex(signature) else { return false };
+        let signed: Vec<u8> = timestamp.bytes().chain(body.iter().copied()).collect();
+        let key = UnparsedPublicKey::new(&ring::signature::ED25519, self.pair.public_key().as_ref());
+        key.verify(&signed, &signature).is_ok()
+    }
+}
+
+/// What an event is answered once it is safe with us, or cannot be taken now.
+pub(super) fn event_answer(safe: bool) -> Value {
+    json!({ "op": 12, "d": u8::from(!safe) })
+}
+
+fn is_recent(timestamp: &str, now: Timestamp) -> bool {
+    let Ok(seconds) = timestamp.trim().parse::<i64>() else { return false };
+    let at = Timestamp::from_millis(seconds.saturating_mul(1000));
+    at.millis_since(now).max(now.millis_since(at)) <= AGE
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digit = |letter: &u8| char::from(*letter).to_digit(16);
+    let pair = |pair: &[u8]| match pair {
+        [high, low] => u8::try_from(digit(high)? * 16 + digit(low)?).ok(),
+        _ => None,
+    };
+    text.as_bytes().chunks(2).map(pair).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const AT: &str = "1725442341";
+
+    fn key() -> WebhookKey {
+        WebhookKey::new(&SecretString::from("DG5g3B4j9X2KOErG")).unwrap()
+    }
+
+    fn now() -> Timestamp {
+        Timestamp::from_millis(1_725_442_341_000)
+    }
+
+    fn signed(body: &str) -> String {
+        hex(key().pair.sign(format!("{AT}{body}").as_bytes()).as_ref())
+    }
+
+    #[test]
+    fn the_published_validation_is_answered_as_published() {
+        let body = format!(r#"{{"d":{{"plain_token":"Arq0D5A61EgUu4OxUvOp","event_ts":"{AT}"}},"op":13}}"#);
+        let Call::Validation(answer) = key().read(&signed(&body), AT, body.as_bytes(), now()) else {
+            panic!()
+        };
+        assert_eq!(answer["plain_token"], "Arq0D5A61EgUu4OxUvOp");
+        let signature = answer["signature"].as_str().unwrap();
+        assert!(
+            signature.starts_with("87befc99c42c651b") && signature.ends_with("ffc2d652c706"),
+            "{signature}"
+        );
+    }
+
+    #[test]
+    fn an_event_is_taken_only_with_the_platforms_signature() {
+        let body = r#"{"op":0,"t":"C2C_MESSAGE_CREATE","id":"e","d":{"id":"m"}}"#;
+        let event = Dispatch {
+            name: "C2C_MESSAGE_CREATE".to_owned(),
+            event_id: Some("e".to_owned()),
+            body: json!({ "id": "m" }),
+        };
+        let read = |signature: &str, at: &str, body: &str| key().read(signature, at, body.as_bytes(), now());
+        let good = signed(body);
+        assert_eq!(read(&good, AT, body), Call::Event(event));
+        let refused = |call: Call| matches!(call, Call::Refused(_));
+        assert!(refused(read(&good, AT, &body.replace("\"m\"", "\"n\""))), "another body");
+        assert!(refused(read(&good, "1725442342", body)), "another time");
+        assert!(refused(read("", AT, body)) && refused(read("zz", AT, body)) && refused(read("8", AT, body)));
+        let late = Timestamp::from_millis(1_725_442_341_000 + 11 * 60 * 1000);
+        assert!(refused(key().read(&good, AT, body.as_bytes(), late)), "recorded and sent again");
+    }
+
+    #[test]
+    fn a_beat_is_answered_with_its_number() {
+        let body = r#"{"op":1,"d":42}"#;
+        assert_eq!(
+            key().read(&signed(body), AT, body.as_bytes(), now()),
+            Call::Beat(json!({ "op": 11, "d": 42 }))
+        );
+        assert_eq!(
+            (event_answer(true), event_answer(false)),
+            (json!({"op":12,"d":0}), json!({"op":12,"d":1}))
+        );
+    }
+
+    #[test]
+    fn an_empty_secret_makes_no_key() {
+        assert!(WebhookKey::new(&SecretString::from("")).is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn bytes_come_back_from_their_digits(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
+            prop_assert_eq!(unhex(&hex(&bytes)), Some(bytes));
+        }
+    }
+}
