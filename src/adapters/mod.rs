@@ -3,6 +3,7 @@
 //! Nothing here runs agent logic: an adapter hands events in through the door and shows what comes out.
 
 mod backoff;
+pub mod feishu;
 mod health;
 mod registry;
 mod supervise;

@@ -1,0 +1,42 @@
+//! What the adapter must be told.
+
+use std::time::Duration;
+
+use secrecy::SecretString;
+
+/// How the adapter talks to the platform, and to whom.
+#[derive(Clone, Debug)]
+pub struct FeishuOptions {
+    /// The app's id.
+    pub app_id: String,
+    /// The app's secret.
+    pub app_secret: SecretString,
+    /// The address of the open platform, without a slash at its end.
+    pub domain: String,
+    /// How events arrive.
+    pub mode: FeishuMode,
+    /// Open ids of people who may write in private.
+    pub allowed_users: Vec<String>,
+    /// Chat ids of groups that are served.
+    pub allowed_chats: Vec<String>,
+    /// Whether every message in a group is for the agent.
+    pub respond_to_all: bool,
+    /// Whether each person in a group has a conversation of their own.
+    pub per_user: bool,
+    /// For how long after an answer the same person need not mention the agent again.
+    pub followup: Duration,
+}
+
+/// How events arrive.
+#[derive(Clone, Debug)]
+pub enum FeishuMode {
+    /// Over a connection the daemon opens.
+    Websocket,
+    /// At an address of ours.
+    Webhook {
+        /// Encrypts and signs what comes.
+        encrypt_key: Option<SecretString>,
+        /// Is in everything that comes.
+        verification_token: Option<SecretString>,
+    },
+}
