@@ -18,12 +18,15 @@ use crate::config::{Approver, Endpoint, ModelSettings, Provider, Sandbox, Settin
 use crate::domain::{Approval, Platform};
 use crate::metrics::Metrics;
 use crate::model::{FallbackModel, Http, ModelSpec, OfflineModel, OpenAiModel, Pace, Shared};
-use crate::permissions::{GrantBook, JudgeSettings, ProjectJudge};
+use crate::permissions::{FileAccess, GrantBook, JudgeSettings, ProjectJudge};
 use crate::policy::Rights;
 use crate::policy::shell::{BadRule, ShellRules};
-use crate::ports::{ApprovalBook, Clock, Door, Ids, Model, RandomIds, SystemClock, ThreadStore, ToolBox};
+use crate::ports::{
+    AccessBook, ApprovalBook, Audit, Clock, Door, Grants, Ids, Model, RandomIds, StoreError, SystemClock,
+    ThreadStore, ToolBox,
+};
 use crate::sandbox;
-use crate::store::{FileApprovals, replace_file};
+use crate::store::{AuditLog, FileApprovals, replace_file};
 use crate::telemetry::Redactor;
 use crate::threads::{AgentFacts, Asking, Limits, Router, Workshop};
 use crate::tools::{ExecSettings, Redact, all_tools, programs_of};
@@ -34,8 +37,6 @@ const TOOL_DEADLINE: Duration = Duration::from_secs(120);
 const EXEC_GRACE: Duration = Duration::from_secs(2);
 /// How long one delivery may take.
 const DELIVERY_DEADLINE: Duration = Duration::from_secs(60);
-/// Where the grants are kept, in the state directory.
-const GRANTS: &str = "grants.json";
 /// How long an idle thread stays in memory.
 const IDLE: Duration = Duration::from_secs(60);
 
@@ -118,6 +119,40 @@ pub struct WebSocket {
     pub token: SecretString,
 }
 
+/// Why a daemon did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// A rule for the shell cannot be understood.
+    #[error("ship.json: permissions.exec_shell: {0}")]
+    Rule(#[from] BadRule),
+    /// Nothing could be written down.
+    #[error(transparent)]
+    State(#[from] StoreError),
+}
+
+/// The records of who may do what, and of who did.
+#[derive(Clone, Debug)]
+struct Books {
+    approvals: Arc<dyn ApprovalBook>,
+    grants: Arc<dyn Grants>,
+    access: Arc<dyn AccessBook>,
+    audit: Arc<dyn Audit>,
+}
+
+impl Books {
+    fn open(settings: &Settings, judge: &ProjectJudge, audit: Arc<dyn Audit>) -> Self {
+        let state = &settings.state;
+        let proposer = judge.clone();
+        let propose = Box::new(move |approval: &Approval, scope, now| proposer.propose(approval, scope, now));
+        Self {
+            approvals: Arc::new(FileApprovals::new(state)),
+            grants: Arc::new(GrantBook::new(state, propose, replace_file, audit.clone())),
+            access: Arc::new(FileAccess::new(state, replace_file, audit.clone())),
+            audit,
+        }
+    }
+}
+
 /// A daemon at work.
 #[derive(Debug)]
 pub struct App {
@@ -129,6 +164,9 @@ pub struct App {
     pub metrics: Arc<Metrics>,
     /// Turns true once the threads that the last daemon left open have been taken up.
     pub recovered: watch::Receiver<bool>,
+    /// Who was let in beyond the settings.
+    pub access: Arc<dyn AccessBook>,
+    audit: Arc<AuditLog>,
     ingress: Phase,
     threads: Phase,
     /// Ends the router at once, and with it every actor and every wait.
@@ -157,20 +195,28 @@ impl App {
     /// Starts the threads on this store, and the adapters if there is an address to serve them on.
     ///
     /// # Errors
-    /// When a rule for the shell cannot be understood.
+    /// When a rule for the shell cannot be understood, or the audit trail cannot be begun.
     pub fn start(
         settings: &Settings,
         store: Arc<dyn ThreadStore>,
         world: World,
         web: Option<WebSocket>,
-    ) -> Result<Self, BadRule> {
+    ) -> Result<Self, StartError> {
         let metrics = Arc::new(Metrics::default());
         let healths = AdapterHealths::default();
         let (recovered_sender, recovered) = watch::channel(false);
-        let approvals: Arc<dyn ApprovalBook> = Arc::new(FileApprovals::new(&settings.state));
+        let redactor = world.shell.redactor.clone();
+        let redact = Box::new(move |text: &str| redactor.apply(text).into_owned());
+        let audit = Arc::new(AuditLog::start(&settings.state, redact)?);
+        let tools = all_tools(exec_settings(settings, world.shell.clone()));
+        let judge = project_judge(settings, &tools, world.clock.clone())?;
+        let books = Books::open(settings, &judge, audit.clone());
         let parts = WebParts {
             store: store.clone(),
-            approvals: approvals.clone(),
+            approvals: books.approvals.clone(),
+            grants: books.grants.clone(),
+            access: books.access.clone(),
+            audit: books.audit.clone(),
             ids: world.ids.clone(),
             healths: healths.clone(),
             recovered: recovered.clone(),
@@ -178,14 +224,16 @@ impl App {
         };
         let adapters = adapter_set(settings, web, &world, parts);
         let (ingress, threads) = (Phase::default(), Phase::default());
-        let shop = workshop(settings, store, approvals, world.clone(), &adapters, metrics.clone())?;
+        let access = books.access.clone();
+        let clock = world.clock.clone();
+        let shop = workshop(settings, store, world, (tools, judge), books, &adapters, metrics.clone());
         let (router, door) = Router::new(Arc::new(shop), threads.stop.clone());
         let cut = threads.tasks.spawn(router.run(recovered_sender)).abort_handle();
         let (keeper_door, keeper_healths, stop) = (door.clone(), healths.clone(), ingress.stop.clone());
         ingress
             .tasks
-            .spawn(async move { supervise(&adapters, keeper_door, world.clock, keeper_healths, stop).await });
-        Ok(Self { door, healths, metrics, recovered, ingress, threads, cut })
+            .spawn(async move { supervise(&adapters, keeper_door, clock, keeper_healths, stop).await });
+        Ok(Self { door, healths, metrics, recovered, access, audit, ingress, threads, cut })
     }
 
     /// Waits until everything that was open has been taken up and every adapter is past its first check.
@@ -207,6 +255,10 @@ impl App {
             self.cut.abort();
         };
         tokio::join!(threads, self.ingress.end("ingress", deadline));
+        // What was cut off has its line by now. A disk that hangs must not keep the daemon from ending.
+        if tokio::time::timeout(FAREWELL, self.audit.flush()).await.is_err() {
+            tracing::warn!("the audit trail did not reach the disk in time");
+        }
     }
 }
 
@@ -243,28 +295,26 @@ fn adapter_set(settings: &Settings, web: Option<WebSocket>, world: &World, parts
 fn workshop(
     settings: &Settings,
     store: Arc<dyn ThreadStore>,
-    approvals: Arc<dyn ApprovalBook>,
     world: World,
+    (tools, judge): (ToolBox, ProjectJudge),
+    books: Books,
     adapters: &AdapterSet,
     metrics: Arc<Metrics>,
-) -> Result<Workshop, BadRule> {
+) -> Workshop {
     let patience = |provider: &Provider| match provider {
         Provider::Offline => Duration::from_secs(60),
         // A model call bounds itself; this is the line it never reaches unless something is very wrong.
         Provider::OpenAi(endpoint) => endpoint.timeout.saturating_mul(12),
     };
     let fallbacks: Duration = settings.model.fallbacks.iter().map(patience).sum();
-    let tools = all_tools(exec_settings(settings, world.shell));
-    let judge = project_judge(settings, &tools, world.clock.clone())?;
-    let proposer = judge.clone();
-    let propose = Box::new(move |approval: &Approval, scope, now| proposer.propose(approval, scope, now));
-    Ok(Workshop {
+    Workshop {
         store,
         model: world.model,
         tools,
         judge: Arc::new(judge),
-        approvals,
-        grants: Arc::new(GrantBook::new(settings.state.join(GRANTS), propose, replace_file)),
+        approvals: books.approvals,
+        grants: books.grants,
+        audit: books.audit,
         asking: Asking {
             rights: rights(settings),
             expire: settings.approvals.expire,
@@ -293,7 +343,7 @@ fn workshop(
         },
         slots: Arc::new(Semaphore::new(settings.limits.max_concurrent_runs)),
         metrics,
-    })
+    }
 }
 
 fn exec_settings(settings: &Settings, shell: ShellWorld) -> ExecSettings {
@@ -329,7 +379,7 @@ fn project_judge(
         shell: ShellRules::new(shell.mode, shell.compound, &shell.allow, &shell.deny, root)?,
         modes: settings.permissions.tools.clone(),
         effects_of: Arc::new(move |name| tools.get(name).map(|(spec, _)| spec.effects)),
-        grants: settings.state.join(GRANTS),
+        state: settings.state.clone(),
         language: settings.language.unwrap_or_default(),
     };
     Ok(ProjectJudge::new(judge, clock))

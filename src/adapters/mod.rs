@@ -3,11 +3,13 @@
 //! Nothing here runs agent logic: an adapter hands events in through the door and shows what comes out.
 
 mod backoff;
+pub mod chat;
 pub mod feishu;
 mod health;
 mod registry;
 mod supervise;
 mod surface;
+pub mod telegram;
 pub mod web;
 
 pub use backoff::Backoff;

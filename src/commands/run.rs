@@ -10,7 +10,7 @@ use secrecy::ExposeSecret;
 use super::address;
 use super::summary::Summary;
 use crate::adapters::web::{BindError, WebAdapter};
-use crate::app::{App, ShellWorld, WebSocket, World};
+use crate::app::{App, ShellWorld, StartError, WebSocket, World};
 use crate::cli::Exit;
 use crate::config::{Env, Settings};
 use crate::model::install_tls;
@@ -106,9 +106,12 @@ async fn serve(
     let app = match App::start(settings, store.clone(), World::real(&settings.model, shell), web) {
         Ok(app) => app,
         Err(error) => {
-            writeln!(err, "ship.json: permissions.exec_shell: {error}")?;
+            writeln!(err, "{error}")?;
             store.close().await;
-            return Ok(Exit::Configuration);
+            return Ok(match error {
+                StartError::Rule(_) => Exit::Configuration,
+                StartError::State(_) => Exit::Failed,
+            });
         }
     };
     tokio::select! {

@@ -165,6 +165,11 @@ impl AuthorId {
         Ok(Self(format!("{}:user:{}", platform.as_str(), encode(user)).into()))
     }
 
+    /// The platform they speak on.
+    pub fn platform(&self) -> Platform {
+        Platform(self.0.split(':').next().unwrap_or_default().into())
+    }
+
     /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0

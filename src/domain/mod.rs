@@ -5,6 +5,7 @@ mod approval_file;
 mod capabilities;
 mod command;
 mod error_kind;
+mod grant;
 mod ids;
 mod ingress;
 mod intent;
@@ -23,6 +24,7 @@ pub use approval_file::{ApprovalFile, BadApproval};
 pub use capabilities::{Capabilities, Delivery, LengthUnit};
 pub use command::{Command, Order};
 pub use error_kind::ErrorKind;
+pub use grant::{BadGrantNumber, GrantNumber, GrantSummary, Reach};
 pub use ids::{AuthorId, BadId, CorrelationId, MessageId, Platform, ThreadId, ToolCallId};
 pub use ingress::{
     Author, ChatKind, Decision, InboundFile, IngressEvent, IngressKind, Quoted, Said, Standing,

@@ -1,13 +1,18 @@
 //! The grants on disk: `.ship/grants.json`, read at every question, so that a grant taken back is gone at once.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{Approval, AuthorId, Scope, Timestamp};
-use crate::policy::grants::{Calls, Grant, GrantNumber, Reach};
-use crate::ports::{BoxFuture, Grants, StoreError};
+use super::shared_file::{SharedFile, Touched, load};
+use crate::domain::{Approval, ApprovalState, AuthorId, GrantNumber, GrantSummary, Reach, Scope, Timestamp};
+use crate::policy::grants::{Calls, Grant};
+use crate::ports::{Audit, AuditEvent, AuditLine, BoxFuture, Grants, Revoker, StoreError};
+
+/// The file's name, without its ending.
+const NAME: &str = "grants";
 
 /// A grant and where it comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,12 +21,69 @@ pub struct StoredGrant {
     /// What was granted.
     #[serde(flatten)]
     pub grant: Grant,
+    /// Whose message led to the question.
+    pub requested_by: Option<AuthorId>,
     /// By whom.
     pub by: Option<AuthorId>,
     /// When.
     pub at: String,
     /// What they were shown.
     pub summary: String,
+}
+
+impl StoredGrant {
+    fn is_over(&self, now: Timestamp) -> bool {
+        self.grant.reach.until().is_some_and(|until| until <= now)
+    }
+
+    fn as_summary(&self) -> GrantSummary {
+        let commands = match &self.grant.calls {
+            Calls::Any => Vec::new(),
+            Calls::Commands(patterns) => patterns.iter().map(ToString::to_string).collect(),
+        };
+        GrantSummary {
+            number: self.grant.id,
+            tool: self.grant.tool.clone(),
+            commands,
+            reach: self.grant.reach.clone(),
+            requested_by: self.requested_by.clone(),
+            by: self.by.clone(),
+            at: self.at.clone(),
+            summary: self.summary.clone(),
+        }
+    }
+
+    fn audit_line(&self, event: AuditEvent, now: Timestamp) -> AuditLine {
+        AuditLine {
+            grants: vec![self.grant.id],
+            tool: Some(self.grant.tool.clone()),
+            thread: self.grant.reach.thread().cloned(),
+            ..AuditLine::new(event, now)
+        }
+    }
+}
+
+/// What stands in the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GrantFile {
+    /// The last number given out: none comes twice, also when its grant is gone.
+    last: Option<GrantNumber>,
+    grants: Vec<StoredGrant>,
+}
+
+impl GrantFile {
+    fn next(&mut self) -> GrantNumber {
+        let used = self.grants.iter().map(|known| known.grant.id).chain(self.last).max();
+        let next = GrantNumber(used.map_or(0, |number| number.0).saturating_add(1));
+        self.last = Some(next);
+        next
+    }
+
+    /// Clears away what is over, and gives it.
+    fn prune(&mut self, now: Timestamp) -> Vec<StoredGrant> {
+        self.grants.extract_if(.., |known| known.is_over(now)).collect()
+    }
 }
 
 /// What an approval grants beyond its own call, by what is known about that call.
@@ -32,39 +94,55 @@ pub type Replace = fn(&Path, &[u8], u32) -> io::Result<()>;
 
 /// The grants of one project.
 pub struct GrantBook {
-    path: PathBuf,
+    file: Arc<SharedFile<GrantFile>>,
     propose: Propose,
-    replace: Replace,
-    /// Whoever has it may write.
-    writing: tokio::sync::Semaphore,
+    audit: Arc<dyn Audit>,
 }
 
 impl std::fmt::Debug for GrantBook {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("GrantBook").field("path", &self.path).finish_non_exhaustive()
+        f.debug_struct("GrantBook").field("file", &self.file).finish_non_exhaustive()
     }
 }
 
 impl GrantBook {
-    /// The grants in this file.
-    pub fn new(path: PathBuf, propose: Propose, replace: Replace) -> Self {
-        Self { path, propose, replace, writing: tokio::sync::Semaphore::new(1) }
+    /// The grants of this `.ship` directory.
+    pub fn new(ship_dir: &Path, propose: Propose, replace: Replace, audit: Arc<dyn Audit>) -> Self {
+        Self { file: Arc::new(SharedFile::new(ship_dir, NAME, replace)), propose, audit }
+    }
+
+    /// The grants of this `.ship` directory, for somebody who adds none.
+    pub fn without_proposals(ship_dir: &Path, replace: Replace, audit: Arc<dyn Audit>) -> Self {
+        Self::new(ship_dir, Box::new(|_, _, _| None), replace, audit)
     }
 
     /// Every grant that is written down, also those whose time is over.
-    pub fn read(path: &Path) -> Result<Vec<StoredGrant>, StoreError> {
-        let refused = |source| StoreError::Io { path: path.to_owned(), source };
-        match std::fs::read(path) {
-            Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| refused(io::Error::other(error))),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-            Err(error) => Err(refused(error)),
-        }
+    pub fn read(ship_dir: &Path) -> Result<Vec<StoredGrant>, StoreError> {
+        let file: GrantFile = load(&ship_dir.join(format!("{NAME}.json")))?;
+        Ok(file.grants)
     }
 
-    fn write(&self, grants: &[StoredGrant]) -> Result<(), StoreError> {
-        let bytes = serde_json::to_vec_pretty(grants).unwrap_or_default();
-        (self.replace)(&self.path, &bytes, 0o600)
-            .map_err(|source| StoreError::Io { path: self.path.clone(), source })
+    /// Changes the file, beside the runtime: whoever else changes it is waited for. Those that are over are cleared
+    /// away on the occasion.
+    async fn change<R: Send + 'static>(
+        &self,
+        now: Timestamp,
+        work: impl FnOnce(&mut GrantFile) -> (R, Touched) + Send + 'static,
+    ) -> Result<R, StoreError> {
+        let file = self.file.clone();
+        let changed = tokio::task::spawn_blocking(move || {
+            file.change(|content| {
+                let over = content.prune(now);
+                let (result, touched) = work(content);
+                let touched = if over.is_empty() { touched } else { Touched::Yes };
+                ((result, over), touched)
+            })
+        });
+        let (result, over) = changed.await.map_err(|_| StoreError::Closed)??;
+        for grant in over {
+            self.audit.record(grant.audit_line(AuditEvent::GrantExpired, now));
+        }
+        Ok(result)
     }
 }
 
@@ -72,18 +150,63 @@ impl Grants for GrantBook {
     fn add(&self, approval: Approval, scope: Scope, now: Timestamp) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async move {
             let Some((calls, reach)) = (self.propose)(&approval, scope, now) else { return Ok(()) };
-            let _turn = self.writing.acquire().await.map_err(|_| StoreError::Closed)?;
-            let mut grants = Self::read(&self.path)?;
-            grants.retain(|known| !matches!(&known.grant.reach, Reach::Until { until, .. } if *until <= now));
-            let next = grants.iter().map(|known| known.grant.id.0).max().unwrap_or(0) + 1;
-            let grant = Grant { id: GrantNumber(next), tool: approval.tool.clone(), calls, reach };
-            let by = match &approval.state {
-                crate::domain::ApprovalState::Approved { decided, .. } => Some(decided.by.clone()),
+            let decided = match &approval.state {
+                ApprovalState::Approved { decided, .. } => Some(decided.clone()),
                 _ => None,
             };
-            tracing::info!(grant = next, tool = approval.tool, summary = approval.summary, "grant added");
-            grants.push(StoredGrant { grant, by, at: now.rfc3339(), summary: approval.summary });
-            self.write(&grants)
+            let by = decided.as_ref().map(|decided| decided.by.clone());
+            let (tool, requested_by) = (approval.tool.clone(), Some(approval.requested_by.clone()));
+            let (at, summary) = (now.rfc3339(), approval.summary.clone());
+            let added = self.change(now, move |content| {
+                let id = content.next();
+                let grant = Grant { id, tool, calls, reach };
+                content.grants.push(StoredGrant { grant, requested_by, by, at, summary });
+                (id, Touched::Yes)
+            });
+            let number = added.await?;
+            tracing::info!(grant = %number, tool = approval.tool, summary = approval.summary, "grant added");
+            let line = AuditLine::about(AuditEvent::GrantAdded, &approval, now);
+            let line = AuditLine { grants: vec![number], scope: Some(scope), ..line };
+            self.audit.record(match &decided {
+                Some(decided) => line.by(decided),
+                None => line,
+            });
+            Ok(())
+        })
+    }
+
+    fn list(&self, now: Timestamp) -> BoxFuture<'_, Result<Vec<GrantSummary>, StoreError>> {
+        Box::pin(async move {
+            self.change(now, |content| {
+                (content.grants.iter().map(StoredGrant::as_summary).collect(), Touched::No)
+            })
+            .await
+        })
+    }
+
+    fn revoke(
+        &self,
+        number: GrantNumber,
+        by: Revoker,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<Option<GrantSummary>, StoreError>> {
+        Box::pin(async move {
+            let revoked = self.change(now, move |content| {
+                let at = content.grants.iter().position(|known| known.grant.id == number);
+                let gone = at.map(|at| content.grants.remove(at));
+                // The number must stay used, also where the note of the last one is missing.
+                content.last = content.last.max(gone.as_ref().map(|gone| gone.grant.id));
+                let touched = if gone.is_some() { Touched::Yes } else { Touched::No };
+                (gone, touched)
+            });
+            let Some(gone) = revoked.await? else { return Ok(None) };
+            tracing::info!(grant = %number, by = %by.author, "grant revoked");
+            self.audit.record(AuditLine {
+                author: Some(by.author),
+                via: Some(by.via),
+                ..gone.audit_line(AuditEvent::GrantRevoked, now)
+            });
+            Ok(Some(gone.as_summary()))
         })
     }
 }

@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use super::grants::{GrantBook, StoredGrant};
 use crate::domain::Class;
-use crate::domain::{Approval, Effects, Language, Risk, Scope, ThreadId, Timestamp};
+use crate::domain::{Approval, Effects, GrantNumber, Language, Reach, Risk, Scope, ThreadId, Timestamp};
 use crate::policy::fingerprint::{FileDigest, digest_of, fingerprint};
-use crate::policy::grants::{CallFacts, Calls, Grant, Reach, covering, proposed};
+use crate::policy::grants::{CallFacts, Calls, Grant, covering, proposed};
 use crate::policy::shell::{ShellCall, ShellJudgement, ShellRules};
 use crate::policy::tools::ToolFacts;
 use crate::policy::{Mode, Reason, Verdict, shell, tools};
@@ -34,8 +34,8 @@ pub struct JudgeSettings {
     pub modes: BTreeMap<String, Mode>,
     /// What calls of a tool may do.
     pub effects_of: EffectsOf,
-    /// Where the grants are.
-    pub grants: PathBuf,
+    /// The `.ship` directory, where the grants are.
+    pub state: PathBuf,
     /// The language of reasons.
     pub language: Language,
 }
@@ -77,6 +77,7 @@ impl Judge for ProjectJudge {
                 summary: String::new(),
                 details: None,
                 risk: Risk::High,
+                grants: Vec::new(),
             })
         })
     }
@@ -103,8 +104,10 @@ impl JudgeSettings {
         let facts = CallFacts { tool: &call.tool, risk: judged.risk, shell: Some(&judged) };
         let cwd = call.input.get("cwd").and_then(Value::as_str).unwrap_or_default();
         let scripts: Vec<FileDigest> = judged.scripts.iter().map(|script| self.digest(cwd, script)).collect();
+        let (ruling, grants) = self.ruling(&verdict, &call.thread, now, &facts);
         Judgement {
-            ruling: self.ruling(&verdict, &call.thread, now, &facts),
+            ruling,
+            grants,
             fingerprint: fingerprint(&call.tool, &call.input, cwd, &scripts),
             summary: judged.summary.clone(),
             details: self.details(&verdict),
@@ -126,8 +129,10 @@ impl JudgeSettings {
         let files: Vec<FileDigest> = path.into_iter().map(|path| self.digest("", path)).collect();
         let changes = !matches!(effects, Some(Effects::ReadOnly | Effects::Speaks));
         let files = if changes { files } else { Vec::new() };
+        let (ruling, grants) = self.ruling(&verdict, &call.thread, now, &facts);
         Judgement {
-            ruling: self.ruling(&verdict, &call.thread, now, &facts),
+            ruling,
+            grants,
             fingerprint: fingerprint(&call.tool, &call.input, "", &files),
             summary: path
                 .or(target)
@@ -137,24 +142,31 @@ impl JudgeSettings {
         }
     }
 
-    fn ruling(&self, verdict: &Verdict, thread: &ThreadId, now: Timestamp, facts: &CallFacts<'_>) -> Ruling {
+    /// May it run, and if only by grants, by which?
+    fn ruling(
+        &self,
+        verdict: &Verdict,
+        thread: &ThreadId,
+        now: Timestamp,
+        facts: &CallFacts<'_>,
+    ) -> (Ruling, Vec<GrantNumber>) {
         match verdict {
-            Verdict::Allow(class) => Ruling::Allow(*class),
-            Verdict::Deny { reason } => Ruling::Deny(reason.words(Language::En)),
+            Verdict::Allow(class) => (Ruling::Allow(*class), Vec::new()),
+            Verdict::Deny { reason } => (Ruling::Deny(reason.words(Language::En)), Vec::new()),
             Verdict::Ask { .. } => {
                 // Grants that cannot be read grant nothing.
-                let stored = GrantBook::read(&self.grants).unwrap_or_else(|error| {
-                    tracing::warn!(%error, "the grants cannot be read, so none of them counts");
+                let stored = GrantBook::read(&self.state).unwrap_or_else(|error| {
+                    tracing::warn!(error = &error as &dyn std::error::Error, "no grant counts");
                     Vec::new()
                 });
                 let grants: Vec<Grant> = stored.into_iter().map(|StoredGrant { grant, .. }| grant).collect();
                 match covering(&grants, thread, now, facts) {
                     Some(used) => {
-                        let used: Vec<u32> = used.iter().map(|grant| grant.id.0).collect();
+                        let used: Vec<GrantNumber> = used.iter().map(|grant| grant.id).collect();
                         tracing::info!(grants = ?used, tool = facts.tool, "allowed by grants");
-                        Ruling::Allow(Class::ProjectWritable)
+                        (Ruling::Allow(Class::ProjectWritable), used)
                     }
-                    None => Ruling::Ask,
+                    None => (Ruling::Ask, Vec::new()),
                 }
             }
         }

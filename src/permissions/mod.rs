@@ -1,8 +1,13 @@
-//! May this call run, here and now? The rules are `policy`'s; this room brings what they need from outside: the
+//! May this call run, here and now? May this person speak? The rules are `policy`'s; this room brings what they need from outside: the
 //! operator's settings, the grants, and the files a command names.
 
+mod access;
+mod code;
 mod grants;
+mod guests;
 mod judge;
+mod shared_file;
 
+pub use access::FileAccess;
 pub use grants::{GrantBook, Propose, Replace, StoredGrant};
 pub use judge::{EffectsOf, JudgeSettings, ProjectJudge};

@@ -7,18 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::shape::shape_of;
 use super::shell::ShellJudgement;
-use crate::domain::{Risk, Scope, ThreadId, Timestamp};
-
-/// The short name people use: `G1`, `G2`, …
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct GrantNumber(pub u32);
-
-impl fmt::Display for GrantNumber {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "G{}", self.0)
-    }
-}
+use crate::domain::{GrantNumber, Reach, Risk, Scope, ThreadId, Timestamp};
 
 /// What somebody agreed to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,25 +68,6 @@ impl fmt::Display for Pattern {
             Self::Exactly(words) => f.write_str(&words.join(" ")),
         }
     }
-}
-
-/// Where and how long a grant holds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Reach {
-    /// In one thread.
-    Thread(ThreadId),
-    /// In one thread, up to a moment.
-    Until {
-        /// The thread.
-        thread: ThreadId,
-        /// The first moment at which it no longer holds.
-        until: Timestamp,
-    },
-    /// Everywhere in the project, for commands of a shape.
-    Shape,
-    /// Everywhere in the project, as a rule.
-    Project,
 }
 
 /// What is known about a call that asks.

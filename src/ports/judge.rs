@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::BoxFuture;
 use crate::domain::Class;
-use crate::domain::{Risk, ThreadId};
+use crate::domain::{GrantNumber, Risk, ThreadId};
 
 /// A call that wants to run.
 #[derive(Clone, Debug)]
@@ -41,6 +41,8 @@ pub struct Judgement {
     pub details: Option<String>,
     /// How dangerous it looks.
     pub risk: Risk,
+    /// The grants by which it may run unasked, where it is they.
+    pub grants: Vec<GrantNumber>,
 }
 
 /// Says whether a call may run. May read files, never writes any.

@@ -3,8 +3,10 @@
 //! A trait stands here where tests need a second implementation or where platforms differ. The errors they
 //! speak stand beside them.
 
+mod access;
 mod adapter;
 mod approvals;
+mod audit;
 mod clock;
 mod door;
 mod grants;
@@ -18,11 +20,13 @@ mod toolbox;
 use std::future::Future;
 use std::pin::Pin;
 
+pub use access::{AccessBook, AccessList, Applicant, Approved, Guest, Knock, Member, OpenChat};
 pub use adapter::{Adapter, AdapterError, AdapterIo, DeliveryError, HealthReporter, Receipt};
 pub use approvals::ApprovalBook;
+pub use audit::{Audit, AuditEvent, AuditLine, AuditOutcome, AuditVerdict};
 pub use clock::{Clock, Ids, RandomIds, SystemClock};
 pub use door::{Acceptance, Door, InnerDoor, Request, RunOutcome, Saying, Subscription, ThreadView};
-pub use grants::Grants;
+pub use grants::{Grants, Revoker};
 pub use judge::{CallToJudge, Judge, Judgement, Ruling};
 pub use model::{Completion, Model, ModelDelta, ModelError, Prompt, ToolCall, Usage};
 pub use notebook::Notebook;

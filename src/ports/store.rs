@@ -28,6 +28,14 @@ pub enum StoreError {
         /// The system's words.
         source: std::io::Error,
     },
+    /// What stands in a file makes no sense. Nothing in it counts, and it is left as it is.
+    #[error("{} cannot be understood and counts for nothing: mend it, or remove it", path.display())]
+    Garbled {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
     /// The store is closing or its writer has ended.
     #[error("the store is closed")]
     Closed,

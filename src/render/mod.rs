@@ -2,11 +2,13 @@
 
 mod en;
 mod fence;
+mod grants;
 mod lower;
 mod phrases;
 mod split;
 mod zh;
 
+pub use grants::GrantPhrase;
 pub use lower::lower;
 pub use phrases::{Phrase, Status};
 pub use split::split;

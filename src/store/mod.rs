@@ -6,6 +6,7 @@
 //! state/journal/<n>.jsonl       every commit, before it is anywhere else
 //! state/index/<thread>.idx      where the lines of a thread file stand (a cache)
 //! state/catalog.jsonl           the list of threads (a cache)
+//! logs/audit-<date>.jsonl       who was allowed what, and what came of it
 //! run/lock                      held by the one daemon of the project
 //! ```
 //!
@@ -30,6 +31,7 @@
 
 mod approvals;
 mod atomic;
+mod audit;
 mod catalog;
 mod data_files;
 mod disk;
@@ -57,6 +59,7 @@ mod writer;
 
 pub use approvals::FileApprovals;
 pub use atomic::replace_file;
+pub use audit::{AuditLog, Redaction, audit_files};
 pub use disk::survive_file_size_limits;
 pub use file_store::FileStore;
 pub use history::{TAIL_BYTES, TAIL_MESSAGES};

@@ -149,6 +149,7 @@ impl std::fmt::Display for Cause<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.0 {
             StoreError::Full { source, .. } | StoreError::Io { source, .. } => source.fmt(f),
+            StoreError::Garbled { source, .. } => source.fmt(f),
             StoreError::Closed => f.write_str("closed"),
         }
     }

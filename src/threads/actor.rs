@@ -13,7 +13,7 @@ use super::deliver::Deliveries;
 use super::jobs::{Done, Jobs};
 use super::mailbox::{Letter, Mail, Note};
 use super::workshop::Workshop;
-use crate::domain::{CorrelationId, IngressEvent, IngressKind, Intent, MessageId, ThreadId};
+use crate::domain::{CorrelationId, IngressEvent, IngressKind, Intent, MessageId, ThreadId, ToolCallId};
 use crate::ports::{
     Acceptance, Durability, InnerDoor, ModelDelta, RunOutcome, Saying, StoreError, Subscription,
     ThreadRecord, ThreadView,
@@ -79,6 +79,8 @@ pub(super) struct Actor {
     pub(super) span: tracing::Span,
     /// A number that was taken for a question that was not needed.
     pub(super) spare_number: Spare,
+    /// Of the calls that were judged and have not run: exactly which call each is.
+    pub(super) fingerprints: BTreeMap<ToolCallId, String>,
     next_ticket: u64,
 }
 
@@ -136,6 +138,7 @@ impl Actor {
             told_open: woken == Woken::ByTheDisk,
             span: tracing::Span::none(),
             spare_number: None,
+            fingerprints: BTreeMap::new(),
             next_ticket: 0,
         };
         (actor, view)

@@ -4,8 +4,9 @@ use serde_json::Value;
 
 use super::actor::{Actor, outcome_of};
 use super::jobs::{Done, judge_panicked};
-use crate::domain::{Approval, ApprovalId, ApprovalNumber, CorrelationId, ToolCallId};
+use crate::domain::{Approval, ApprovalId, ApprovalNumber, CorrelationId, Intent, Scope, ToolCallId};
 use crate::ports::{CallToJudge, RunOutcome, StoreError};
+use crate::render::GrantPhrase;
 use crate::turn::{Event, Seat};
 use crate::uimessage::{Part, ToolState, UiMessage};
 
@@ -31,10 +32,21 @@ impl Actor {
             None => self.shop.approvals.next_number().await?,
         };
         let seat = Seat { id: self.shop.ids.approval(), number };
+        self.fingerprints.insert(call.clone(), judgement.fingerprint.clone());
         self.feed(Event::Judged { call, judgement, seat }).await;
         let used = self.conversation.pending_approvals().iter().any(|approval| approval.number == number);
         self.spare_number = (!used).then_some(number);
         Ok(())
+    }
+
+    /// Lets calls like this one run unasked from now on. The call itself is allowed whatever becomes of that.
+    pub(super) async fn grant(&self, approval: Approval, scope: Scope) {
+        let number = approval.number;
+        if let Err(error) = self.shop.grants.add(approval, scope, self.shop.clock.now()).await {
+            tracing::error!(error = &error as &dyn std::error::Error, "a grant could not be kept");
+            let language = self.conversation.language();
+            self.show(Intent::Progress { text: GrantPhrase::NotKept(number).say(language) });
+        }
     }
 
     /// The approvals that the open calls of a thread name.

@@ -110,6 +110,7 @@ pub(super) fn judge_panicked(call: ToolCallId) -> Done {
         summary: String::new(),
         details: None,
         risk: Risk::High,
+        grants: Vec::new(),
     };
     Done::Judged(call, Box::new(judgement))
 }

@@ -7,6 +7,7 @@ mod actor;
 mod asking;
 mod count;
 mod deliver;
+mod execution;
 mod jobs;
 mod mailbox;
 mod outbound;

@@ -6,13 +6,15 @@ use tokio_util::sync::CancellationToken;
 
 use super::actor::{Actor, outcome_of};
 use super::count;
+use super::execution::Execution;
 use super::jobs::{Done, model_panicked, tool_panicked};
 use crate::domain::Class;
 use crate::domain::{
     CorrelationId, Delivery, DeliveryId, ErrorKind, Intent, OutboundIntent, Permit, ToolCallId,
 };
 use crate::ports::{
-    Commit, Durability, ModelError, OutboxEntry, OutboxLine, StoreError, ToolContext, ToolFailure, Work,
+    AuditEvent, AuditLine, Commit, Durability, ModelError, OutboxEntry, OutboxLine, StoreError, ToolContext,
+    ToolFailure, Work,
 };
 use crate::render::lower;
 use crate::telemetry::turn_span;
@@ -69,9 +71,8 @@ impl Actor {
             Effect::CallModel => self.call_model(),
             Effect::Judge { call, name, input } => self.judge(call, name, input),
             Effect::SaveApproval(approval) => self.shop.approvals.save(*approval).await?,
-            Effect::Grant(approval, scope) => {
-                self.shop.grants.add(*approval, scope, self.shop.clock.now()).await?
-            }
+            Effect::Grant(approval, scope) => self.grant(*approval, scope).await,
+            Effect::Audit(line) => self.shop.audit.record(*line),
             Effect::Parked(correlation) => self.parked(&correlation),
             Effect::RunTool { call, name, arguments, class } => self.run_tool(call, &name, arguments, class),
             Effect::CancelJobs => {
@@ -208,11 +209,13 @@ impl Actor {
         self.shop.metrics.tool_calls.count();
         let deadline = self.shop.limits.tool_deadline;
         let (id, name) = (call.clone(), name.to_owned());
+        let execution = self.execution(&call, &name);
         let job = async move {
             // Dropping the job must reach work that the tool has handed to other threads.
             let _cancel_when_dropped = cancel.drop_guard();
             let outcome = tokio::time::timeout(deadline, tool.call(arguments, context)).await;
             let outcome = outcome.unwrap_or(Err(ToolFailure::TimedOut(deadline.as_secs())));
+            execution.end(&outcome);
             match &outcome {
                 Ok(_) => tracing::info!(tool = name, call = %id, "tool ran"),
                 Err(failure) => tracing::info!(tool = name, call = %id, %failure, "tool failed"),
@@ -220,6 +223,21 @@ impl Actor {
             Done::Tool(id, outcome)
         };
         self.jobs.start_work(&self.span, job, tool_panicked(call));
+    }
+
+    /// What the audit trail will say of a call that begins.
+    fn execution(&mut self, call: &ToolCallId, tool: &str) -> Execution {
+        let now = self.shop.clock.now();
+        let line = AuditLine {
+            thread: Some(self.id.clone()),
+            correlation: self.conversation.current().cloned(),
+            author: self.conversation.requester(),
+            tool: Some(tool.to_owned()),
+            tool_call: Some(call.clone()),
+            fingerprint: self.fingerprints.remove(call),
+            ..AuditLine::new(AuditEvent::Execution, now)
+        };
+        Execution::begin(self.shop.audit.clone(), self.shop.clock.clone(), line)
     }
 
     pub(super) fn show(&self, intent: Intent) {
@@ -234,6 +252,9 @@ impl Actor {
     fn finished(&mut self, correlation: &CorrelationId) {
         let of_run = self.conversation.messages_of(correlation);
         let outcome = outcome_of(of_run);
+        if self.conversation.current().is_none() {
+            self.fingerprints.clear();
+        }
         count::turn_end(&self.shop.metrics, outcome.status);
         tracing::info!(correlationId = %correlation, thread = %self.id, status = ?outcome.status, "turn finished");
         for waiter in self.waiters.remove(correlation).unwrap_or_default() {

@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 use crate::domain::{Capabilities, Language, Platform, ThreadId, WhileRunning, WhileWaiting};
 use crate::metrics::Metrics;
 use crate::policy::Rights;
-use crate::ports::{Adapter, ApprovalBook, Clock, Grants, Ids, Judge, Model, ThreadStore, ToolBox};
+use crate::ports::{Adapter, ApprovalBook, Audit, Clock, Grants, Ids, Judge, Model, ThreadStore, ToolBox};
 use crate::turn::{EffectsOf, Rules};
 
 /// Who the agent is.
@@ -77,6 +77,8 @@ pub struct Workshop {
     pub approvals: Arc<dyn ApprovalBook>,
     /// What people have allowed beyond a single call.
     pub grants: Arc<dyn Grants>,
+    /// Where it is written down who was allowed what.
+    pub audit: Arc<dyn Audit>,
     /// How people are asked.
     pub asking: Asking,
     /// The time.

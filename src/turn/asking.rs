@@ -5,6 +5,7 @@
 
 use serde_json::json;
 
+use super::audit::settle;
 use super::effect::Spoken;
 use super::event::Seat;
 use super::ledger::Call;
@@ -54,6 +55,7 @@ impl Conversation {
         out: &mut Vec<Effect>,
     ) {
         let Some(state) = self.run.as_ref().map(|run| run.ledger.get(call).clone()) else { return };
+        self.tell_verdict(call, &state, &judgement, &seat, now, out);
         match (state, judgement.ruling.clone()) {
             (Call::Judging, Ruling::Allow(class)) => self.set_call(call, Call::Cleared(class)),
             (Call::Judging, Ruling::Ask) => self.ask(call, judgement, ApprovalKind::Tool, seat, now, out),
@@ -156,9 +158,24 @@ impl Conversation {
         now: Timestamp,
         out: &mut Vec<Effect>,
     ) -> Heard {
-        let Some(approval) = self.run.as_ref().and_then(|run| run.ledger.find_asked(id)).cloned() else {
-            return Heard::NotOpen;
+        let approval = self.run.as_ref().and_then(|run| run.ledger.find_asked(id)).cloned();
+        let heard = match approval.clone() {
+            Some(approval) => self.weigh(approval, answer, decided.clone(), authority, now, out),
+            None => Heard::NotOpen,
         };
+        self.tell_refused(&heard, (id, approval.as_ref()), &decided, out);
+        heard
+    }
+
+    fn weigh(
+        &mut self,
+        approval: Approval,
+        answer: &Answer,
+        decided: Decided,
+        authority: Authority,
+        now: Timestamp,
+        out: &mut Vec<Effect>,
+    ) -> Heard {
         let rights = &self.rules.rights;
         let may = match authority {
             Authority::Operator => true,
@@ -196,7 +213,7 @@ impl Conversation {
         let reason = decided.reason.clone();
         approval.state = ApprovalState::Approved { decided, scope };
         self.respond(&approval, reason);
-        out.push(Effect::SaveApproval(Box::new(approval.clone())));
+        settle(&approval, out);
         if scope != Scope::Once {
             out.push(Effect::Grant(Box::new(approval.clone()), scope));
         }
@@ -218,7 +235,7 @@ impl Conversation {
             }
             run.ledger.close(&approval.tool_call);
         }
-        out.push(Effect::SaveApproval(Box::new(approval.clone())));
+        settle(&approval, out);
         self.tell_resolved(&approval, Some(&by), out);
     }
 
@@ -242,7 +259,7 @@ impl Conversation {
             }
             run.ledger.close(&approval.tool_call);
         }
-        out.push(Effect::SaveApproval(Box::new(approval.clone())));
+        settle(&approval, out);
         self.tell_resolved(&approval, by, out);
     }
 
@@ -309,7 +326,7 @@ impl Conversation {
 
     fn cancel_approval(&mut self, mut approval: Approval, why: &str, now: Timestamp, out: &mut Vec<Effect>) {
         approval.state = ApprovalState::Cancelled { at: now, reason: why.to_owned() };
-        out.push(Effect::SaveApproval(Box::new(approval)));
+        settle(&approval, out);
     }
 
     fn refuse_call(&mut self, call: &ToolCallId, why: &str) {
@@ -353,7 +370,7 @@ impl Conversation {
     }
 
     /// Whose message led to what the run wants to do.
-    fn requester(&self) -> Option<AuthorId> {
+    pub fn requester(&self) -> Option<AuthorId> {
         let run = self.run.as_ref()?;
         let asked = |message: &&crate::uimessage::UiMessage| {
             message.role == Role::User && message.metadata.correlation_id == run.correlation

@@ -279,7 +279,7 @@ impl Conversation {
     }
 
     /// The language the person writes in, unless the operator has chosen.
-    pub(super) fn language(&self) -> Language {
+    pub fn language(&self) -> Language {
         let last_said = || self.history.iter().rev().find(|message| message.role == Role::User);
         self.rules.language.unwrap_or_else(|| last_said().map_or_else(Language::default, written_in))
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::Ticket;
 use crate::domain::Class;
 use crate::domain::{Approval, CorrelationId, Intent, Scope, ToolCallId};
-use crate::ports::{Acceptance, Durability};
+use crate::ports::{Acceptance, AuditLine, Durability};
 use crate::uimessage::UiMessage;
 
 /// Something to be done.
@@ -42,6 +42,8 @@ pub enum Effect {
     SaveApproval(Box<Approval>),
     /// Let calls like this one run unasked from now on, as far as the scope reaches.
     Grant(Box<Approval>, Scope),
+    /// Add a line to the audit trail.
+    Audit(Box<AuditLine>),
     /// Run a tool.
     RunTool {
         /// Which call.

@@ -5,6 +5,7 @@
 
 mod answers;
 mod asking;
+mod audit;
 mod budget;
 mod commands;
 mod conversation;

@@ -19,6 +19,7 @@ mod model;
 mod sdk;
 mod security;
 mod support;
+mod telegram_fake;
 mod terminal;
 mod threads;
 mod turns;

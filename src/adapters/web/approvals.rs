@@ -14,6 +14,7 @@ use super::server::Web;
 use crate::domain::{
     Answer, Approval, ApprovalFile, ApprovalId, ApprovalKind, ApprovalState, Decision, IngressKind, Scope,
 };
+use crate::ports::{AuditEvent, AuditLine, AuditOutcome};
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Filter {
@@ -54,6 +55,13 @@ pub(super) struct DecisionBody {
     decision: Word,
     scope: Option<ScopeWord>,
     reason: Option<String>,
+    /// What the token holder speaks through: `console` or `cli`.
+    via: Option<String>,
+}
+
+/// The surfaces that may name themselves; everything else is plain HTTP.
+fn via(named: Option<&str>) -> String {
+    named.filter(|named| ["console", "cli"].contains(named)).unwrap_or("http").to_owned()
 }
 
 /// Answers a question. Whoever holds the token is the operator and may answer anything.
@@ -65,6 +73,7 @@ pub(super) async fn decide(
     let id: ApprovalId = id.parse().map_err(|_| Problem::not_found("approval"))?;
     let approval = web.parts.approvals.get(&id).await?.ok_or_else(|| Problem::not_found("approval"))?;
     if approval.state != ApprovalState::Pending {
+        web.tell_too_late(&approval, body.via.as_deref());
         return Err(Problem::new(StatusCode::CONFLICT, settled(&approval)));
     }
     let answer = answer(&approval, body.decision, body.scope)?;
@@ -72,7 +81,7 @@ pub(super) async fn decide(
         approval: id.clone(),
         answer,
         reason: body.reason,
-        via: "http".to_owned(),
+        via: via(body.via.as_deref()),
         operator: true,
     };
     let author = web.operator(&"web".parse()?)?;
@@ -150,6 +159,17 @@ impl AnsweredPart {
 }
 
 impl Web {
+    /// Writes down that an answer came after the question was settled. One that reaches the thread is told there.
+    fn tell_too_late(&self, approval: &Approval, named: Option<&str>) {
+        self.parts.audit.record(AuditLine {
+            author: self.operator(approval.thread.platform()).ok().map(|author| author.id),
+            outcome: Some(AuditOutcome::Refused),
+            via: Some(via(named)),
+            reason: Some(settled(approval)),
+            ..AuditLine::about(AuditEvent::Decision, approval, self.clock.now())
+        });
+    }
+
     /// Hands in the answers that a client put into its copy of an assistant message. Of the rest of that copy
     /// nothing is believed. Answers to what was settled before are passed over.
     pub(super) async fn hand_in_answers(&self, parts: Vec<AnsweredPart>) -> Result<usize, Problem> {

@@ -1,6 +1,7 @@
 //! HTTP and the console. What clients say goes through the door; what they see comes from the threads' front
 //! rows and from the store. No agent logic, and no state of its own beside open sockets.
 
+mod access;
 mod adapter;
 mod approvals;
 mod auth;
@@ -10,6 +11,7 @@ mod events;
 mod execute;
 mod files;
 mod gate;
+mod grants;
 mod health;
 mod ingress;
 mod listen;

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use crate::adapters::AdapterHealths;
 use crate::domain::Language;
 use crate::metrics::Metrics;
-use crate::ports::{ApprovalBook, Ids, ThreadStore};
+use crate::ports::{AccessBook, ApprovalBook, Audit, Grants, Ids, ThreadStore};
 
 /// What is known about this daemon before it runs.
 #[derive(Clone, Debug)]
@@ -48,6 +48,12 @@ pub struct WebParts {
     pub store: Arc<dyn ThreadStore>,
     /// The record of questions to people.
     pub approvals: Arc<dyn ApprovalBook>,
+    /// What people have allowed beyond a single call.
+    pub grants: Arc<dyn Grants>,
+    /// Who was let in, and who asks to be.
+    pub access: Arc<dyn AccessBook>,
+    /// Where it is written down who was allowed what.
+    pub audit: Arc<dyn Audit>,
     /// Fresh ids.
     pub ids: Arc<dyn Ids>,
     /// How the adapters fare.

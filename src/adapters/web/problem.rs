@@ -56,7 +56,12 @@ impl From<BadId> for Problem {
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         // The path is the operator's matter, so it goes to the log and not over the wire.
-        tracing::error!(error = &error as &dyn std::error::Error, "cannot read a thread");
+        tracing::error!(error = &error as &dyn std::error::Error, "cannot read state");
+        if let StoreError::Garbled { path, .. } = &error {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let text = format!("{name} cannot be understood and counts for nothing: mend it, or remove it");
+            return Self::new(StatusCode::INTERNAL_SERVER_ERROR, text);
+        }
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "the thread cannot be read: the daemon's log says why")
     }
 }

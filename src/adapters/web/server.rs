@@ -7,7 +7,7 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::StatusCode;
 use axum::middleware::{from_fn, from_fn_with_state};
-use axum::routing::{get, post};
+use axum::routing::{delete, get, post};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -18,7 +18,9 @@ use super::chat::MAX_CHAT_BODY;
 use super::gate::{Throttle, check_host, check_origin, check_token, explain, harden, login};
 use super::problem::Problem;
 use super::sse::{MAX_STREAMS, MAX_WATCHERS};
-use super::{WebOptions, WebParts, approvals, chat, events, execute, files, health, page, threads};
+use super::{
+    WebOptions, WebParts, access, approvals, chat, events, execute, files, grants, health, page, threads,
+};
 use crate::ports::{AdapterIo, Clock, Door};
 
 /// What every request is served from.
@@ -79,6 +81,11 @@ pub(super) fn router(web: Arc<Web>) -> Router {
         .route("/threads/{id}/stop", post(threads::stop))
         .route("/approvals", get(approvals::list))
         .route("/approvals/{id}", post(approvals::decide))
+        .route("/grants", get(grants::list))
+        .route("/grants/{id}", delete(grants::revoke))
+        .route("/access", get(access::list))
+        .route("/access/approve", post(access::approve))
+        .route("/access/{who}", delete(access::revoke))
         .route("/files/{thread}/{name}", get(files::file))
         .route("/info", get(health::info))
         .fallback(nowhere)

@@ -94,7 +94,14 @@ fn judge(name: &str, input: &Value, world: &str) -> Judgement {
         _ => Ruling::Allow(Class::ProjectWritable),
     };
     let fingerprint = format!("{name} {input} {world}");
-    Judgement { ruling, fingerprint, summary: format!("{name} {input}"), details: None, risk: Risk::Medium }
+    Judgement {
+        ruling,
+        fingerprint,
+        summary: format!("{name} {input}"),
+        details: None,
+        risk: Risk::Medium,
+        grants: Vec::new(),
+    }
 }
 
 /// A conversation and the world around it.
@@ -228,8 +235,10 @@ impl Driver {
             Effect::Grant(approval, scope) => format!("grant {} {scope:?}", approval.number),
             other => format!("{other:?}"),
         };
-        let told =
-            self.effects.iter().filter(|effect| !matches!(effect, Effect::Judge { .. } | Effect::Publish));
+        let told = self
+            .effects
+            .iter()
+            .filter(|effect| !matches!(effect, Effect::Judge { .. } | Effect::Publish | Effect::Audit(_)));
         let names = told.map(name).filter(|name| !name.contains("Typing")).collect();
         self.effects.clear();
         names

@@ -123,7 +123,8 @@ impl Gate {
         self.0.send_replace(true);
     }
 
-    async fn pass(&self) {
+    /// Waits until it is open.
+    pub(crate) async fn pass(&self) {
         let mut state = self.0.subscribe();
         drop(state.wait_for(|open| *open).await);
     }

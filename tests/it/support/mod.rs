@@ -6,4 +6,5 @@ pub(crate) mod daemon;
 pub(crate) mod fake_model;
 pub(crate) mod sdk;
 pub(crate) mod stage;
+pub(crate) mod telegram;
 pub(crate) mod webdriver;

@@ -7,15 +7,17 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use shipagent::domain::{
-    Approval, Author, Capabilities, ChatKind, Class, Delivery, IngressEvent, IngressKind, Intent, LengthUnit,
-    MessageId, OutboundIntent, Platform, Risk, Said, Scope, ThreadId, Timestamp, WhileRunning, WhileWaiting,
+    Approval, Author, Capabilities, ChatKind, Class, Delivery, GrantNumber, GrantSummary, IngressEvent,
+    IngressKind, Intent, LengthUnit, MessageId, OutboundIntent, Platform, Risk, Said, Scope, ThreadId,
+    Timestamp, WhileRunning, WhileWaiting,
 };
 use shipagent::metrics::Metrics;
 use shipagent::policy::Rights;
 use shipagent::ports::{
-    Acceptance, Adapter, AdapterError, AdapterIo, BoxFuture, CallToJudge, Commit, Completion, DeliveryError,
-    Door, Grants, Judge, Judgement, Model, ModelDelta, ModelError, OutboxEntry, Prompt, RandomIds, Receipt,
-    Ruling, StoreError, SystemClock, ThreadRecord, ThreadStore, ThreadSummary, ToolBox,
+    Acceptance, Adapter, AdapterError, AdapterIo, Audit, AuditLine, BoxFuture, CallToJudge, Commit,
+    Completion, DeliveryError, Door, Grants, Judge, Judgement, Model, ModelDelta, ModelError, OutboxEntry,
+    Prompt, RandomIds, Receipt, Revoker, Ruling, StoreError, SystemClock, ThreadRecord, ThreadStore,
+    ThreadSummary, ToolBox,
 };
 use shipagent::store::{FileApprovals, FileStore};
 use shipagent::threads::{AgentFacts, Asking, Limits, Router, Workshop};
@@ -116,7 +118,7 @@ impl Model for Parrot {
     }
 }
 
-/// A judge that waves everything through, and grants that come to nothing.
+/// A judge that waves everything through, grants that come to nothing, and an audit that nobody reads.
 #[derive(Debug)]
 struct Waves;
 
@@ -129,6 +131,7 @@ impl Judge for Waves {
             summary: call.tool,
             details: None,
             risk: Risk::Low,
+            grants: Vec::new(),
         };
         Box::pin(async { judgement })
     }
@@ -143,6 +146,23 @@ impl Grants for Waves {
     ) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async { Ok(()) })
     }
+
+    fn list(&self, _now: Timestamp) -> BoxFuture<'_, Result<Vec<GrantSummary>, StoreError>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn revoke(
+        &self,
+        _number: GrantNumber,
+        _by: Revoker,
+        _now: Timestamp,
+    ) -> BoxFuture<'_, Result<Option<GrantSummary>, StoreError>> {
+        Box::pin(async { Ok(None) })
+    }
+}
+
+impl Audit for Waves {
+    fn record(&self, _line: AuditLine) {}
 }
 
 /// A disk that refuses writes for as long as it is told to.
@@ -228,6 +248,7 @@ impl Stage {
             judge: Arc::new(Waves),
             approvals: Arc::new(FileApprovals::new(dir)),
             grants: Arc::new(Waves),
+            audit: Arc::new(Waves),
             asking: Asking {
                 rights: Rights { requester: true, people: Vec::new(), admins: false },
                 expire: Duration::from_secs(3600),

@@ -20,10 +20,12 @@ use crate::adapters::web::server::{Web, router};
 use crate::adapters::web::{WebOptions, WebParts};
 use crate::domain::{IngressEvent, Intent, MessageId, ThreadId, Timestamp};
 use crate::metrics::Metrics;
+use crate::permissions::{FileAccess, GrantBook};
 use crate::ports::{
-    Acceptance, AdapterIo, BoxFuture, Clock, Commit, Door, HealthReporter, Ids, Request, RunOutcome,
-    StoreError, Subscription, ThreadRecord, ThreadStore, ThreadSummary, ThreadView,
+    Acceptance, AdapterIo, Audit, AuditLine, BoxFuture, Clock, Commit, Door, HealthReporter, Ids, Request,
+    RunOutcome, StoreError, Subscription, ThreadRecord, ThreadStore, ThreadSummary, ThreadView,
 };
+use crate::store::replace_file;
 use crate::uimessage::{Metadata, Part, Role, RunStatus, TextPart, UiMessage};
 
 pub(super) const TOKEN: &str = "s3cret";
@@ -287,9 +289,21 @@ pub(super) fn options(files: &std::path::Path) -> WebOptions {
     }
 }
 
+/// An audit trail that nobody reads.
+#[derive(Debug)]
+struct Unread;
+
+impl Audit for Unread {
+    fn record(&self, _line: AuditLine) {}
+}
+
 pub(super) fn parts(store: Arc<FakeStore>, recovered: watch::Receiver<bool>) -> WebParts {
+    let nowhere = std::path::Path::new("/nonexistent");
     WebParts {
-        approvals: Arc::new(crate::store::FileApprovals::new(std::path::Path::new("/nonexistent"))),
+        approvals: Arc::new(crate::store::FileApprovals::new(nowhere)),
+        grants: Arc::new(GrantBook::without_proposals(nowhere, replace_file, Arc::new(Unread))),
+        access: Arc::new(FileAccess::new(nowhere, replace_file, Arc::new(Unread))),
+        audit: Arc::new(Unread),
         store,
         ids: Arc::new(CountedIds::default()),
         healths: AdapterHealths::default(),

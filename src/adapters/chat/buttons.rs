@@ -1,0 +1,157 @@
+//! The buttons under a question: which there are, what they say, and the few bytes that each carries.
+
+use std::num::NonZeroU32;
+
+use crate::domain::{Answer, ApprovalId, ApprovalKind, Language, Scope};
+
+/// The shortest limit among the platforms for what a button carries.
+const MAX_BYTES: usize = 64;
+
+/// What a button does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Button {
+    /// Answers the question.
+    Answer(Answer),
+    /// Shows how far a yes may reach.
+    Scopes,
+    /// Shows the first buttons again.
+    Back,
+}
+
+/// Which buttons are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Menu {
+    /// Yes, no, and the way to the scopes.
+    First,
+    /// How far a yes may reach.
+    Scopes,
+}
+
+const fn minutes(count: u32) -> Answer {
+    match NonZeroU32::new(count) {
+        Some(count) => Answer::Approve(Scope::Minutes(count)),
+        None => Answer::Approve(Scope::Once),
+    }
+}
+
+/// The buttons of a question, row by row.
+pub fn rows(kind: ApprovalKind, menu: Menu) -> Vec<Vec<Button>> {
+    let answer = |answer| Button::Answer(answer);
+    let yes = |scope| Button::Answer(Answer::Approve(scope));
+    match (kind, menu) {
+        (ApprovalKind::Tool, Menu::First) => {
+            vec![vec![yes(Scope::Once), answer(Answer::Deny)], vec![Button::Scopes]]
+        }
+        (ApprovalKind::Tool, Menu::Scopes) => vec![
+            vec![yes(Scope::Thread), yes(Scope::Shape)],
+            vec![answer(minutes(10)), answer(minutes(60))],
+            vec![yes(Scope::Project), Button::Back],
+        ],
+        (ApprovalKind::UnknownOutcome, _) => {
+            vec![vec![yes(Scope::Once), answer(Answer::Deny), answer(Answer::Done)]]
+        }
+    }
+}
+
+/// What a button says.
+pub fn label(button: &Button, kind: ApprovalKind, language: Language) -> String {
+    let (english, chinese) = match (button, kind) {
+        (Button::Answer(Answer::Approve(Scope::Minutes(count))), _) => {
+            return match language {
+                Language::En => format!("For {count} min"),
+                Language::Zh => format!("{count} 分钟内"),
+            };
+        }
+        (Button::Answer(Answer::Approve(_)), ApprovalKind::UnknownOutcome) => ("🔁 Re-run", "🔁 重跑"),
+        (Button::Answer(Answer::Deny), ApprovalKind::UnknownOutcome) => ("⏭ Skip", "⏭ 跳过"),
+        (Button::Answer(Answer::Approve(Scope::Once)), _) => ("✅ Approve", "✅ 同意"),
+        (Button::Answer(Answer::Approve(Scope::Thread)), _) => ("In this chat", "本会话内"),
+        (Button::Answer(Answer::Approve(Scope::Shape)), _) => ("Commands like this", "同类命令"),
+        (Button::Answer(Answer::Approve(Scope::Project)), _) => ("Always here", "本项目始终"),
+        (Button::Answer(Answer::Deny), _) => ("❌ Deny", "❌ 拒绝"),
+        (Button::Answer(Answer::Done), _) => ("✔ It was done", "✔ 已完成"),
+        (Button::Scopes, _) => ("Approve for longer …", "更长期的同意 …"),
+        (Button::Back, _) => ("‹ Back", "‹ 返回"),
+    };
+    match language {
+        Language::En => english.to_owned(),
+        Language::Zh => chinese.to_owned(),
+    }
+}
+
+/// What a button carries; nothing where it would not fit.
+pub fn encode(button: &Button, approval: &ApprovalId) -> Option<String> {
+    let verb = match button {
+        Button::Answer(Answer::Approve(Scope::Once)) => "y".to_owned(),
+        Button::Answer(Answer::Approve(Scope::Thread)) => "t".to_owned(),
+        Button::Answer(Answer::Approve(Scope::Shape)) => "s".to_owned(),
+        Button::Answer(Answer::Approve(Scope::Project)) => "p".to_owned(),
+        Button::Answer(Answer::Approve(Scope::Minutes(count))) => format!("m{count}"),
+        Button::Answer(Answer::Deny) => "n".to_owned(),
+        Button::Answer(Answer::Done) => "d".to_owned(),
+        Button::Scopes => "o".to_owned(),
+        Button::Back => "b".to_owned(),
+    };
+    Some(format!("{verb}:{approval}")).filter(|text| text.len() <= MAX_BYTES)
+}
+
+/// What a pressed button meant.
+pub fn decode(text: &str) -> Option<(Button, ApprovalId)> {
+    let (verb, approval) = text.split_once(':')?;
+    let button = match verb {
+        "y" => Button::Answer(Answer::Approve(Scope::Once)),
+        "t" => Button::Answer(Answer::Approve(Scope::Thread)),
+        "s" => Button::Answer(Answer::Approve(Scope::Shape)),
+        "p" => Button::Answer(Answer::Approve(Scope::Project)),
+        "n" => Button::Answer(Answer::Deny),
+        "d" => Button::Answer(Answer::Done),
+        "o" => Button::Scopes,
+        "b" => Button::Back,
+        other => Button::Answer(Answer::Approve(Scope::Minutes(other.strip_prefix('m')?.parse().ok()?))),
+    };
+    Some((button, approval.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::ports::{Ids as _, RandomIds};
+
+    #[test]
+    fn every_button_comes_back_from_its_few_bytes_and_says_something() {
+        let id = RandomIds.approval();
+        let mut seen = 0;
+        for kind in [ApprovalKind::Tool, ApprovalKind::UnknownOutcome] {
+            for button in [Menu::First, Menu::Scopes].into_iter().flat_map(|menu| rows(kind, menu)).flatten()
+            {
+                let text = encode(&button, &id).unwrap();
+                assert!(text.len() <= MAX_BYTES);
+                assert_eq!(decode(&text), Some((button.clone(), id.clone())));
+                for language in [Language::En, Language::Zh] {
+                    assert!(!label(&button, kind, language).is_empty());
+                }
+                seen += 1;
+            }
+        }
+        assert_eq!(seen, 15);
+    }
+
+    #[test]
+    fn an_unknown_outcome_can_be_rerun_skipped_or_noted_as_done() {
+        let buttons = rows(ApprovalKind::UnknownOutcome, Menu::First).concat();
+        let said: Vec<_> =
+            buttons.iter().map(|button| label(button, ApprovalKind::UnknownOutcome, Language::En)).collect();
+        assert_eq!(said, ["🔁 Re-run", "⏭ Skip", "✔ It was done"]);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_somebody_sends_is_read_without_harm(text in any::<String>()) {
+            if let Some((button, id)) = decode(&text) {
+                prop_assert_eq!(decode(&encode(&button, &id).unwrap_or(text)), Some((button, id)));
+            }
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Who may speak. Closed by default: in private those who are named or were let in, in groups those that are served.
+
+use std::sync::Arc;
+
+use crate::domain::{Author, AuthorId, ChatKind, Platform, Standing, Timestamp};
+use crate::ports::{AccessBook, Knock, StoreError};
+
+/// Whom the settings name.
+#[derive(Clone, Debug, Default)]
+pub struct GuestList {
+    /// The people the agent belongs to.
+    pub owners: Vec<AuthorId>,
+    /// Who may write in private.
+    pub people: Vec<AuthorId>,
+    /// Which groups are served, by the platform's own id.
+    pub chats: Vec<String>,
+}
+
+/// Whether somebody may speak.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// They may.
+    Welcome,
+    /// Nobody knows them yet; in private they may ask to be let in.
+    Pair(Knock),
+    /// They may not, and are told nothing.
+    Closed,
+}
+
+/// Decides who may speak on one platform.
+#[derive(Clone, Debug)]
+pub struct Gate {
+    platform: Platform,
+    list: GuestList,
+    access: Arc<dyn AccessBook>,
+}
+
+impl Gate {
+    /// The gate of a platform.
+    pub const fn new(platform: Platform, list: GuestList, access: Arc<dyn AccessBook>) -> Self {
+        Self { platform, list, access }
+    }
+
+    /// Whether the agent belongs to them.
+    pub fn is_owner(&self, author: &Author) -> bool {
+        author.standing != Standing::Faceless && self.list.owners.contains(&author.id)
+    }
+
+    /// Whether somebody may speak in a chat. An owner who speaks in a group opens it for everybody there.
+    pub async fn admit(
+        &self,
+        author: &Author,
+        chat: &str,
+        kind: ChatKind,
+        now: Timestamp,
+    ) -> Result<Admission, StoreError> {
+        match kind {
+            ChatKind::Direct => self.admit_in_private(author, now).await,
+            ChatKind::Group => {
+                if self.is_served(chat).await? {
+                    return Ok(Admission::Welcome);
+                }
+                if !self.is_owner(author) {
+                    return Ok(Admission::Closed);
+                }
+                self.access.open_chat(&self.platform, chat, &author.id, now).await?;
+                Ok(Admission::Welcome)
+            }
+        }
+    }
+
+    /// Whether a group is served, whoever speaks.
+    pub async fn is_served(&self, chat: &str) -> Result<bool, StoreError> {
+        if self.list.chats.iter().any(|known| known == chat) {
+            return Ok(true);
+        }
+        self.access.is_open(&self.platform, chat).await
+    }
+
+    async fn admit_in_private(&self, author: &Author, now: Timestamp) -> Result<Admission, StoreError> {
+        if author.standing == Standing::Faceless {
+            return Ok(Admission::Closed);
+        }
+        let named = self.list.owners.contains(&author.id) || self.list.people.contains(&author.id);
+        if named || self.access.is_paired(&author.id).await? {
+            return Ok(Admission::Welcome);
+        }
+        Ok(Admission::Pair(self.access.ask_in(author.clone(), now).await?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ports::{AccessList, Approved, BoxFuture, Guest};
+
+    /// Knows one paired person and one open group, and lets everybody knock.
+    #[derive(Debug)]
+    struct Book;
+
+    impl AccessBook for Book {
+        fn is_paired(&self, author: &AuthorId) -> BoxFuture<'_, Result<bool, StoreError>> {
+            let paired = author.as_str() == "fake:user:paired";
+            Box::pin(async move { Ok(paired) })
+        }
+
+        fn ask_in(&self, _: Author, now: Timestamp) -> BoxFuture<'_, Result<Knock, StoreError>> {
+            Box::pin(async move { Ok(Knock::Code { code: "C".into(), expires: now, fresh: true }) })
+        }
+
+        fn is_open(&self, _: &Platform, chat: &str) -> BoxFuture<'_, Result<bool, StoreError>> {
+            let open = chat == "open";
+            Box::pin(async move { Ok(open) })
+        }
+
+        fn open_chat(
+            &self,
+            _: &Platform,
+            chat: &str,
+            by: &AuthorId,
+            _: Timestamp,
+        ) -> BoxFuture<'_, Result<(), StoreError>> {
+            assert_eq!((chat, by.as_str()), ("new", "fake:user:owner"));
+            Box::pin(async { Ok(()) })
+        }
+
+        fn list(&self, _: Timestamp) -> BoxFuture<'_, Result<AccessList, StoreError>> {
+            Box::pin(async { Ok(AccessList::default()) })
+        }
+
+        fn approve(
+            &self,
+            _: &str,
+            _: &AuthorId,
+            _: Timestamp,
+        ) -> BoxFuture<'_, Result<Approved, StoreError>> {
+            Box::pin(async { Ok(Approved::NoSuchCode) })
+        }
+
+        fn revoke(&self, _: &Guest, _: &AuthorId, _: Timestamp) -> BoxFuture<'_, Result<bool, StoreError>> {
+            Box::pin(async { Ok(false) })
+        }
+    }
+
+    #[tokio::test]
+    async fn only_those_who_are_named_let_in_or_in_a_served_group_may_speak() {
+        let id = |name: &str| -> AuthorId { format!("fake:user:{name}").parse().unwrap() };
+        let list = GuestList {
+            owners: vec![id("owner")],
+            people: vec![id("friend")],
+            chats: vec!["named".to_owned()],
+        };
+        let gate = Gate::new("fake".parse().unwrap(), list, Arc::new(Book));
+        let now = Timestamp::from_millis(7);
+        let knock = || Admission::Pair(Knock::Code { code: "C".into(), expires: now, fresh: true });
+        let (welcome, closed) = (|| Admission::Welcome, || Admission::Closed);
+        use ChatKind::{Direct, Group};
+        use Standing::{Faceless, Person};
+        for (who, standing, chat, kind, expected) in [
+            ("owner", Person, "1", Direct, welcome()),
+            ("friend", Person, "1", Direct, welcome()),
+            ("paired", Person, "1", Direct, welcome()),
+            ("stranger", Person, "1", Direct, knock()),
+            ("owner", Faceless, "1", Direct, closed()),
+            ("stranger", Person, "named", Group, welcome()),
+            ("stranger", Faceless, "named", Group, welcome()),
+            ("stranger", Person, "open", Group, welcome()),
+            ("stranger", Person, "new", Group, closed()),
+            ("friend", Person, "new", Group, closed()),
+            ("owner", Faceless, "new", Group, closed()),
+            ("owner", Person, "new", Group, welcome()),
+        ] {
+            let author = Author { id: id(who), name: None, standing };
+            assert_eq!(gate.admit(&author, chat, kind, now).await.unwrap(), expected, "{who} {chat}");
+        }
+    }
+}

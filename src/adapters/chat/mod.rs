@@ -1,0 +1,23 @@
+//! What chat platforms have in common, so that none of them copies it: who may speak, which messages are for the
+//! agent, how questions and their buttons look, how fast one may send, what is shown while a turn runs, and where
+//! files go. Knows no platform by name.
+
+mod attention;
+mod buttons;
+mod fetch;
+mod gate;
+mod hand_in;
+mod pace;
+mod parts;
+mod question;
+mod screen;
+
+pub use attention::{Attention, Facts, Hearing, Respond};
+pub use buttons::{Button, Menu, decode, encode, label, rows};
+pub use fetch::{FetchError, keep};
+pub use gate::{Admission, Gate, GuestList};
+pub use hand_in::{Handed, hand_in};
+pub use pace::{Pace, Rate};
+pub use parts::ChatParts;
+pub use question::question;
+pub use screen::{Canvas, Frame, Painter, Screen, ScreenTask};

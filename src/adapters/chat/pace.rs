@@ -1,0 +1,159 @@
+//! How fast one may send: so many in a while, over all and in one chat, and not at all while the platform says so.
+//! Whoever wants to send is told when; nobody is refused.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// How many chats are remembered before those that have rested are let go.
+const MOST: usize = 4096;
+
+/// So many at once, then one every `every`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    /// How many may go at once after a rest.
+    pub burst: u32,
+    /// How long one more takes to be allowed again.
+    pub every: Duration,
+}
+
+/// Tells senders when their turn is. Cheap: one short lock and no waiting inside.
+#[derive(Debug)]
+pub struct Pace {
+    overall: Rate,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    overall: Option<Instant>,
+    chats: HashMap<String, Instant>,
+}
+
+impl Pace {
+    /// A pace with this rate over all chats.
+    pub fn new(overall: Rate) -> Self {
+        Self { overall, state: Mutex::default() }
+    }
+
+    /// Waits until one more may be sent to this chat. Its turn in the chat comes first: a chat that has to wait long
+    /// holds nobody else up.
+    pub async fn wait(&self, chat: &str, rate: Rate) {
+        let at = self.locked(|state| state.take_chat(chat, rate, Instant::now()));
+        tokio::time::sleep_until(at).await;
+        let at = self.locked(|state| state.take_overall(self.overall, Instant::now()));
+        tokio::time::sleep_until(at).await;
+    }
+
+    /// Whether one more could be sent to this chat right now; if so, it counts as sent. For what may be left out.
+    pub fn spare(&self, chat: &str, rate: Rate) -> bool {
+        let now = Instant::now();
+        self.locked(|state| {
+            let chat_at = due(state.chats.get(chat).copied(), rate, now);
+            let free = chat_at.max(due(state.overall, self.overall, now)) <= now;
+            if free {
+                state.take_chat(chat, rate, now);
+                state.take_overall(self.overall, now);
+            }
+            free
+        })
+    }
+
+    /// Sends nothing to this chat for a while.
+    pub fn pause(&self, chat: &str, rate: Rate, pause: Duration) {
+        let full = paid_after(rate, pause);
+        self.locked(|state| {
+            let slot = state.chats.entry(chat.to_owned()).or_insert(full);
+            *slot = (*slot).max(full);
+        });
+    }
+
+    /// Sends nothing to anybody for a while.
+    pub fn pause_all(&self, pause: Duration) {
+        let full = paid_after(self.overall, pause);
+        self.locked(|state| state.overall = Some(state.overall.map_or(full, |known| known.max(full))));
+    }
+
+    fn locked<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
+        work(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl State {
+    /// Counts one more in this chat, and says when it may go.
+    fn take_chat(&mut self, chat: &str, rate: Rate, now: Instant) -> Instant {
+        if self.chats.len() >= MOST {
+            self.chats.retain(|_, full| *full > now);
+        }
+        let full = self.chats.get(chat).copied();
+        self.chats.insert(chat.to_owned(), full.unwrap_or(now).max(now) + rate.every);
+        due(full, rate, now)
+    }
+
+    /// Counts one more over all chats, and says when it may go.
+    fn take_overall(&mut self, rate: Rate, now: Instant) -> Instant {
+        let full = self.overall.replace(self.overall.unwrap_or(now).max(now) + rate.every);
+        due(full, rate, now)
+    }
+}
+
+/// As if the whole burst had been used up at the end of a pause.
+fn paid_after(rate: Rate, pause: Duration) -> Instant {
+    Instant::now() + pause + rate.every.saturating_mul(rate.burst.saturating_sub(1))
+}
+
+/// When one more may go. `full` is the moment at which everything sent so far is paid for.
+fn due(full: Option<Instant>, rate: Rate, now: Instant) -> Instant {
+    let credit = rate.every.saturating_mul(rate.burst.saturating_sub(1));
+    full.and_then(|full| full.checked_sub(credit)).unwrap_or(now).max(now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CHAT: Rate = Rate { burst: 2, every: Duration::from_secs(1) };
+    const ALL: Rate = Rate { burst: 3, every: Duration::from_millis(100) };
+
+    /// When each of these would go, in milliseconds from now.
+    async fn waits(pace: &Pace, chats: &[&str]) -> Vec<u128> {
+        let now = Instant::now();
+        let turns = chats.iter().map(|chat| async {
+            pace.wait(chat, CHAT).await;
+            (Instant::now() - now).as_millis()
+        });
+        futures_util::future::join_all(turns).await
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_burst_goes_at_once_and_the_rest_in_turn() {
+        let pace = Pace::new(ALL);
+        assert_eq!(waits(&pace, &["a", "a", "a", "a"]).await, [0, 0, 1000, 2000]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn all_chats_together_have_a_rate_too() {
+        let pace = Pace::new(ALL);
+        assert_eq!(waits(&pace, &["a", "b", "c", "d", "e"]).await, [0, 0, 0, 100, 200]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pause_holds_one_chat_or_all() {
+        let pace = Pace::new(ALL);
+        pace.pause("a", CHAT, Duration::from_secs(30));
+        assert_eq!(waits(&pace, &["a", "b"]).await, [30_000, 0]);
+        pace.pause_all(Duration::from_secs(5));
+        assert_eq!(waits(&pace, &["c"]).await, [5_000]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_may_be_left_out_never_takes_a_turn_that_is_not_free() {
+        let pace = Pace::new(ALL);
+        assert!(pace.spare("a", CHAT) && pace.spare("a", CHAT));
+        assert!(!pace.spare("a", CHAT));
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert!(pace.spare("a", CHAT));
+    }
+}

@@ -1,0 +1,35 @@
+//! What every chat adapter is given.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::domain::Language;
+use crate::ports::{AccessBook, ApprovalBook, Clock, Ids, Notebook};
+
+/// What every chat adapter is given, beside its own options.
+#[derive(Clone, Debug)]
+pub struct ChatParts {
+    /// The questions and their answers: a button finds its thread there.
+    pub approvals: Arc<dyn ApprovalBook>,
+    /// Who was let in beyond the settings.
+    pub access: Arc<dyn AccessBook>,
+    /// What must not be forgotten over a restart.
+    pub notes: Arc<dyn Notebook>,
+    /// The one client that everybody shares. It bounds how long a connection takes to be made, and nothing else.
+    pub http: reqwest::Client,
+    /// Where the files of all threads are.
+    pub files: PathBuf,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Fresh ids and chance.
+    pub ids: Arc<dyn Ids>,
+    /// The language of the daemon's words; nothing means the person's.
+    pub language: Option<Language>,
+}
+
+impl ChatParts {
+    /// The language to answer these words in.
+    pub fn language_for(&self, text: &str) -> Language {
+        self.language.unwrap_or_else(|| Language::of(text))
+    }
+}

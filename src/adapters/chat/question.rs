@@ -1,0 +1,112 @@
+//! The words of a question, as CommonMark. How they look is the platform's business.
+
+use crate::domain::{ApprovalKind, Intent, Language, Risk, Timestamp};
+
+/// The question as people read it; nothing for any other intent.
+pub fn question(intent: &Intent, now: Timestamp) -> Option<String> {
+    let Intent::ApprovalRequest {
+        number,
+        kind,
+        language,
+        summary,
+        risk,
+        details,
+        suggested_replies,
+        expires_at,
+        ..
+    } = intent
+    else {
+        return None;
+    };
+    let mut text = format!("{}\n\n{}", title(number, *kind, *risk, *language), fenced(summary));
+    if let Some(details) = details {
+        text.push_str(&format!("\n\n{details}"));
+    }
+    let replies: Vec<String> = suggested_replies.iter().map(|reply| format!("`{reply}`")).collect();
+    let left = Timestamp::parse_rfc3339(expires_at).map(|end| end.millis_since(now) / 60_000);
+    text.push_str(&format!("\n\n{}", how_to_answer(&replies, left, *language)));
+    Some(text)
+}
+
+fn title(number: &str, kind: ApprovalKind, risk: Risk, language: Language) -> String {
+    let sign = match risk {
+        Risk::Low => "🟢",
+        Risk::Medium => "🟡",
+        Risk::High => "🔴",
+    };
+    match (kind, language) {
+        (ApprovalKind::Tool, Language::En) => format!("{sign} **{number}: may I do this?**"),
+        (ApprovalKind::Tool, Language::Zh) => format!("{sign} **{number}：可以执行吗？**"),
+        (ApprovalKind::UnknownOutcome, Language::En) => {
+            format!(
+                "{sign} **{number}: I was cut off while doing this and do not know how far it got. What now?**"
+            )
+        }
+        (ApprovalKind::UnknownOutcome, Language::Zh) => {
+            format!("{sign} **{number}：执行中途被中断，结果未知。怎么办？**")
+        }
+    }
+}
+
+/// A fence that the text cannot close.
+fn fenced(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("{fence}\n{text}\n{fence}")
+}
+
+fn how_to_answer(replies: &[String], minutes_left: Option<u64>, language: Language) -> String {
+    let left = minutes_left.map(|minutes| match (minutes / 60, minutes % 60, language) {
+        (0, minutes, Language::En) => format!(" Expires in {minutes} min."),
+        (0, minutes, Language::Zh) => format!("{minutes} 分钟后失效。"),
+        (hours, _, Language::En) => format!(" Expires in {hours} h."),
+        (hours, _, Language::Zh) => format!("{hours} 小时后失效。"),
+    });
+    let left = left.unwrap_or_default();
+    match language {
+        Language::En => format!("Answer {}.{left}", replies.join(" / ")),
+        Language::Zh => format!("请回复 {}。{left}", replies.join(" / ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ports::{Ids as _, RandomIds};
+
+    fn asked(kind: ApprovalKind, language: Language, summary: &str) -> Intent {
+        Intent::ApprovalRequest {
+            approval_id: RandomIds.approval(),
+            number: "A1".to_owned(),
+            kind,
+            language,
+            summary: summary.to_owned(),
+            risk: Risk::High,
+            details: Some("- it deletes".to_owned()),
+            suggested_replies: vec!["approve A1".to_owned(), "deny A1".to_owned()],
+            expires_at: Timestamp::from_millis(3 * 3_600_000).rfc3339(),
+        }
+    }
+
+    #[test]
+    fn a_question_says_what_why_how_and_until_when() {
+        let text = question(&asked(ApprovalKind::Tool, Language::En, "rm -r out"), Timestamp::from_millis(0));
+        assert_eq!(
+            text.unwrap(),
+            "🔴 **A1: may I do this?**\n\n```\nrm -r out\n```\n\n- it deletes\n\nAnswer `approve A1` / `deny A1`. Expires in 3 h."
+        );
+        let text =
+            question(&asked(ApprovalKind::UnknownOutcome, Language::Zh, "x"), Timestamp::from_millis(0));
+        assert!(text.unwrap().contains("结果未知"));
+        assert_eq!(question(&Intent::Typing, Timestamp::from_millis(0)), None);
+    }
+
+    #[test]
+    fn a_command_cannot_break_out_of_its_fence() {
+        let text = question(
+            &asked(ApprovalKind::Tool, Language::En, "echo '```' **hi**"),
+            Timestamp::from_millis(0),
+        );
+        assert!(text.unwrap().contains("````\necho '```' **hi**\n````"));
+    }
+}

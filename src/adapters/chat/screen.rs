@@ -1,0 +1,357 @@
+//! What is shown while a turn runs: the answer so far, what is going on, that somebody is writing.
+//!
+//! Nothing here is ever lost by being left out: a later frame replaces an earlier one, and whoever delivers the real
+//! answer first takes the thread's canvas away, so that no late frame can come behind it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::domain::{CorrelationId, Intent, OutboundIntent, ThreadId};
+use crate::ports::BoxFuture;
+
+/// How many frames may wait for the screen; more are left out.
+const BACKLOG: usize = 1024;
+/// How much work may wait for one thread's worker, and how much of it is kept free of frames.
+const FRAMES: usize = 32;
+const RESERVED: usize = 8;
+/// How long a frame that is being shown is waited for.
+const PATIENCE: Duration = Duration::from_secs(12);
+/// A thread without frames for so long is forgotten, canvas and all.
+const FORGET_AFTER: Duration = Duration::from_secs(3600);
+
+/// What is to be seen now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Frame {
+    /// The answer so far.
+    Draft(String),
+    /// What is going on.
+    Progress(String),
+    /// Somebody is writing.
+    Typing,
+}
+
+/// What the frames of a turn have left in the chat, in the platform's own terms: a message that can be changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Canvas {
+    /// The turn it belongs to.
+    pub correlation: CorrelationId,
+    /// The platform's id of the message.
+    pub message: String,
+}
+
+/// Shows frames on one platform.
+pub trait Painter: Send + Sync + 'static {
+    /// Shows a frame of a turn, on the message that its earlier frames left, if any. Gives the message that is there
+    /// now. Must end by itself within a bounded time.
+    fn paint(
+        &self,
+        thread: ThreadId,
+        correlation: CorrelationId,
+        frame: Frame,
+        message: Option<String>,
+    ) -> BoxFuture<'_, Option<String>>;
+
+    /// How long to wait between two frames of a thread that change a message.
+    fn interval(&self, thread: &ThreadId) -> Duration;
+}
+
+enum Order {
+    Show(Box<OutboundIntent>),
+    Take(ThreadId, CorrelationId, oneshot::Sender<Option<Canvas>>),
+}
+
+/// The way to the screen. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Screen {
+    orders: mpsc::Sender<Order>,
+}
+
+/// The screen itself, to be run by whoever owns it.
+pub struct ScreenTask {
+    orders: mpsc::Receiver<Order>,
+}
+
+impl std::fmt::Debug for ScreenTask {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ScreenTask")
+    }
+}
+
+impl Screen {
+    /// A screen and the task that must be run for it.
+    pub fn new() -> (Self, ScreenTask) {
+        let (orders, receiver) = mpsc::channel(BACKLOG);
+        (Self { orders }, ScreenTask { orders: receiver })
+    }
+
+    /// Shows an intent that is fleeting; any other is passed over. Never waits.
+    pub fn show(&self, intent: OutboundIntent) {
+        // A full screen shows less.
+        drop(self.orders.try_send(Order::Show(Box::new(intent))));
+    }
+
+    /// Ends what is shown for a turn, and gives what it left in the chat. Afterwards no frame of it appears.
+    pub async fn take(&self, thread: &ThreadId, correlation: &CorrelationId) -> Option<Canvas> {
+        let (reply, answer) = oneshot::channel();
+        let order = Order::Take(thread.clone(), correlation.clone(), reply);
+        let taken = async {
+            self.orders.send(order).await.ok()?;
+            answer.await.ok().flatten()
+        };
+        // Nobody runs the screen while the adapter starts anew: then there is nothing to take.
+        tokio::time::timeout(PATIENCE, taken).await.ok().flatten()
+    }
+}
+
+/// Work for one thread's worker.
+enum Work {
+    Show(CorrelationId, Frame),
+    Take(CorrelationId, oneshot::Sender<Option<Canvas>>),
+}
+
+impl ScreenTask {
+    /// Shows what comes until told to stop. Gives itself back, so that it can be run again.
+    pub async fn run(mut self, painter: Arc<dyn Painter>, stop: CancellationToken) -> Self {
+        let mut stage = Stage { painter, workers: HashMap::new(), tasks: JoinSet::new() };
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return self,
+                Some(ended) = stage.tasks.join_next() => stage.ended(ended.ok()),
+                order = self.orders.recv() => match order {
+                    Some(Order::Show(intent)) => stage.show(*intent),
+                    Some(Order::Take(thread, correlation, reply)) => stage.take(&thread, correlation, reply),
+                    None => return self,
+                },
+            }
+        }
+    }
+}
+
+/// The workers, one for each thread that has something to show.
+struct Stage {
+    painter: Arc<dyn Painter>,
+    workers: HashMap<ThreadId, mpsc::Sender<Work>>,
+    tasks: JoinSet<ThreadId>,
+}
+
+impl Stage {
+    fn show(&mut self, intent: OutboundIntent) {
+        let Some(frame) = frame_of(intent.intent) else { return };
+        let worker = match self.workers.get(&intent.thread_id).filter(|worker| !worker.is_closed()) {
+            Some(worker) => worker.clone(),
+            None => self.start(intent.thread_id),
+        };
+        // A worker that is behind shows less; room is always left for taking its canvas away.
+        if worker.capacity() > RESERVED {
+            drop(worker.try_send(Work::Show(intent.correlation_id, frame)));
+        }
+    }
+
+    fn take(&self, thread: &ThreadId, correlation: CorrelationId, reply: oneshot::Sender<Option<Canvas>>) {
+        match self.workers.get(thread) {
+            // What cannot be sent drops the reply, and whoever waits hears that there is nothing.
+            Some(worker) => drop(worker.try_send(Work::Take(correlation, reply))),
+            None => drop(reply.send(None)),
+        }
+    }
+
+    fn start(&mut self, thread: ThreadId) -> mpsc::Sender<Work> {
+        let (work, receiver) = mpsc::channel(FRAMES);
+        self.workers.insert(thread.clone(), work.clone());
+        self.tasks.spawn(serve(thread, self.painter.clone(), receiver));
+        work
+    }
+
+    fn ended(&mut self, thread: Option<ThreadId>) {
+        // A thread that was given a new worker meanwhile keeps it.
+        if let Some(thread) = thread
+            && self.workers.get(&thread).is_some_and(mpsc::Sender::is_closed)
+        {
+            self.workers.remove(&thread);
+        }
+    }
+}
+
+/// Shows the frames of one thread, one at a time, the latest only, never faster than the platform likes.
+async fn serve(thread: ThreadId, painter: Arc<dyn Painter>, mut work: mpsc::Receiver<Work>) -> ThreadId {
+    let mut canvas: Option<Canvas> = None;
+    let mut next_at = Instant::now();
+    let mut due: Option<(CorrelationId, Frame)> = None;
+    loop {
+        let waiting = due.is_some();
+        let heard = tokio::select! {
+            biased;
+            heard = work.recv() => heard,
+            () = tokio::time::sleep_until(next_at), if waiting => {
+                let Some((correlation, frame)) = due.take() else { continue };
+                let message = canvas.take().filter(|known| known.correlation == correlation);
+                let message = message.map(|known| known.message);
+                let left = painter.paint(thread.clone(), correlation.clone(), frame, message).await;
+                canvas = left.map(|message| Canvas { correlation, message });
+                next_at = Instant::now() + painter.interval(&thread);
+                continue;
+            }
+            () = tokio::time::sleep(FORGET_AFTER), if !waiting => None,
+        };
+        match heard {
+            Some(Work::Show(correlation, Frame::Typing)) => {
+                // It changes no message, so it needs no turn; while the answer is seen to grow, it says nothing new.
+                if canvas.is_none() && due.is_none() {
+                    painter.paint(thread.clone(), correlation, Frame::Typing, None).await;
+                }
+            }
+            Some(Work::Show(correlation, frame)) => due = Some((correlation, frame)),
+            Some(Work::Take(correlation, reply)) => {
+                due = due.filter(|(other, _)| *other != correlation);
+                let mine = canvas.as_ref().is_some_and(|known| known.correlation == correlation);
+                // Whoever asked may be gone; then the message stays as it is.
+                drop(reply.send(if mine { canvas.take() } else { None }));
+            }
+            None => return thread,
+        }
+    }
+}
+
+fn frame_of(intent: Intent) -> Option<Frame> {
+    match intent {
+        Intent::AssistantDelta { text } => Some(Frame::Draft(text)),
+        Intent::Progress { text } => Some(Frame::Progress(text)),
+        Intent::Typing => Some(Frame::Typing),
+        Intent::AssistantText { .. }
+        | Intent::ApprovalRequest { .. }
+        | Intent::ApprovalResolved { .. }
+        | Intent::Attachment { .. }
+        | Intent::Error { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    /// Writes down what it shows; the first frame of a turn makes a message, later ones change it.
+    #[derive(Default)]
+    struct Sketch(Mutex<Vec<String>>);
+
+    impl Painter for Sketch {
+        fn paint(
+            &self,
+            _: ThreadId,
+            correlation: CorrelationId,
+            frame: Frame,
+            message: Option<String>,
+        ) -> BoxFuture<'_, Option<String>> {
+            let shown = message.as_deref().unwrap_or("new").to_owned();
+            self.0.lock().unwrap().push(format!("{shown}: {frame:?}"));
+            let message = message.or_else(|| Some(format!("m-{correlation}")));
+            Box::pin(async move { if frame == Frame::Typing { None } else { message } })
+        }
+
+        fn interval(&self, _: &ThreadId) -> Duration {
+            Duration::from_secs(1)
+        }
+    }
+
+    struct Theatre {
+        screen: Screen,
+        sketch: Arc<Sketch>,
+        stop: CancellationToken,
+        task: JoinSet<ScreenTask>,
+    }
+
+    fn theatre() -> Theatre {
+        let (screen, task) = Screen::new();
+        let (sketch, stop) = (Arc::new(Sketch::default()), CancellationToken::new());
+        let mut tasks = JoinSet::new();
+        tasks.spawn(task.run(sketch.clone(), stop.clone()));
+        Theatre { screen, sketch, stop, task: tasks }
+    }
+
+    fn run(name: &str) -> CorrelationId {
+        CorrelationId::made("run_", name)
+    }
+
+    fn intent(correlation: &CorrelationId, intent: Intent) -> OutboundIntent {
+        OutboundIntent {
+            thread_id: "fake:chat:1".parse().unwrap(),
+            correlation_id: correlation.clone(),
+            reply_to: None,
+            intent,
+        }
+    }
+
+    impl Theatre {
+        async fn draft(&self, correlation: &CorrelationId, text: &str) {
+            self.screen.show(intent(correlation, Intent::AssistantDelta { text: text.to_owned() }));
+            // Time is paused: everybody else runs before this returns.
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+
+        async fn take(&self, correlation: &CorrelationId) -> Option<Canvas> {
+            self.screen.take(&"fake:chat:1".parse().unwrap(), correlation).await
+        }
+
+        fn seen(&self) -> Vec<String> {
+            self.sketch.0.lock().unwrap().clone()
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn only_the_latest_of_many_frames_is_shown_and_on_the_same_message() {
+        let theatre = theatre();
+        for text in ["a", "ab", "abc", "abcd"] {
+            theatre.draft(&run("1"), text).await;
+        }
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        assert_eq!(theatre.seen(), ["new: Draft(\"a\")", "m-run_1: Draft(\"abcd\")"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn after_the_canvas_is_taken_no_frame_comes_behind_it() {
+        let theatre = theatre();
+        theatre.draft(&run("1"), "a").await;
+        theatre.draft(&run("1"), "ab").await;
+        let canvas = theatre.take(&run("1")).await;
+        assert_eq!(canvas, Some(Canvas { correlation: run("1"), message: "m-run_1".to_owned() }));
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        assert_eq!(theatre.seen().len(), 1);
+        assert_eq!(theatre.take(&run("1")).await, None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn another_turns_canvas_stays() {
+        let theatre = theatre();
+        theatre.draft(&run("1"), "a").await;
+        assert_eq!(theatre.take(&run("status")).await, None);
+        assert!(theatre.take(&run("1")).await.is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_screen_that_was_stopped_can_be_run_again() {
+        let mut theatre = theatre();
+        theatre.draft(&run("1"), "a").await;
+        theatre.stop.cancel();
+        let task = theatre.task.join_next().await.unwrap().unwrap();
+        theatre.task.spawn(task.run(theatre.sketch.clone(), CancellationToken::new()));
+        theatre.draft(&run("2"), "b").await;
+        assert_eq!(theatre.seen().last().unwrap(), "new: Draft(\"b\")");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn typing_is_shown_only_while_nothing_else_is() {
+        let theatre = theatre();
+        theatre.screen.show(intent(&run("1"), Intent::Typing));
+        theatre.draft(&run("1"), "a").await;
+        theatre.screen.show(intent(&run("1"), Intent::Typing));
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        assert_eq!(theatre.seen().len(), 2);
+    }
+}

@@ -1,0 +1,216 @@
+//! Calls to the Bot API. The payloads are teloxide's where it has them; the transport is ours, because theirs sleeps
+//! ten seconds on a 5xx before it says so, and takes an answer it cannot parse for a failure.
+//!
+//! Whatever the server answers, it says whether the call took effect, did not, or whether nobody knows. The token is
+//! part of every address, so no error carries one.
+
+use std::time::Duration;
+
+use reqwest::multipart::{Form, Part};
+use secrecy::{ExposeSecret as _, SecretString};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use teloxide_core::requests::Payload;
+
+/// How long an ordinary call may take.
+const CALL: Duration = Duration::from_secs(20);
+/// How long a file may take to be sent.
+const UPLOAD: Duration = Duration::from_secs(55);
+/// No answer that we read is longer.
+const MAX_ANSWER: usize = 16 << 20;
+
+/// Why a call gave no result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ApiError {
+    /// The server said no.
+    #[error("{description} ({code})")]
+    Refused {
+        /// Its error code.
+        code: u16,
+        /// Its words.
+        description: String,
+        /// After how long it may be tried again.
+        retry_after: Option<Duration>,
+        /// Where the chat has moved.
+        migrate_to: Option<i64>,
+    },
+    /// The call did not reach the server.
+    #[error("not sent: {0}")]
+    NotSent(String),
+    /// It was sent, and there was no answer one could understand: it may have taken effect.
+    #[error("no usable answer: {0}")]
+    Unsure(String),
+}
+
+impl ApiError {
+    /// The server's code and words, where it said no.
+    pub fn refusal(&self) -> Option<(u16, &str)> {
+        match self {
+            Self::Refused { code, description, .. } => Some((*code, description)),
+            Self::NotSent(_) | Self::Unsure(_) => None,
+        }
+    }
+
+    /// Whether the server's words have this in them, whatever the case.
+    pub fn says(&self, words: &str) -> bool {
+        self.refusal().is_some_and(|(_, text)| text.to_lowercase().contains(&words.to_lowercase()))
+    }
+}
+
+/// A file to be sent.
+#[derive(Clone, Debug)]
+pub struct Upload {
+    /// The name of its field: `document`, `photo`, `voice`.
+    pub field: &'static str,
+    /// What it is called.
+    pub name: String,
+    /// Its media type.
+    pub media_type: String,
+    /// What is in it.
+    pub content: Vec<u8>,
+}
+
+/// One bot on one server. Cheap to clone.
+#[derive(Clone)]
+pub struct Api {
+    http: reqwest::Client,
+    base: String,
+    token: SecretString,
+}
+
+impl std::fmt::Debug for Api {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Api").field("base", &self.base).finish_non_exhaustive()
+    }
+}
+
+impl Api {
+    /// The bot of this token on the server at `base`, such as `https://api.telegram.org`.
+    pub fn new(http: reqwest::Client, base: &str, token: SecretString) -> Self {
+        Self { http, base: base.trim_end_matches('/').to_owned(), token }
+    }
+
+    /// Makes a call that teloxide has a payload for.
+    pub async fn call<P>(&self, payload: &P) -> Result<Value, ApiError>
+    where
+        P: Payload + Serialize + Sync,
+    {
+        self.ask(P::NAME, payload, CALL).await
+    }
+
+    /// Makes any other call, and reads of its result what is wanted.
+    pub async fn ask<T: DeserializeOwned>(
+        &self,
+        method: &str,
+        body: &(impl Serialize + Sync),
+        timeout: Duration,
+    ) -> Result<T, ApiError> {
+        let request = self.http.post(self.address(method)).timeout(timeout).json(body);
+        read(request.send().await).await
+    }
+
+    /// Sends a file with the other fields of a call.
+    pub async fn upload(
+        &self,
+        method: &str,
+        fields: Vec<(&'static str, String)>,
+        file: Upload,
+    ) -> Result<Value, ApiError> {
+        let part = Part::bytes(file.content).file_name(file.name);
+        let part = part.mime_str(&file.media_type).map_err(|error| ApiError::NotSent(told(error)))?;
+        let form = fields.into_iter().fold(Form::new(), |form, (name, value)| form.text(name, value));
+        let form = form.part(file.field, part);
+        let request = self.http.post(self.address(method)).timeout(UPLOAD).multipart(form);
+        read(request.send().await).await
+    }
+
+    /// Begins to fetch a file by the path that `getFile` gave. The path must be relative.
+    pub async fn download(&self, path: &str) -> Result<reqwest::Response, ApiError> {
+        let token = self.token.expose_secret();
+        let address = format!("{}/file/bot{token}/{path}", self.base);
+        let answer = self.http.get(address).send().await.map_err(unanswered)?;
+        let status = answer.status();
+        if status.is_success() {
+            return Ok(answer);
+        }
+        let (code, description) = (status.as_u16(), "the file cannot be fetched".to_owned());
+        Err(ApiError::Refused { code, description, retry_after: None, migrate_to: None })
+    }
+
+    fn address(&self, method: &str) -> String {
+        format!("{}/bot{}/{method}", self.base, self.token.expose_secret())
+    }
+}
+
+/// Reads an answer: its body decides, whatever the status.
+async fn read<T: DeserializeOwned>(answer: Result<reqwest::Response, reqwest::Error>) -> Result<T, ApiError> {
+    let mut answer = answer.map_err(unanswered)?;
+    let status = answer.status();
+    let mut body = Vec::new();
+    while let Some(piece) = answer.chunk().await.map_err(|error| ApiError::Unsure(told(error)))? {
+        if body.len() + piece.len() > MAX_ANSWER {
+            return Err(ApiError::Unsure("the answer is too long".to_owned()));
+        }
+        body.extend_from_slice(&piece);
+    }
+    match serde_json::from_slice::<Envelope<T>>(&body) {
+        Ok(Envelope { ok: true, result: Some(result), .. }) => Ok(result),
+        Ok(envelope) if !envelope.ok => Err(ApiError::Refused {
+            code: envelope.error_code.unwrap_or(status.as_u16()),
+            description: envelope.description.unwrap_or_default(),
+            retry_after: envelope.parameters.retry_after.map(Duration::from_secs),
+            migrate_to: envelope.parameters.migrate_to_chat_id,
+        }),
+        Ok(_) => Err(ApiError::Unsure("the answer has no result".to_owned())),
+        // A gateway in between speaks HTML: its status is all there is to go by.
+        Err(_) if status.is_client_error() => Err(ApiError::Refused {
+            code: status.as_u16(),
+            description: format!("the server answered {status}"),
+            retry_after: None,
+            migrate_to: None,
+        }),
+        Err(_) => Err(ApiError::Unsure(format!("the server answered {status} without JSON"))),
+    }
+}
+
+#[derive(serde::Deserialize)]
+#[serde(bound = "T: DeserializeOwned")]
+struct Envelope<T> {
+    #[serde(default)]
+    ok: bool,
+    #[serde(default = "Option::default")]
+    result: Option<T>,
+    error_code: Option<u16>,
+    description: Option<String>,
+    #[serde(default)]
+    parameters: Parameters,
+}
+
+#[derive(Default, serde::Deserialize)]
+#[serde(default)]
+struct Parameters {
+    retry_after: Option<u64>,
+    migrate_to_chat_id: Option<i64>,
+}
+
+/// A call without an answer: was it sent?
+fn unanswered(error: reqwest::Error) -> ApiError {
+    if error.is_connect() || error.is_builder() {
+        ApiError::NotSent(told(error))
+    } else {
+        ApiError::Unsure(told(error))
+    }
+}
+
+/// An error's words without the address, which has the token in it.
+fn told(error: reqwest::Error) -> String {
+    let error = error.without_url();
+    let mut words = error.to_string();
+    let mut source = std::error::Error::source(&error);
+    while let Some(cause) = source {
+        words.push_str(&format!(": {cause}"));
+        source = cause.source();
+    }
+    words
+}

@@ -1,0 +1,5 @@
+//! Telegram: what people write there goes through the door, and answers go back as it can show them.
+
+mod api;
+
+pub use api::{Api, ApiError, Upload};

@@ -1,0 +1,58 @@
+//! Who was let in, over HTTP: listing them, confirming a code and taking access back, as the operator.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::body::JsonBody;
+use super::problem::Problem;
+use super::server::Web;
+use crate::ports::{AccessList, Approved, Guest};
+
+/// Everybody who was let in, and everybody who asks to be.
+pub(super) async fn list(State(web): State<Arc<Web>>) -> Result<Json<AccessList>, Problem> {
+    Ok(Json(web.parts.access.list(web.clock.now()).await?))
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ApproveRequest {
+    code: String,
+}
+
+/// Lets somebody in by the code they were given.
+pub(super) async fn approve(
+    State(web): State<Arc<Web>>,
+    JsonBody(request): JsonBody<ApproveRequest>,
+) -> Result<Json<Value>, Problem> {
+    let (by, now) = (web.operator(&"web".parse()?)?.id, web.clock.now());
+    match web.parts.access.approve(&request.code, &by, now).await? {
+        Approved::Let(member) => Ok(Json(json!({ "member": member }))),
+        Approved::NoSuchCode => Err(Problem::new(
+            StatusCode::NOT_FOUND,
+            "nobody waits with this code: it is wrong, was used, or is older than an hour",
+        )),
+        Approved::Locked { until } => {
+            let wait = until.millis_since(now).div_ceil(1000).max(1);
+            let text = "too many wrong codes: none is looked at for a while";
+            Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, text).after(wait))
+        }
+    }
+}
+
+/// Takes access from a person (`telegram:user:1`) or a group (`telegram:chat:-1`).
+pub(super) async fn revoke(
+    State(web): State<Arc<Web>>,
+    Path(who): Path<String>,
+) -> Result<StatusCode, Problem> {
+    let guest: Guest = who.parse().map_err(|bad| Problem::of_id("who", &who, &bad))?;
+    let by = web.operator(&"web".parse()?)?.id;
+    if web.parts.access.revoke(&guest, &by, web.clock.now()).await? {
+        Ok(StatusCode::NO_CONTENT)
+    } else {
+        Err(Problem::not_found("guest"))
+    }
+}

@@ -1,0 +1,30 @@
+//! What was allowed for longer than one call, over HTTP: listing it, and taking it back as the operator.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use serde_json::{Value, json};
+
+use super::problem::Problem;
+use super::server::Web;
+use crate::domain::GrantNumber;
+use crate::ports::Revoker;
+
+/// The grants that hold somewhere, oldest first.
+pub(super) async fn list(State(web): State<Arc<Web>>) -> Result<Json<Value>, Problem> {
+    let grants = web.parts.grants.list(web.clock.now()).await?;
+    Ok(Json(json!({ "grants": grants })))
+}
+
+/// Takes a grant back. Gives what it was.
+pub(super) async fn revoke(
+    State(web): State<Arc<Web>>,
+    Path(id): Path<String>,
+) -> Result<Json<Value>, Problem> {
+    let number: GrantNumber = id.parse().map_err(|_| Problem::not_found("grant"))?;
+    let by = Revoker { author: web.operator(&"web".parse()?)?.id, via: "http".to_owned() };
+    let gone = web.parts.grants.revoke(number, by, web.clock.now()).await?;
+    let gone = gone.ok_or_else(|| Problem::not_found("grant"))?;
+    Ok(Json(json!(gone)))
+}

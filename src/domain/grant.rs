@@ -1,0 +1,171 @@
+//! What somebody allowed for longer than one call, as people see it. Whether it covers a call is `policy`'s to say.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::{AuthorId, ThreadId, Timestamp};
+
+/// The short name people use: `G1`, `G2`, …
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct GrantNumber(pub u32);
+
+/// A text that is no number of a grant.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a grant: expected a name such as G1")]
+pub struct BadGrantNumber;
+
+impl fmt::Display for GrantNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "G{}", self.0)
+    }
+}
+
+impl FromStr for GrantNumber {
+    type Err = BadGrantNumber;
+
+    fn from_str(raw: &str) -> Result<Self, BadGrantNumber> {
+        let raw = raw.trim();
+        let digits = raw.strip_prefix(['G', 'g']).unwrap_or(raw);
+        let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        plain.then(|| digits.parse().ok().map(Self)).flatten().ok_or(BadGrantNumber)
+    }
+}
+
+impl TryFrom<String> for GrantNumber {
+    type Error = BadGrantNumber;
+
+    fn try_from(raw: String) -> Result<Self, BadGrantNumber> {
+        raw.parse()
+    }
+}
+
+impl From<GrantNumber> for String {
+    fn from(number: GrantNumber) -> Self {
+        number.to_string()
+    }
+}
+
+/// Where and how long a grant holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reach {
+    /// In one thread.
+    Thread(ThreadId),
+    /// In one thread, up to a moment.
+    Until {
+        /// The thread.
+        thread: ThreadId,
+        /// The first moment at which it no longer holds.
+        until: Timestamp,
+    },
+    /// Everywhere in the project, for commands of a shape.
+    Shape,
+    /// Everywhere in the project, as a rule.
+    Project,
+}
+
+impl Reach {
+    /// The thread it is bound to.
+    pub const fn thread(&self) -> Option<&ThreadId> {
+        match self {
+            Self::Thread(thread) | Self::Until { thread, .. } => Some(thread),
+            Self::Shape | Self::Project => None,
+        }
+    }
+
+    /// The first moment at which it no longer holds.
+    pub const fn until(&self) -> Option<Timestamp> {
+        match self {
+            Self::Until { until, .. } => Some(*until),
+            Self::Thread(_) | Self::Shape | Self::Project => None,
+        }
+    }
+
+    /// The word for it in files and answers, that of the scope it came from.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Thread(_) => "thread",
+            Self::Until { .. } => "minutes",
+            Self::Shape => "shape",
+            Self::Project => "project",
+        }
+    }
+}
+
+/// A grant in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GrantSummary {
+    /// What people call it.
+    pub number: GrantNumber,
+    /// The tool it is for.
+    pub tool: String,
+    /// Which commands; none means every call of the tool.
+    pub commands: Vec<String>,
+    /// Where and how long.
+    pub reach: Reach,
+    /// Whose message led to the question.
+    pub requested_by: Option<AuthorId>,
+    /// Who granted it.
+    pub by: Option<AuthorId>,
+    /// When, RFC 3339.
+    pub at: String,
+    /// What they were shown.
+    pub summary: String,
+}
+
+impl Serialize for GrantSummary {
+    fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Flat<'a> {
+            id: GrantNumber,
+            tool: &'a str,
+            #[serde(skip_serializing_if = "<[String]>::is_empty")]
+            commands: &'a [String],
+            scope: &'static str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            thread_id: Option<&'a ThreadId>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            expires_at: Option<String>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            granted_by: Option<&'a AuthorId>,
+            granted_at: &'a str,
+            summary: &'a str,
+        }
+        Flat {
+            id: self.number,
+            tool: &self.tool,
+            commands: &self.commands,
+            scope: self.reach.name(),
+            thread_id: self.reach.thread(),
+            expires_at: self.reach.until().map(Timestamp::rfc3339),
+            granted_by: self.by.as_ref(),
+            granted_at: &self.at,
+            summary: &self.summary,
+        }
+        .serialize(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grant_is_named_with_or_without_its_letter() {
+        for (text, expected) in [
+            ("G1", Some(1)),
+            ("g12", Some(12)),
+            (" 7 ", Some(7)),
+            ("", None),
+            ("G", None),
+            ("A1", None),
+            ("G+1", None),
+        ] {
+            assert_eq!(text.parse::<GrantNumber>().ok(), expected.map(GrantNumber), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! The access book on disk: `.ship/access.json`. The daemon and the command line change it side by side.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::Replace;
+use super::code;
+use super::guests::Guests;
+use super::shared_file::{SharedFile, Touched};
+use crate::domain::{Author, AuthorId, Platform, ThreadId, Timestamp};
+use crate::ports::{
+    AccessBook, AccessList, Approved, Audit, AuditEvent, AuditLine, AuditOutcome, BoxFuture, Guest, Knock,
+    StoreError,
+};
+
+/// The file's name, without its ending.
+const NAME: &str = "access";
+
+/// The access book of one project.
+#[derive(Debug)]
+pub struct FileAccess {
+    file: Arc<SharedFile<Guests>>,
+    audit: Arc<dyn Audit>,
+}
+
+impl FileAccess {
+    /// The book of this `.ship` directory. Touches nothing.
+    pub fn new(ship_dir: &Path, replace: Replace, audit: Arc<dyn Audit>) -> Self {
+        Self { file: Arc::new(SharedFile::new(ship_dir, NAME, replace)), audit }
+    }
+
+    /// Changes the book, beside the runtime: whoever else changes it is waited for.
+    async fn change<R: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Guests) -> (R, Touched) + Send + 'static,
+    ) -> Result<R, StoreError> {
+        let file = self.file.clone();
+        let changed = tokio::task::spawn_blocking(move || file.change(work));
+        changed.await.map_err(|_| StoreError::Closed)?
+    }
+
+    fn look<R>(&self, work: impl FnOnce(&Guests) -> R) -> Result<R, StoreError> {
+        // Only a book that has just changed is read; otherwise this is one look at the file's facts.
+        Ok(work(&*self.file.read()?))
+    }
+}
+
+impl AccessBook for FileAccess {
+    fn is_paired(&self, author: &AuthorId) -> BoxFuture<'_, Result<bool, StoreError>> {
+        let paired = self.look(|guests| guests.is_paired(author));
+        Box::pin(async move { paired })
+    }
+
+    fn ask_in(&self, who: Author, now: Timestamp) -> BoxFuture<'_, Result<Knock, StoreError>> {
+        Box::pin(async move {
+            let code = code::fresh().map_err(std::io::Error::other);
+            let code = code.map_err(|source| StoreError::Io { path: NAME.into(), source })?;
+            let platform = who.id.platform();
+            self.change(move |guests| guests.knock(who, &platform, now, code)).await
+        })
+    }
+
+    fn is_open(&self, platform: &Platform, chat: &str) -> BoxFuture<'_, Result<bool, StoreError>> {
+        // A chat whose id makes no thread cannot have been opened.
+        let open = ThreadId::of_chat(platform, chat)
+            .map_or(Ok(false), |chat| self.look(|guests| guests.is_open(&chat)));
+        Box::pin(async move { open })
+    }
+
+    fn open_chat(
+        &self,
+        platform: &Platform,
+        chat: &str,
+        by: &AuthorId,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<(), StoreError>> {
+        let (chat, by) = (ThreadId::of_chat(platform, chat), by.clone());
+        Box::pin(async move {
+            let Ok(chat) = chat else { return Ok(()) };
+            // An owner speaks often, and opens a group once.
+            if self.look(|guests| guests.is_open(&chat))? {
+                return Ok(());
+            }
+            let (opened, author) = (chat.clone(), by.clone());
+            if self.change(move |guests| guests.open(opened, &by, now)).await? {
+                tracing::info!(%chat, by = %author, "a group was opened by an owner");
+                self.audit.record(AuditLine {
+                    author: Some(author),
+                    guest: Some(chat.to_string()),
+                    ..AuditLine::new(AuditEvent::AccessOpened, now)
+                });
+            }
+            Ok(())
+        })
+    }
+
+    fn list(&self, now: Timestamp) -> BoxFuture<'_, Result<AccessList, StoreError>> {
+        let list = self.look(|guests| guests.list(now));
+        Box::pin(async move { list })
+    }
+
+    fn approve(
+        &self,
+        code: &str,
+        by: &AuthorId,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<Approved, StoreError>> {
+        let (code, author) = (code.to_owned(), by.clone());
+        Box::pin(async move {
+            let by = author.clone();
+            let approved = self.change(move |guests| guests.approve(&code, &by, now)).await?;
+            let refused = |reason: &str| (None, AuditOutcome::Refused, Some(reason.to_owned()));
+            let (guest, outcome, reason) = match &approved {
+                Approved::Let(member) => (Some(member.id.to_string()), AuditOutcome::Approved, None),
+                Approved::NoSuchCode => refused("nobody waits with this code"),
+                Approved::Locked { .. } => refused("too many wrong codes"),
+            };
+            tracing::info!(by = %author, ?outcome, guest, "a pairing code was tried");
+            self.audit.record(AuditLine {
+                author: Some(author),
+                guest,
+                outcome: Some(outcome),
+                reason,
+                ..AuditLine::new(AuditEvent::AccessApproved, now)
+            });
+            Ok(approved)
+        })
+    }
+
+    fn revoke(&self, who: &Guest, by: &AuthorId, now: Timestamp) -> BoxFuture<'_, Result<bool, StoreError>> {
+        let (who, by) = (who.clone(), by.clone());
+        Box::pin(async move {
+            let guest = who.to_string();
+            let gone = self.change(move |guests| guests.revoke(&who)).await?;
+            if gone {
+                tracing::info!(guest, %by, "access was taken back");
+                self.audit.record(AuditLine {
+                    author: Some(by),
+                    guest: Some(guest),
+                    ..AuditLine::new(AuditEvent::AccessRevoked, now)
+                });
+            }
+            Ok(gone)
+        })
+    }
+}

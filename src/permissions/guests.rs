@@ -1,0 +1,274 @@
+//! The rules of the access book: who gets a code, how long it lives, and what confirming it does. Pure: time and new
+//! codes are handed in. The same types are the content of `access.json`.
+
+use serde::{Deserialize, Serialize};
+
+use super::code::normal;
+use super::shared_file::Touched;
+use crate::domain::{Author, AuthorId, Platform, ThreadId, Timestamp};
+use crate::ports::{AccessList, Applicant, Approved, Guest, Knock, Member, OpenChat};
+
+/// How long a code lives.
+const CODE_MILLIS: u64 = 60 * 60 * 1000;
+/// How many may wait on one platform: more would let strangers fill the book.
+const WAITING: usize = 3;
+/// How often the same person is told their code.
+const SAY_AGAIN_MILLIS: u64 = 60 * 1000;
+/// So many wrong codes close the door for a while.
+const WRONG_CODES: u32 = 10;
+/// For how long, and for how long a wrong code is remembered.
+const LOCK_MILLIS: u64 = 10 * 60 * 1000;
+/// The longest name that is kept of a stranger.
+const NAME_LETTERS: usize = 80;
+
+/// Everything the book knows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Guests {
+    #[serde(default)]
+    people: Vec<Member>,
+    #[serde(default)]
+    chats: Vec<OpenChat>,
+    #[serde(default)]
+    asking: Vec<Waiting>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    wrong_codes: Option<WrongCodes>,
+}
+
+/// Somebody who asks to be let in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Waiting {
+    id: AuthorId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    code: String,
+    since: Timestamp,
+    expires: Timestamp,
+    /// When they were last told their code.
+    said: Timestamp,
+}
+
+/// Wrong codes of late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WrongCodes {
+    count: u32,
+    /// When they are forgotten.
+    until: Timestamp,
+}
+
+impl Guests {
+    pub(super) fn is_paired(&self, author: &AuthorId) -> bool {
+        self.people.iter().any(|member| member.id == *author)
+    }
+
+    pub(super) fn is_open(&self, chat: &ThreadId) -> bool {
+        self.chats.iter().any(|known| known.id == *chat)
+    }
+
+    /// Somebody asks to be let in. `code` is theirs if they need a new one.
+    pub(super) fn knock(
+        &mut self,
+        who: Author,
+        platform: &Platform,
+        now: Timestamp,
+        code: String,
+    ) -> (Knock, Touched) {
+        if let Some(known) = self.asking.iter_mut().find(|known| known.id == who.id && now < known.expires) {
+            let fresh = now.millis_since(known.said) >= SAY_AGAIN_MILLIS;
+            if fresh {
+                known.said = now;
+            }
+            let knock = Knock::Code { code: known.code.clone(), expires: known.expires, fresh };
+            return (knock, if fresh { Touched::Yes } else { Touched::No });
+        }
+        self.asking.retain(|known| now < known.expires);
+        if self.asking.iter().filter(|known| known.id.platform() == *platform).count() >= WAITING {
+            return (Knock::TooMany, Touched::No);
+        }
+        let expires = now.plus_millis(CODE_MILLIS);
+        let name = who.name.map(|name| name.chars().take(NAME_LETTERS).collect());
+        self.asking.push(Waiting { id: who.id, name, code: code.clone(), since: now, expires, said: now });
+        (Knock::Code { code, expires, fresh: true }, Touched::Yes)
+    }
+
+    /// The operator confirms a code.
+    pub(super) fn approve(&mut self, typed: &str, by: &AuthorId, now: Timestamp) -> (Approved, Touched) {
+        let wrong = self.wrong_codes.filter(|wrong| now < wrong.until);
+        if let Some(WrongCodes { until, .. }) = wrong.filter(|wrong| wrong.count >= WRONG_CODES) {
+            return (Approved::Locked { until }, Touched::No);
+        }
+        let code = normal(typed);
+        let found = self.asking.iter().position(|known| known.code == code && now < known.expires);
+        let Some(found) = found else {
+            let count = wrong.map_or(0, |wrong| wrong.count).saturating_add(1);
+            self.wrong_codes = Some(WrongCodes { count, until: now.plus_millis(LOCK_MILLIS) });
+            return (Approved::NoSuchCode, Touched::Yes);
+        };
+        let Waiting { id, name, .. } = self.asking.remove(found);
+        self.wrong_codes = None;
+        let member = Member { id, name, approved_by: by.clone(), approved_at: now.rfc3339() };
+        self.people.retain(|known| known.id != member.id);
+        self.people.push(member.clone());
+        (Approved::Let(member), Touched::Yes)
+    }
+
+    /// An owner spoke in a group. Says whether that is new.
+    pub(super) fn open(&mut self, chat: ThreadId, by: &AuthorId, now: Timestamp) -> (bool, Touched) {
+        if self.is_open(&chat) {
+            return (false, Touched::No);
+        }
+        self.chats.push(OpenChat { id: chat, opened_by: by.clone(), opened_at: now.rfc3339() });
+        (true, Touched::Yes)
+    }
+
+    /// Access is taken back; a question to be let in is forgotten with it. Says whether there was any of it.
+    pub(super) fn revoke(&mut self, who: &Guest) -> (bool, Touched) {
+        let before = (self.people.len(), self.chats.len(), self.asking.len());
+        match who {
+            Guest::Person(person) => {
+                self.people.retain(|member| member.id != *person);
+                self.asking.retain(|known| known.id != *person);
+            }
+            Guest::Chat(chat) => self.chats.retain(|known| known.id != *chat),
+        }
+        let gone = before != (self.people.len(), self.chats.len(), self.asking.len());
+        (gone, if gone { Touched::Yes } else { Touched::No })
+    }
+
+    pub(super) fn list(&self, now: Timestamp) -> AccessList {
+        let asking = self.asking.iter().filter(|known| now < known.expires).map(|known| Applicant {
+            id: known.id.clone(),
+            name: known.name.clone(),
+            code: known.code.clone(),
+            asked_at: known.since.rfc3339(),
+            expires_at: known.expires.rfc3339(),
+        });
+        AccessList { people: self.people.clone(), chats: self.chats.clone(), asking: asking.collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Standing;
+
+    const MINUTE: u64 = 60 * 1000;
+
+    fn at(millis: u64) -> Timestamp {
+        Timestamp::from_millis(1_000_000).plus_millis(millis)
+    }
+
+    fn id(text: &str) -> AuthorId {
+        text.parse().unwrap()
+    }
+
+    fn knock(guests: &mut Guests, who: &str, now: Timestamp, code: &str) -> Knock {
+        let author = Author { id: id(who), name: Some("Ada".to_owned()), standing: Standing::Person };
+        let platform = author.id.platform();
+        guests.knock(author, &platform, now, code.to_owned()).0
+    }
+
+    fn code(code: &str, asked: u64, fresh: bool) -> Knock {
+        Knock::Code { code: code.to_owned(), expires: at(asked + 60 * MINUTE), fresh }
+    }
+
+    fn operator() -> AuthorId {
+        id("cli:user:operator")
+    }
+
+    #[test]
+    fn a_person_keeps_one_code_while_it_lives_and_hears_it_once_a_minute() {
+        let mut guests = Guests::default();
+        let ada = "telegram:user:1";
+        assert_eq!(knock(&mut guests, ada, at(0), "AAAA2222"), code("AAAA2222", 0, true));
+        assert_eq!(knock(&mut guests, ada, at(59_999), "BBBB2222"), code("AAAA2222", 0, false));
+        assert_eq!(knock(&mut guests, ada, at(MINUTE), "BBBB2222"), code("AAAA2222", 0, true));
+        assert_eq!(knock(&mut guests, ada, at(MINUTE + 1), "BBBB2222"), code("AAAA2222", 0, false));
+        assert_eq!(
+            knock(&mut guests, ada, at(60 * MINUTE), "BBBB2222"),
+            code("BBBB2222", 60 * MINUTE, true),
+            "the old one is dead"
+        );
+        assert_eq!(guests.list(at(60 * MINUTE)).asking.len(), 1);
+    }
+
+    #[test]
+    fn no_more_than_three_wait_on_a_platform_and_others_are_not_kept_from_theirs() {
+        let mut guests = Guests::default();
+        for person in 1..=3 {
+            let who = format!("telegram:user:{person}");
+            assert!(matches!(knock(&mut guests, &who, at(0), &format!("C{person}")), Knock::Code { .. }));
+        }
+        assert_eq!(knock(&mut guests, "telegram:user:4", at(1), "C4"), Knock::TooMany);
+        assert!(matches!(knock(&mut guests, "feishu:user:4", at(1), "C5"), Knock::Code { .. }));
+        assert!(matches!(
+            knock(&mut guests, "telegram:user:2", at(1), "C6"),
+            Knock::Code { fresh: false, .. }
+        ));
+        assert!(matches!(knock(&mut guests, "telegram:user:4", at(60 * MINUTE), "C7"), Knock::Code { .. }));
+    }
+
+    #[test]
+    fn a_code_lets_one_person_in_once_and_only_while_it_lives() {
+        let mut guests = Guests::default();
+        knock(&mut guests, "telegram:user:1", at(0), "AAAA2222");
+        assert_eq!(guests.approve("AAAA2223", &operator(), at(1)).0, Approved::NoSuchCode);
+        let (Approved::Let(member), Touched::Yes) = guests.approve(" aaaa-2222 ", &operator(), at(2)) else {
+            panic!("the code was right");
+        };
+        assert_eq!((member.id.as_str(), member.name.as_deref()), ("telegram:user:1", Some("Ada")));
+        assert!(guests.is_paired(&id("telegram:user:1")) && !guests.is_paired(&id("telegram:user:2")));
+        assert_eq!(guests.approve("AAAA2222", &operator(), at(3)).0, Approved::NoSuchCode, "used");
+        knock(&mut guests, "telegram:user:2", at(0), "BBBB2222");
+        assert_eq!(
+            guests.approve("BBBB2222", &operator(), at(60 * MINUTE)).0,
+            Approved::NoSuchCode,
+            "too old"
+        );
+        assert_eq!(guests.approve("", &operator(), at(4)).0, Approved::NoSuchCode);
+    }
+
+    #[test]
+    fn ten_wrong_codes_close_the_door_for_ten_minutes_even_to_the_right_one() {
+        let mut guests = Guests::default();
+        knock(&mut guests, "qq:user:1", at(0), "AAAA2222");
+        for wrong in 0..10 {
+            assert_eq!(guests.approve("ZZZZZZZZ", &operator(), at(wrong)).0, Approved::NoSuchCode);
+        }
+        let until = at(9 + 10 * MINUTE);
+        assert_eq!(
+            guests.approve("AAAA2222", &operator(), at(10)),
+            (Approved::Locked { until }, Touched::No)
+        );
+        assert!(matches!(guests.approve("AAAA2222", &operator(), until).0, Approved::Let(_)));
+    }
+
+    #[test]
+    fn access_is_taken_from_people_and_groups_and_a_question_is_forgotten_with_it() {
+        let mut guests = Guests::default();
+        let chat: ThreadId = "telegram:chat:-1".parse().unwrap();
+        assert_eq!(guests.open(chat.clone(), &id("telegram:user:9"), at(0)), (true, Touched::Yes));
+        assert_eq!(guests.open(chat.clone(), &id("telegram:user:9"), at(1)), (false, Touched::No));
+        knock(&mut guests, "telegram:user:1", at(0), "AAAA2222");
+        assert_eq!(guests.revoke(&Guest::Person(id("telegram:user:1"))).0, true);
+        assert_eq!(guests.approve("AAAA2222", &operator(), at(1)).0, Approved::NoSuchCode);
+        assert_eq!(guests.revoke(&Guest::Person(id("telegram:user:1"))), (false, Touched::No));
+        assert_eq!(guests.revoke(&Guest::Chat(chat.clone())).0, true);
+        assert!(!guests.is_open(&chat));
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let mut guests = Guests::default();
+        knock(&mut guests, "telegram:user:1", at(0), "AAAA2222");
+        knock(&mut guests, "telegram:user:2", at(0), "BBBB2222");
+        guests.approve("AAAA2222", &operator(), at(1));
+        guests.approve("XXXX2222", &operator(), at(1));
+        let text = serde_json::to_string(&guests).unwrap();
+        assert_eq!(serde_json::from_str::<Guests>(&text).unwrap(), guests);
+        assert!(serde_json::from_str::<Guests>("[]").is_err());
+        assert!(serde_json::from_str::<Guests>(r#"{"peoples": []}"#).is_err());
+    }
+}

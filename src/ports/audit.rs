@@ -1,0 +1,249 @@
+//! The audit trail: who was allowed what, by whom, and what came of it. For people to read afterwards; the daemon
+//! itself never goes by it.
+
+use serde::{Serialize, Serializer};
+
+use crate::domain::{
+    Approval, ApprovalId, ApprovalNumber, ApprovalState, AuthorId, CorrelationId, Decided, GrantNumber,
+    Scope, ThreadId, Timestamp, ToolCallId,
+};
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AuditEvent {
+    /// A call was judged.
+    Verdict,
+    /// A question was answered, or needs no answer any more, or an answer was refused.
+    Decision,
+    /// A call of a tool is at its end.
+    Execution,
+    /// Somebody allowed calls for longer.
+    GrantAdded,
+    /// A call ran by what was allowed before.
+    GrantUsed,
+    /// Somebody took back what was allowed.
+    GrantRevoked,
+    /// The time of what was allowed is over.
+    GrantExpired,
+    /// Somebody who asked was let in, or a code was refused.
+    AccessApproved,
+    /// Access was taken back.
+    AccessRevoked,
+    /// An owner opened a group by speaking there.
+    AccessOpened,
+    /// Lines were lost before this one.
+    LinesLost,
+}
+
+/// What the judge said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AuditVerdict {
+    /// It runs unasked.
+    Allow,
+    /// A person is asked.
+    Ask,
+    /// It does not run.
+    Deny,
+}
+
+/// How it came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AuditOutcome {
+    /// A person said yes.
+    Approved,
+    /// A person said no.
+    Denied,
+    /// A person said that it was done already.
+    Done,
+    /// Nobody answered in time.
+    Expired,
+    /// The question was withdrawn.
+    Cancelled,
+    /// The answer did not count.
+    Refused,
+    /// The tool gave an output.
+    Ok,
+    /// The tool failed.
+    Error,
+    /// The tool was stopped before its end.
+    Aborted,
+}
+
+/// One line of the trail. What is not known is absent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AuditLine {
+    /// When.
+    #[serde(serialize_with = "as_rfc3339")]
+    pub at: Timestamp,
+    /// What.
+    pub event: AuditEvent,
+    /// Where.
+    #[serde(rename = "threadId", skip_serializing_if = "Option::is_none")]
+    pub thread: Option<ThreadId>,
+    /// In which run.
+    #[serde(rename = "correlationId", skip_serializing_if = "Option::is_none")]
+    pub correlation: Option<CorrelationId>,
+    /// Who did it; for a verdict or an execution whose message led to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub author: Option<AuthorId>,
+    /// Of which tool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// Which call.
+    #[serde(rename = "toolCallId", skip_serializing_if = "Option::is_none")]
+    pub tool_call: Option<ToolCallId>,
+    /// Which question.
+    #[serde(rename = "approvalId", skip_serializing_if = "Option::is_none")]
+    pub approval: Option<ApprovalId>,
+    /// What people call it.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "as_text")]
+    pub number: Option<ApprovalNumber>,
+    /// Which grants.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub grants: Vec<GrantNumber>,
+    /// Whose access: a person's or a group's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guest: Option<String>,
+    /// Exactly which call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<String>,
+    /// What the judge said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<AuditVerdict>,
+    /// How it came out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<AuditOutcome>,
+    /// How far it reaches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<Scope>,
+    /// How the command ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i64>,
+    /// How long it took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    /// From where: `button`, `text`, `http`, `console`, `cli`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub via: Option<String>,
+    /// In which words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl AuditLine {
+    /// A line that says no more than what happened and when.
+    pub const fn new(event: AuditEvent, at: Timestamp) -> Self {
+        Self {
+            at,
+            event,
+            thread: None,
+            correlation: None,
+            author: None,
+            tool: None,
+            tool_call: None,
+            approval: None,
+            number: None,
+            grants: Vec::new(),
+            guest: None,
+            fingerprint: None,
+            verdict: None,
+            outcome: None,
+            scope: None,
+            exit_code: None,
+            duration_ms: None,
+            via: None,
+            reason: None,
+        }
+    }
+
+    /// A line about a question: where, in which run, which call.
+    pub fn about(event: AuditEvent, approval: &Approval, at: Timestamp) -> Self {
+        Self {
+            thread: Some(approval.thread.clone()),
+            correlation: Some(approval.correlation.clone()),
+            tool: Some(approval.tool.clone()),
+            tool_call: Some(approval.tool_call.clone()),
+            approval: Some(approval.id.clone()),
+            number: Some(approval.number),
+            fingerprint: Some(approval.fingerprint.clone()),
+            ..Self::new(event, at)
+        }
+    }
+
+    /// What became of a question, at the moment it did; nothing while it waits.
+    pub fn settled(approval: &Approval) -> Option<Self> {
+        let line =
+            |outcome, at| Self { outcome: Some(outcome), ..Self::about(AuditEvent::Decision, approval, at) };
+        let settled = match &approval.state {
+            ApprovalState::Pending => return None,
+            ApprovalState::Approved { decided, scope } => {
+                Self { scope: Some(*scope), ..line(AuditOutcome::Approved, decided.at).by(decided) }
+            }
+            ApprovalState::Spent { decided, .. } => line(AuditOutcome::Done, decided.at).by(decided),
+            ApprovalState::Denied { decided } => line(AuditOutcome::Denied, decided.at).by(decided),
+            ApprovalState::Expired { at } => line(AuditOutcome::Expired, *at),
+            ApprovalState::Cancelled { at, reason } => {
+                Self { reason: Some(reason.clone()), ..line(AuditOutcome::Cancelled, *at) }
+            }
+        };
+        Some(settled)
+    }
+
+    /// The same, done by somebody.
+    #[must_use]
+    pub fn by(self, decided: &Decided) -> Self {
+        Self {
+            author: Some(decided.by.clone()),
+            via: Some(decided.via.clone()),
+            reason: decided.reason.clone(),
+            ..self
+        }
+    }
+}
+
+/// Writes the trail.
+pub trait Audit: Send + Sync + std::fmt::Debug {
+    /// Takes a line. Never waits: whoever does something must not be held up by its being written down.
+    fn record(&self, line: AuditLine);
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape that serde calls")]
+fn as_rfc3339<S: Serializer>(at: &Timestamp, out: S) -> Result<S::Ok, S::Error> {
+    out.serialize_str(&at.rfc3339())
+}
+
+fn as_text<S: Serializer>(number: &Option<ApprovalNumber>, out: S) -> Result<S::Ok, S::Error> {
+    match number {
+        Some(number) => out.collect_str(number),
+        None => out.serialize_none(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_line_has_what_is_known_and_nothing_else() {
+        let line = AuditLine {
+            thread: Some("web:chat:1".parse().unwrap()),
+            number: Some(ApprovalNumber(3)),
+            grants: vec![GrantNumber(2)],
+            outcome: Some(AuditOutcome::Ok),
+            exit_code: Some(0),
+            duration_ms: Some(12),
+            ..AuditLine::new(AuditEvent::Execution, Timestamp::from_millis(0))
+        };
+        let expected = json!({
+            "at": "1970-01-01T00:00:00Z", "event": "execution", "threadId": "web:chat:1", "number": "A3",
+            "grants": ["G2"], "outcome": "ok", "exitCode": 0, "durationMs": 12,
+        });
+        assert_eq!(serde_json::to_value(line).unwrap(), expected);
+    }
+}

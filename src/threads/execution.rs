@@ -1,0 +1,54 @@
+//! The end of a tool's call, for the audit trail: told once, also when the call is cut off.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::ports::{Audit, AuditLine, AuditOutcome, Clock, ToolOutcome};
+
+/// A call that runs. Dropped before its end, it was stopped.
+#[derive(Debug)]
+pub(super) struct Execution {
+    audit: Arc<dyn Audit>,
+    clock: Arc<dyn Clock>,
+    /// What is known of the call.
+    line: Option<AuditLine>,
+    began: Instant,
+}
+
+impl Execution {
+    /// The call begins now.
+    pub(super) fn begin(audit: Arc<dyn Audit>, clock: Arc<dyn Clock>, line: AuditLine) -> Self {
+        Self { audit, clock, line: Some(line), began: Instant::now() }
+    }
+
+    /// The call is at its end.
+    pub(super) fn end(mut self, outcome: &ToolOutcome) {
+        match outcome {
+            Ok(output) => {
+                let exit_code = output.get("exitCode").and_then(Value::as_i64);
+                self.tell(AuditOutcome::Ok, exit_code, None);
+            }
+            Err(failure) => self.tell(AuditOutcome::Error, None, Some(failure.to_string())),
+        }
+    }
+
+    fn tell(&mut self, outcome: AuditOutcome, exit_code: Option<i64>, reason: Option<String>) {
+        let Some(line) = self.line.take() else { return };
+        self.audit.record(AuditLine {
+            at: self.clock.now(),
+            outcome: Some(outcome),
+            exit_code,
+            duration_ms: u64::try_from(self.began.elapsed().as_millis()).ok(),
+            reason,
+            ..line
+        });
+    }
+}
+
+impl Drop for Execution {
+    fn drop(&mut self) {
+        self.tell(AuditOutcome::Aborted, None, None);
+    }
+}

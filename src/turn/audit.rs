@@ -1,0 +1,90 @@
+//! What the machine has to say for the audit trail: verdicts, and what became of questions and answers.
+
+use super::asking::Heard;
+use super::event::Seat;
+use super::ledger::Call;
+use super::{Conversation, Effect};
+use crate::domain::{Approval, ApprovalId, Decided, Timestamp, ToolCallId};
+use crate::ports::{AuditEvent, AuditLine, AuditOutcome, AuditVerdict, Judgement, Ruling};
+
+impl Conversation {
+    /// Tells of a verdict, and of the grants by which a call runs.
+    pub(super) fn tell_verdict(
+        &self,
+        call: &ToolCallId,
+        state: &Call,
+        judgement: &Judgement,
+        seat: &Seat,
+        now: Timestamp,
+        out: &mut Vec<Effect>,
+    ) {
+        let Some(run) = self.run.as_ref() else { return };
+        let question = match state {
+            Call::Judging if judgement.ruling == Ruling::Ask => Some((&seat.id, seat.number)),
+            Call::Judging => None,
+            Call::JudgingLost => Some((&seat.id, seat.number)),
+            Call::Checking(approval) => Some((&approval.id, approval.number)),
+            _ => return,
+        };
+        let (verdict, reason) = match &judgement.ruling {
+            Ruling::Allow(_) => (AuditVerdict::Allow, None),
+            Ruling::Ask => (AuditVerdict::Ask, None),
+            Ruling::Deny(why) => (AuditVerdict::Deny, Some(why.clone())),
+        };
+        let tool = run.open_calls().iter().find(|part| part.call_id == *call).map(|part| part.tool.name());
+        let line = AuditLine {
+            thread: Some(self.thread.clone()),
+            correlation: Some(run.correlation.clone()),
+            author: self.requester(),
+            tool: tool.map(str::to_owned),
+            tool_call: Some(call.clone()),
+            approval: question.map(|(id, _)| id.clone()),
+            number: question.map(|(_, number)| number),
+            fingerprint: Some(judgement.fingerprint.clone()),
+            ..AuditLine::new(AuditEvent::Verdict, now)
+        };
+        // A call that a person allowed runs by their word, also where their word has made a grant of it.
+        if *state == Call::Judging && verdict == AuditVerdict::Allow && !judgement.grants.is_empty() {
+            let used =
+                AuditLine { event: AuditEvent::GrantUsed, grants: judgement.grants.clone(), ..line.clone() };
+            out.push(Effect::Audit(Box::new(used)));
+        }
+        out.push(Effect::Audit(Box::new(AuditLine { verdict: Some(verdict), reason, ..line })));
+    }
+
+    /// Tells of an answer that does not count.
+    pub(super) fn tell_refused(
+        &self,
+        heard: &Heard,
+        (id, known): (&ApprovalId, Option<&Approval>),
+        decided: &Decided,
+        out: &mut Vec<Effect>,
+    ) {
+        let reason = match heard {
+            Heard::Counted => return,
+            Heard::NotOpen => "there is no such question here, or it was settled before",
+            Heard::NotTheirs => "whoever answered may not",
+            Heard::TooLate => "it came too late",
+            Heard::NotAnAnswer => "it is no answer to this question",
+        };
+        let line = match known {
+            Some(approval) => AuditLine::about(AuditEvent::Decision, approval, decided.at),
+            None => AuditLine {
+                thread: Some(self.thread.clone()),
+                approval: Some(id.clone()),
+                ..AuditLine::new(AuditEvent::Decision, decided.at)
+            },
+        };
+        out.push(Effect::Audit(Box::new(AuditLine {
+            outcome: Some(AuditOutcome::Refused),
+            reason: Some(reason.to_owned()),
+            ..line.by(decided)
+        })));
+    }
+}
+
+/// Writes down what became of a question, and tells of it.
+pub(super) fn settle(approval: &Approval, out: &mut Vec<Effect>) {
+    out.push(Effect::SaveApproval(Box::new(approval.clone())));
+    out.extend(AuditLine::settled(approval).map(|line| Effect::Audit(Box::new(line))));
+}

@@ -1,0 +1,153 @@
+//! One chat as the server keeps it: its messages, its topics, and where the bot stands in it.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use super::account::User;
+
+/// What sort of chat it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Private,
+    Group,
+    Supergroup,
+    Channel,
+}
+
+impl Kind {
+    /// In the words of the wire.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Private => "private",
+            Self::Group => "group",
+            Self::Supergroup => "supergroup",
+            Self::Channel => "channel",
+        }
+    }
+}
+
+/// Where the bot stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    Member,
+    Admin,
+    Left,
+    Kicked,
+    /// The person of a private chat never wrote to the bot.
+    Stranger,
+}
+
+impl Standing {
+    /// In the words of the wire.
+    pub(crate) fn status(self) -> &'static str {
+        match self {
+            Self::Member => "member",
+            Self::Admin => "administrator",
+            Self::Left | Self::Stranger => "left",
+            Self::Kicked => "kicked",
+        }
+    }
+}
+
+/// A draft somebody sees just now.
+#[derive(Clone, Debug)]
+pub(crate) struct Draft {
+    /// What it says; nothing stands for a sign that the bot thinks.
+    pub(crate) text: String,
+    /// The topic it shows in.
+    pub(crate) topic: Option<i64>,
+    /// When it was last refreshed.
+    pub(crate) at: Instant,
+}
+
+/// A chat.
+#[derive(Debug)]
+pub(crate) struct Room {
+    pub(crate) id: i64,
+    pub(crate) kind: Kind,
+    pub(crate) title: String,
+    pub(crate) forum: bool,
+    pub(crate) topics: BTreeMap<i64, String>,
+    /// What stands in the chat now, in the form of the wire.
+    pub(crate) messages: BTreeMap<i64, Value>,
+    pub(crate) last_id: i64,
+    pub(crate) members: BTreeMap<i64, User>,
+    pub(crate) admins: Vec<i64>,
+    pub(crate) standing: Standing,
+    pub(crate) migrated_to: Option<i64>,
+    pub(crate) drafts: BTreeMap<i64, Draft>,
+    /// The bot's reaction to each message.
+    pub(crate) reactions: BTreeMap<i64, Vec<String>>,
+}
+
+impl Room {
+    /// A chat with the bot in it and nothing said.
+    pub(crate) fn new(id: i64, kind: Kind, title: &str) -> Self {
+        Self {
+            id,
+            kind,
+            title: title.to_owned(),
+            forum: false,
+            topics: BTreeMap::new(),
+            messages: BTreeMap::new(),
+            last_id: 0,
+            members: BTreeMap::new(),
+            admins: Vec::new(),
+            standing: Standing::Member,
+            migrated_to: None,
+            drafts: BTreeMap::new(),
+            reactions: BTreeMap::new(),
+        }
+    }
+
+    /// In the form of the wire.
+    pub(crate) fn wire(&self) -> Value {
+        let mut chat = json!({ "id": self.id, "type": self.kind.name() });
+        let name = if self.kind == Kind::Private { "first_name" } else { "title" };
+        chat[name] = json!(self.title);
+        if self.forum {
+            chat["is_forum"] = json!(true);
+        }
+        chat
+    }
+
+    /// A number nobody used in this chat.
+    pub(crate) fn next_id(&mut self) -> i64 {
+        self.last_id += 1;
+        self.last_id
+    }
+
+    /// A message as it stands inside another: without what it replied to itself.
+    pub(crate) fn quoted(&self, message: i64) -> Option<Value> {
+        let mut quoted = self.messages.get(&message)?.clone();
+        quoted.as_object_mut()?.remove("reply_to_message");
+        Some(quoted)
+    }
+
+    /// The buttons of a message, row by row.
+    pub(crate) fn buttons(message: &Value) -> Vec<Vec<Button>> {
+        let rows =
+            message["reply_markup"]["inline_keyboard"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let row =
+            |row: &Value| -> Vec<Button> { row.as_array().into_iter().flatten().map(Button::read).collect() };
+        rows.iter().map(row).collect()
+    }
+}
+
+/// A button under a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Button {
+    /// What stands on it.
+    pub(crate) text: String,
+    /// What the bot hears when it is pressed; none for a link.
+    pub(crate) data: Option<String>,
+}
+
+impl Button {
+    fn read(button: &Value) -> Self {
+        let field = |name: &str| button[name].as_str().map(str::to_owned);
+        Self { text: field("text").unwrap_or_default(), data: field("callback_data") }
+    }
+}

@@ -1,0 +1,291 @@
+//! The server itself: a port of its own that stays while bots come and go, and the door for tests.
+
+use std::convert::Infallible;
+use std::error::Error as _;
+use std::future::poll_fn;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use axum::body::{Body, Bytes, to_bytes};
+use axum::http::{Request, Response};
+use futures_util::{StreamExt as _, stream};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::{JoinSet, yield_now};
+use tokio::time::timeout_at;
+
+use super::super::daemon::PATIENCE;
+use super::account::{Account, User};
+use super::answer::Refusal;
+use super::calls::{self, Reply, Reset};
+use super::flood::{Flood, Rate};
+use super::log::{Deed, Told};
+use super::people::Chat;
+use super::request::Params;
+use super::room::{Kind, Room};
+use super::trouble::{Plan, Trouble};
+use super::webhook;
+use super::world::{Shared, World};
+
+/// The server. It ends with this value.
+#[derive(Debug)]
+pub(crate) struct FakeTelegram {
+    address: SocketAddr,
+    shared: Shared,
+    _serving: JoinSet<()>,
+}
+
+impl FakeTelegram {
+    /// A server for an ordinary bot.
+    pub(crate) async fn start() -> Self {
+        Self::for_bot(Account::default()).await
+    }
+
+    /// A server for this bot.
+    pub(crate) async fn for_bot(account: Account) -> Self {
+        // Deliveries to a webhook need it, even to a plain one.
+        shipagent::model::install_tls();
+        let shared = Shared::new(account);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut serving = JoinSet::new();
+        serving.spawn(accept(listener, shared.clone()));
+        serving.spawn(webhook::deliver(shared.clone()));
+        Self { address, shared, _serving: serving }
+    }
+
+    /// The base address to give to a bot.
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// What the bot proves itself with.
+    pub(crate) fn token(&self) -> String {
+        self.read(|world| world.account.token.clone())
+    }
+
+    /// A person.
+    pub(crate) fn user(&self, id: i64, name: &str) -> User {
+        User::new(id, name)
+    }
+
+    /// The chat between a person and the bot, which the person has started.
+    pub(crate) fn private(&self, user: &User) -> Chat {
+        let id = self.shared.change(|world| world.private_room(user).id);
+        Chat::new(self.shared.clone(), id)
+    }
+
+    /// A group the bot is in. Its number says what it is: `-100…` is a supergroup.
+    pub(crate) fn group(&self, id: i64) -> Chat {
+        assert!(id < 0, "a group has a number below zero");
+        let kind = if id <= -1_000_000_000_000 { Kind::Supergroup } else { Kind::Group };
+        self.chat(id, kind)
+    }
+
+    /// A channel the bot is in.
+    pub(crate) fn channel(&self, id: i64) -> Chat {
+        self.chat(id, Kind::Channel)
+    }
+
+    fn chat(&self, id: i64, kind: Kind) -> Chat {
+        let title = format!("{} {id}", kind.name());
+        self.shared.change(|world| {
+            world.rooms.entry(id).or_insert_with(|| Room::new(id, kind, &title));
+        });
+        Chat::new(self.shared.clone(), id)
+    }
+
+    /// Looks at everything.
+    pub(crate) fn read<T>(&self, read: impl FnOnce(&World) -> T) -> T {
+        self.shared.read(read)
+    }
+
+    /// Changes what the bot's account and server can do.
+    pub(crate) fn reconfigure(&self, change: impl FnOnce(&mut Account)) {
+        self.shared.change(|world| change(&mut world.account));
+    }
+
+    /// Waits until something is so. What it was waiting for in vain, the log shows.
+    pub(crate) async fn wait_for(&self, so: impl Fn(&World) -> bool) {
+        self.wait_within(PATIENCE, so).await;
+    }
+
+    /// The same, with less patience.
+    pub(crate) async fn wait_within(&self, patience: Duration, so: impl Fn(&World) -> bool) {
+        let deadline = tokio::time::Instant::now() + patience;
+        let mut bell = self.shared.listen();
+        loop {
+            bell.borrow_and_update();
+            if self.read(&so) {
+                return;
+            }
+            if timeout_at(deadline, bell.changed()).await.is_err() {
+                let told = self.read(World::tell);
+                panic!("waited {patience:?} for what did not come; this came:\n{told}");
+            }
+        }
+    }
+
+    /// Plans a trouble.
+    pub(crate) fn plan(&self, plan: Plan) {
+        self.shared.change(|world| world.troubles.plan(plan));
+    }
+
+    /// Ends all troubles.
+    pub(crate) fn clear_troubles(&self) {
+        self.shared.change(|world| world.troubles.clear());
+    }
+
+    /// Holds the bot to limits from now on.
+    pub(crate) fn limit(&self, per_chat: Rate, overall: Rate) {
+        self.shared.change(|world| world.flood = Some(Flood::new(per_chat, overall, Instant::now())));
+    }
+
+    /// Gives an update once more.
+    pub(crate) fn redeliver(&self, update: i64) {
+        self.shared.change(|world| world.updates.again(update));
+    }
+
+    /// Puts anything among the updates; it gets a number unless it has one.
+    pub(crate) fn raw_update(&self, update: Value) -> i64 {
+        self.shared.change(|world| world.updates.push_raw(update))
+    }
+}
+
+async fn accept(listener: TcpListener, shared: Shared) {
+    let mut connections = JoinSet::new();
+    loop {
+        let (stream, _) = listener.accept().await.unwrap();
+        // A small answer must not wait for the acknowledgement of the one before.
+        stream.set_nodelay(true).unwrap();
+        connections.spawn(converse(stream, shared.clone()));
+        while connections.try_join_next().is_some() {}
+    }
+}
+
+/// One connection until it ends. Where a call asks for it, it ends with a reset.
+async fn converse(stream: TcpStream, shared: Shared) {
+    let service = service_fn(move |request| Box::pin(respond(shared.clone(), request)));
+    let mut connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+    let ended = poll_fn(|cx| connection.poll_without_shutdown(cx)).await;
+    let stream = connection.into_parts().io.into_inner();
+    // Only then: a reset would take back what the bot has not read yet.
+    if ended.is_err_and(|error| error.source().is_some_and(|source| source.is::<Reset>())) {
+        drop(stream.set_zero_linger());
+    }
+}
+
+impl std::fmt::Display for Reset {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("reset on purpose")
+    }
+}
+
+impl std::error::Error for Reset {}
+
+async fn respond(shared: Shared, request: Request<Incoming>) -> Result<Response<Body>, Reset> {
+    let (head, body) = request.into_parts();
+    let body = to_bytes(Body::new(body), usize::MAX).await.map_err(|_| Reset)?;
+    let (file, path) = match head.uri.path().strip_prefix("/file/bot") {
+        Some(path) => (true, path),
+        None => (false, head.uri.path().strip_prefix("/bot").unwrap_or_default()),
+    };
+    let (token, rest) = path.split_once('/').unwrap_or((path, ""));
+    if let Err(refusal) = shared.read(|world| admit(world, token)) {
+        shared.change(|world| {
+            world.note(&rest.to_ascii_lowercase(), None, Deed::Refused(refusal.clone()), Told::Yes);
+        });
+        return Ok(json(refusal.code, &refusal.body()));
+    }
+    if file {
+        return download(&shared, rest).await;
+    }
+    let method = rest.trim_end_matches('/').to_ascii_lowercase();
+    let params = match Params::read(head.uri.query().unwrap_or_default(), &head.headers, &body) {
+        Ok(params) => params,
+        Err(refusal) => return Ok(json(refusal.code, &refusal.body())),
+    };
+    calls::perform(&shared, &method, &params).await.map(written)
+}
+
+/// Whether a token opens the door: one that is none at all is a page that is not there.
+fn admit(world: &World, token: &str) -> Result<(), Refusal> {
+    let well_formed = token.split_once(':').is_some_and(|(id, secret)| {
+        let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        id.parse::<u64>().is_ok() && !secret.is_empty() && secret.chars().all(fits)
+    });
+    match () {
+        () if token == world.account.token => Ok(()),
+        () if well_formed => Err(Refusal::new(401, "Unauthorized")),
+        () => Err(Refusal::not_found()),
+    }
+}
+
+fn written(reply: Reply) -> Response<Body> {
+    match reply {
+        Reply::Json(status, body) => json(status, &body),
+        Reply::Half(status, body) => {
+            let mut text = body.to_string().into_bytes();
+            text.truncate(text.len() / 2);
+            answer(status, "application/json", Body::from(text))
+        }
+        Reply::BadGateway => {
+            let page = "<html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>";
+            answer(502, "text/html", Body::from(page))
+        }
+    }
+}
+
+fn json(status: u16, body: &Value) -> Response<Body> {
+    answer(status, "application/json", Body::from(body.to_string()))
+}
+
+fn answer(status: u16, content_type: &str, body: Body) -> Response<Body> {
+    Response::builder().status(status).header("content-type", content_type).body(body).unwrap()
+}
+
+async fn download(shared: &Shared, path: &str) -> Result<Response<Body>, Reset> {
+    let trouble = shared.change(|world| world.troubles.meet("download", None));
+    if let Some(instead) = calls::before(shared, "download", None, trouble.as_ref()).await {
+        return instead.map(written);
+    }
+    let found = shared.read(|world| world.files.values().find(|file| file.path == path).cloned());
+    let Some(file) = found else {
+        let refusal = Refusal::not_found();
+        return Ok(json(404, &refusal.body()));
+    };
+    let bytes = Bytes::from(file.bytes);
+    let deed = Deed::Fetched { path: path.to_owned(), bytes: bytes.len() };
+    shared.change(|world| world.note("download", None, deed, Told::Yes));
+    match trouble {
+        Some(Trouble::ResetAfter) => Err(Reset),
+        Some(Trouble::Truncated) => {
+            let half = stream::iter([Ok(bytes.slice(..bytes.len() / 2))]);
+            let cut = stream::once(async {
+                // What was said before goes out before the line is cut.
+                yield_now().await;
+                Err(std::io::Error::other("cut"))
+            });
+            Ok(answer(200, "application/octet-stream", Body::from_stream(half.chain(cut))))
+        }
+        Some(Trouble::Slow { piece, pause }) => {
+            Ok(answer(200, "application/octet-stream", slow(bytes, piece, pause)))
+        }
+        _ => Ok(answer(200, "application/octet-stream", Body::from(bytes))),
+    }
+}
+
+fn slow(bytes: Bytes, piece: usize, pause: Duration) -> Body {
+    Body::from_stream(stream::unfold(bytes, move |mut rest| async move {
+        if rest.is_empty() {
+            return None;
+        }
+        tokio::time::sleep(pause).await;
+        let next = rest.split_to(piece.clamp(1, rest.len()));
+        Some((Ok::<_, Infallible>(next), rest))
+    }))
+}
