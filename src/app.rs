@@ -12,9 +12,14 @@ use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::adapters::chat::ChatParts;
+use crate::adapters::feishu::{FeishuAdapter, FeishuMode, FeishuOptions};
 use crate::adapters::web::{WebAdapter, WebOptions, WebParts};
 use crate::adapters::{AdapterHealths, AdapterSet, supervise};
-use crate::config::{Approver, Endpoint, ModelSettings, Provider, Sandbox, Settings};
+use crate::config::{
+    self, Approver, Endpoint, FeishuSettings, GroupRespond, GroupThreading, ModelSettings, Provider, Sandbox,
+    Settings,
+};
 use crate::domain::{Approval, Platform};
 use crate::metrics::Metrics;
 use crate::model::{FallbackModel, Http, ModelSpec, OfflineModel, OpenAiModel, Pace, Shared};
@@ -26,7 +31,7 @@ use crate::ports::{
     ThreadStore, ToolBox,
 };
 use crate::sandbox;
-use crate::store::{AuditLog, FileApprovals, replace_file};
+use crate::store::{AuditLog, FileApprovals, FileNotes, replace_file};
 use crate::telemetry::Redactor;
 use crate::threads::{AgentFacts, Asking, Limits, Router, Workshop};
 use crate::tools::{ExecSettings, Redact, all_tools, programs_of};
@@ -272,6 +277,16 @@ fn adapter_set(settings: &Settings, web: Option<WebSocket>, world: &World, parts
     for name in ["api", "cli", "web"] {
         set = platform(name).into_iter().fold(set, AdapterSet::with_surface);
     }
+    if let (Some(feishu), Some(name)) = (&settings.feishu, platform("feishu")) {
+        match Http::default().client(&feishu.domain) {
+            Ok(http) => {
+                let (chat, options) =
+                    (chat_parts(settings, world, &parts, &name, http), feishu_options(settings, feishu));
+                set = set.with_adapter(Arc::new(FeishuAdapter::new(name, options, chat)));
+            }
+            Err(error) => tracing::error!(?error, "feishu cannot be served"),
+        }
+    }
     let (Some(web), Some(name)) = (web, platform("web")) else { return set };
     let options = WebOptions {
         listen: web.address,
@@ -290,6 +305,48 @@ fn adapter_set(settings: &Settings, web: Option<WebSocket>, world: &World, parts
         stop_grace: settings.limits.stop,
     };
     set.with_adapter(Arc::new(WebAdapter::new(name, options, parts, web.listener)))
+}
+
+/// What every chat platform is given.
+fn chat_parts(
+    settings: &Settings,
+    world: &World,
+    parts: &WebParts,
+    name: &Platform,
+    http: reqwest::Client,
+) -> ChatParts {
+    ChatParts {
+        approvals: parts.approvals.clone(),
+        access: parts.access.clone(),
+        notes: Arc::new(FileNotes::new(&settings.state, name)),
+        http,
+        files: settings.state.join("files"),
+        clock: world.clock.clone(),
+        ids: world.ids.clone(),
+        language: settings.language,
+    }
+}
+
+/// The Feishu adapter's options, as the settings have them.
+pub fn feishu_options(settings: &Settings, feishu: &FeishuSettings) -> FeishuOptions {
+    FeishuOptions {
+        app_id: feishu.app_id.clone(),
+        app_secret: feishu.app_secret.clone(),
+        domain: feishu.domain.clone(),
+        mode: match feishu.mode {
+            config::FeishuMode::Websocket => FeishuMode::Websocket,
+            config::FeishuMode::Webhook => FeishuMode::Webhook {
+                encrypt_key: feishu.encrypt_key.clone(),
+                verification_token: feishu.verification_token.clone(),
+            },
+        },
+        owners: settings.owners.clone(),
+        allowed_users: feishu.allowed_users.clone(),
+        allowed_chats: feishu.allowed_chats.clone(),
+        respond_to_all: feishu.groups.respond == GroupRespond::All,
+        per_user: feishu.groups.threading == GroupThreading::PerUser,
+        followup: feishu.groups.followup,
+    }
 }
 
 fn workshop(

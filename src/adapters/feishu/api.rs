@@ -1,8 +1,7 @@
 //! One call of the platform's API: the token, the envelope, the deadline, one try more when the token has lapsed.
 //! Never logs a secret or what people say.
 
-use std::net::IpAddr;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::multipart::{Form, Part};
@@ -25,7 +24,7 @@ const MOST_BYTES: usize = 8 << 20;
 #[derive(Clone, Debug)]
 pub struct Api {
     base: Arc<str>,
-    http: Http,
+    http: Client,
     tokens: Tokens,
 }
 
@@ -76,8 +75,7 @@ impl Call {
 
 impl Api {
     /// The API at `base` for one app. Connects to nothing yet.
-    pub fn new(base: &str, app_id: &str, secret: &SecretString) -> Self {
-        let http = Http::default();
+    pub fn new(http: Client, base: &str, app_id: &str, secret: &SecretString) -> Self {
         let base: Arc<str> = base.trim_end_matches('/').into();
         let (fetch_http, fetch_base) = (http.clone(), base.clone());
         let (app_id, secret) = (app_id.to_owned(), secret.clone());
@@ -108,7 +106,7 @@ impl Api {
 
     /// A call that needs no token and has an envelope of its own: gives status and body.
     pub(super) async fn bare(&self, path: &str, body: &Value) -> Result<(u16, Vec<u8>), ApiError> {
-        let request = self.http.client(&self.base)?.post(format!("{}{path}", self.base)).timeout(DEADLINE);
+        let request = self.http.post(format!("{}{path}", self.base)).timeout(DEADLINE);
         let request = request.header("locale", "zh").json(body);
         let response = request.send().await.map_err(|error| network(&error))?;
         let status = response.status().as_u16();
@@ -129,7 +127,7 @@ impl Api {
 
     async fn once(&self, call: &Call, token: &SecretString, reading: Reading) -> Result<Answer, ApiError> {
         let began = Instant::now();
-        let result = self.send(call, token, reading).await;
+        let result = self.answer(call, token, reading).await;
         let took = began.elapsed().as_millis();
         match &result {
             Ok(_) => tracing::debug!(method = %call.method, path = call.path, took, "feishu call"),
@@ -140,7 +138,7 @@ impl Api {
         result
     }
 
-    async fn send(&self, call: &Call, token: &SecretString, reading: Reading) -> Result<Answer, ApiError> {
+    async fn answer(&self, call: &Call, token: &SecretString, reading: Reading) -> Result<Answer, ApiError> {
         let response = self.request(call, token)?.send().await.map_err(|error| network(&error))?;
         let status = response.status();
         let is_json = response
@@ -166,7 +164,7 @@ impl Api {
         if !call.query.is_empty() {
             url.query_pairs_mut().extend_pairs(&call.query);
         }
-        let request = self.http.client(&self.base)?.request(call.method.clone(), url);
+        let request = self.http.request(call.method.clone(), url);
         let request = request.bearer_auth(token.expose_secret()).timeout(DEADLINE);
         Ok(match &call.body {
             Body::Empty => request,
@@ -219,14 +217,14 @@ fn read_envelope(status: u16, body: &[u8], after: Option<Duration>, log: &str) -
 }
 
 async fn fetch_token(
-    http: &Http,
+    http: &Client,
     base: &str,
     app_id: &str,
     secret: &SecretString,
 ) -> Result<Granted, ApiError> {
     let url = format!("{base}/open-apis/auth/v3/tenant_access_token/internal");
     let body = json!({ "app_id": app_id, "app_secret": secret.expose_secret() });
-    let request = http.client(base)?.post(url).timeout(DEADLINE).json(&body);
+    let request = http.post(url).timeout(DEADLINE).json(&body);
     let response = request.send().await.map_err(|error| network(&error))?;
     let status = response.status().as_u16();
     let answer = read_envelope(status, &bounded(response).await?, None, "")?;
@@ -264,42 +262,10 @@ fn network(error: &reqwest::Error) -> ApiError {
     ApiError::Network(story)
 }
 
-/// The connections, built when first needed.
-#[derive(Clone, Debug, Default)]
-struct Http {
-    client: Arc<OnceLock<Client>>,
-}
-
-impl Http {
-    fn client(&self, base: &str) -> Result<Client, ApiError> {
-        if let Some(client) = self.client.get() {
-            return Ok(client.clone());
-        }
-        install_tls();
-        let builder = Client::builder()
-            .user_agent(concat!("shipagent/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(Duration::from_secs(10))
-            .pool_idle_timeout(Duration::from_secs(30))
-            .redirect(reqwest::redirect::Policy::none());
-        let builder = if is_loopback(base) { builder.no_proxy() } else { builder };
-        let client = builder.build().map_err(|error| network(&error))?;
-        Ok(self.client.get_or_init(|| client).clone())
-    }
-}
-
 /// Chooses the cryptography of TLS, if nobody has yet.
 pub(super) fn install_tls() {
     // An error says that a provider stands already, which is all that is wanted.
     drop(rustls::crypto::ring::default_provider().install_default());
-}
-
-/// No proxy can reach this very machine.
-fn is_loopback(base: &str) -> bool {
-    let Some(host) = Url::parse(base).ok().and_then(|url| url.host_str().map(str::to_owned)) else {
-        return false;
-    };
-    let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
-    address.map_or_else(|_| host == "localhost", |address| address.is_loopback())
 }
 
 #[cfg(test)]
@@ -325,21 +291,9 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_needs_no_proxy() {
-        for (base, expected) in [
-            ("http://127.0.0.1:8", true),
-            ("http://[::1]:8", true),
-            ("http://localhost", true),
-            ("https://open.feishu.cn", false),
-            ("nonsense", false),
-        ] {
-            assert_eq!(is_loopback(base), expected, "{base}");
-        }
-    }
-
-    #[test]
     fn nothing_secret_is_printed() {
-        let api = Api::new("http://127.0.0.1:1", "cli_a", &"canary".to_owned().into());
+        install_tls();
+        let api = Api::new(Client::new(), "http://127.0.0.1:1", "cli_a", &"canary".to_owned().into());
         assert!(!format!("{api:?}").contains("canary"));
     }
 }

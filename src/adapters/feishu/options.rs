@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
+use crate::domain::AuthorId;
+
 /// How the adapter talks to the platform, and to whom.
 #[derive(Clone, Debug)]
 pub struct FeishuOptions {
@@ -15,6 +17,8 @@ pub struct FeishuOptions {
     pub domain: String,
     /// How events arrive.
     pub mode: FeishuMode,
+    /// The people the agent belongs to.
+    pub owners: Vec<AuthorId>,
     /// Open ids of people who may write in private.
     pub allowed_users: Vec<String>,
     /// Chat ids of groups that are served.

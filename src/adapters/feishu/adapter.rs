@@ -1,0 +1,283 @@
+//! The adapter: one app on the platform. Receives over the long connection or the webhook, delivers, and shows what is
+//! fleeting.
+
+use std::collections::VecDeque;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::api::Api;
+use super::calls::Bot;
+use super::connection::{ClientConfig, Reconnect, Refusal};
+use super::delivery::{Courier, OVERALL};
+use super::hook::{HookAnswer, HookRequest, Hooks};
+use super::intake::Intake;
+use super::line::Lines;
+use super::notes::Notes;
+use super::options::{FeishuMode, FeishuOptions};
+use super::sequences::Sequences;
+use super::socket::connect;
+use super::webhook::Seal;
+use crate::adapters::chat::{Attention, ChatParts, Gate, GuestList, Pace, Respond, Screen, ScreenTask};
+use crate::domain::{AuthorId, Capabilities, Delivery, LengthUnit, OutboundIntent, Platform};
+use crate::ports::{Adapter, AdapterError, AdapterIo, BoxFuture, DeliveryError, OutboxEntry, Receipt};
+
+/// How long one message may be. A card holds 30 KB, quotes and escapes included.
+const MOST_BYTES: usize = 9000;
+/// How many webhook requests may wait.
+const HOOKS: usize = 64;
+/// How long a webhook request waits for its answer; the platform waits for 3 seconds.
+const HOOK_WITHIN: Duration = Duration::from_secs(30);
+
+/// Feishu or Lark, by one app.
+#[derive(Debug)]
+pub struct FeishuAdapter {
+    platform: Platform,
+    options: FeishuOptions,
+    parts: ChatParts,
+    api: Api,
+    notes: Notes,
+    courier: Arc<Courier>,
+    attention: Arc<Mutex<Attention>>,
+    screen_task: Mutex<Option<ScreenTask>>,
+    hooks: mpsc::Sender<HookRequest>,
+    hook_inbox: Mutex<Option<mpsc::Receiver<HookRequest>>>,
+}
+
+impl FeishuAdapter {
+    /// The adapter of this name. Connects to nothing yet.
+    pub fn new(platform: Platform, options: FeishuOptions, parts: ChatParts) -> Self {
+        let api = Api::new(parts.http.clone(), &options.domain, &options.app_id, &options.app_secret);
+        let notes = Notes::new(parts.notes.clone());
+        let (screen, screen_task) = Screen::new();
+        let courier = Courier {
+            api: api.clone(),
+            notes: notes.clone(),
+            files: parts.files.clone(),
+            clock: parts.clock.clone(),
+            language: parts.language,
+            pace: Pace::new(OVERALL),
+            screen,
+            shows_growing: AtomicBool::new(true),
+            sequences: Sequences::default(),
+        };
+        let respond = if options.respond_to_all { Respond::All } else { Respond::Mention };
+        let attention = Attention::new(respond, options.followup);
+        let (hooks, hook_inbox) = mpsc::channel(HOOKS);
+        Self {
+            platform,
+            api,
+            notes,
+            courier: Arc::new(courier),
+            attention: Arc::new(Mutex::new(attention)),
+            screen_task: Mutex::new(Some(screen_task)),
+            hooks,
+            hook_inbox: Mutex::new(Some(hook_inbox)),
+            options,
+            parts,
+        }
+    }
+
+    /// The API, for whoever else has a use for it.
+    pub fn api(&self) -> &Api {
+        &self.api
+    }
+
+    /// Answers a request of the platform's to our webhook: its headers by their names, and its body as it came. Gives
+    /// the status and the body of the answer.
+    pub async fn webhook(&self, headers: &[(&str, &str)], body: &[u8]) -> (u16, String) {
+        let header = |name: &str| {
+            let found = headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name));
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        let (reply, answer) = oneshot::channel();
+        let request = HookRequest {
+            timestamp: header("x-lark-request-timestamp"),
+            nonce: header("x-lark-request-nonce"),
+            signature: header("x-lark-signature"),
+            body: body.to_vec(),
+            reply,
+        };
+        let unavailable = HookAnswer { status: 503, body: "{}".to_owned() };
+        let asked = async {
+            self.hooks.try_send(request).ok()?;
+            answer.await.ok()
+        };
+        let answer = tokio::time::timeout(HOOK_WITHIN, asked).await.ok().flatten().unwrap_or(unavailable);
+        (answer.status, answer.body)
+    }
+
+    fn intake(&self, me: Bot, io: &AdapterIo) -> Arc<Intake> {
+        let person = |id: &String| AuthorId::new(&self.platform, id).ok();
+        let list = GuestList {
+            owners: self.options.owners.clone(),
+            people: self.options.allowed_users.iter().filter_map(person).collect(),
+            chats: self.options.allowed_chats.clone(),
+        };
+        Arc::new(Intake {
+            platform: self.platform.clone(),
+            app_id: self.options.app_id.clone(),
+            per_user: self.options.per_user,
+            me,
+            api: self.api.clone(),
+            gate: Gate::new(self.platform.clone(), list, self.parts.access.clone()),
+            parts: self.parts.clone(),
+            attention: self.attention.clone(),
+            notes: self.notes.clone(),
+            door: io.door.clone(),
+            lines: Lines::default(),
+            recent: Mutex::new(VecDeque::new()),
+        })
+    }
+
+    async fn receive(&self, io: AdapterIo, stop: CancellationToken) -> Result<(), AdapterError> {
+        let me = tokio::select! {
+            () = stop.cancelled() => return Ok(()),
+            me = self.api.bot() => me.map_err(|error| match error.is_bad_credentials() {
+                true => AdapterError::Fatal(format!("the app id or secret is wrong: {error}")),
+                false => AdapterError::Broken(error.to_string()),
+            })?,
+        };
+        tracing::info!(name = me.name, "connected as an app");
+        let intake = self.intake(me, &io);
+        match &self.options.mode {
+            FeishuMode::Websocket => self.connected(&intake, &io, &stop).await,
+            FeishuMode::Webhook { encrypt_key, verification_token } => {
+                let seal =
+                    Seal { encrypt_key: encrypt_key.clone(), verification_token: verification_token.clone() };
+                self.hooked(seal, &intake, &io, &stop).await
+            }
+        }
+    }
+
+    async fn connected(
+        &self,
+        intake: &Arc<Intake>,
+        io: &AdapterIo,
+        stop: &CancellationToken,
+    ) -> Result<(), AdapterError> {
+        let (mut reconnect, mut config) = (Reconnect::default(), ClientConfig::default());
+        loop {
+            let opened = tokio::select! {
+                () = stop.cancelled() => return Ok(()),
+                opened = connect(&self.api, &self.options) => opened,
+            };
+            let began = Instant::now();
+            let reason = match opened {
+                Ok(connection) => {
+                    config = connection.config;
+                    connection.serve(intake, io, stop).await
+                }
+                Err(Refusal::Later(reason)) => reason,
+                Err(Refusal::Never(reason)) => return Err(AdapterError::Fatal(reason)),
+            };
+            if stop.is_cancelled() {
+                return Ok(());
+            }
+            let wait = reconnect.wait(began.elapsed(), config, self.parts.ids.chance());
+            tracing::warn!(reason, ?wait, "the long connection is lost and will be opened again");
+            tokio::select! {
+                () = stop.cancelled() => return Ok(()),
+                () = tokio::time::sleep(wait) => {}
+            }
+        }
+    }
+
+    async fn hooked(
+        &self,
+        seal: Seal,
+        intake: &Arc<Intake>,
+        io: &AdapterIo,
+        stop: &CancellationToken,
+    ) -> Result<(), AdapterError> {
+        if !seal.protects() {
+            let missing =
+                "webhook mode needs adapters.feishu.encryptKey or adapters.feishu.verificationToken";
+            return Err(AdapterError::Fatal(missing.to_owned()));
+        }
+        let Some(inbox) = take(&self.hook_inbox) else {
+            return Err(AdapterError::Fatal("the webhook is served already".to_owned()));
+        };
+        let mut hooks = Hooks::new(seal, inbox);
+        hooks.serve(intake, io, stop).await;
+        put(&self.hook_inbox, hooks.into_inbox());
+        Ok(())
+    }
+}
+
+fn take<T>(place: &Mutex<Option<T>>) -> Option<T> {
+    place.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
+fn put<T>(place: &Mutex<Option<T>>, thing: T) {
+    *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(thing);
+}
+
+impl Adapter for FeishuAdapter {
+    fn platform(&self) -> Platform {
+        self.platform.clone()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        capabilities()
+    }
+
+    fn stale_after(&self) -> Option<Duration> {
+        match self.options.mode {
+            // The longest silence a connection may have, and the longest wait for the next one.
+            FeishuMode::Websocket => Some(Duration::from_secs(300)),
+            FeishuMode::Webhook { .. } => None,
+        }
+    }
+
+    fn run(
+        self: Arc<Self>,
+        io: AdapterIo,
+        stop: CancellationToken,
+    ) -> BoxFuture<'static, Result<(), AdapterError>> {
+        Box::pin(async move {
+            let Some(screen) = take(&self.screen_task) else { return self.receive(io, stop).await };
+            let screen_stop = CancellationToken::new();
+            let shown = screen.run(self.courier.clone(), screen_stop.clone());
+            let received = async {
+                let ended = self.receive(io, stop).await;
+                screen_stop.cancel();
+                ended
+            };
+            let (ended, screen) = tokio::join!(received, shown);
+            put(&self.screen_task, screen);
+            ended
+        })
+    }
+
+    fn deliver(&self, entry: OutboxEntry, _attempt: u32) -> BoxFuture<'_, Result<Receipt, DeliveryError>> {
+        Box::pin(self.courier.deliver(entry))
+    }
+
+    fn show(&self, intent: OutboundIntent) {
+        self.courier.screen.show(intent);
+    }
+}
+
+/// What the platform can do.
+pub const fn capabilities() -> Capabilities {
+    Capabilities {
+        delivery: Delivery::Push,
+        buttons: true,
+        rich_cards: true,
+        edits: true,
+        streaming: true,
+        voice: true,
+        files: true,
+        threaded_replies: true,
+        reactions: true,
+        max_length: Some(MOST_BYTES),
+        length_unit: LengthUnit::Bytes,
+        replies_per_message: None,
+        typing_secs: None,
+    }
+}
