@@ -31,7 +31,7 @@ use crate::ports::{
     ThreadStore, ToolBox,
 };
 use crate::sandbox;
-use crate::store::{AuditLog, FileApprovals, FileNotes, replace_file};
+use crate::store::{AuditLog, FileApprovals, FileNotes, FileShelf, replace_file};
 use crate::telemetry::Redactor;
 use crate::threads::{AgentFacts, Asking, Limits, Router, Workshop};
 use crate::tools::{ExecSettings, Redact, all_tools, programs_of};
@@ -370,6 +370,7 @@ fn workshop(
         tools,
         judge: Arc::new(judge),
         approvals: books.approvals,
+        shelf: Arc::new(FileShelf::new(settings.state.join("files"))),
         grants: books.grants,
         audit: books.audit,
         asking: Asking {

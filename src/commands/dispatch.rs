@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::CommandFactory;
 
 use super::doctor::{Surgery, doctor};
-use super::{chat, config, init, run as daemon, threads};
+use super::{access, approvals, audit, chat, config, grants, init, run as daemon, threads};
 use crate::app::model_of;
 use crate::cli::{Cli, Command, ConfigCommand, Exit, Output};
 use crate::config::{Env, ModelSettings};
@@ -36,6 +36,10 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
         Command::Doctor(output) => examine(&project, &env, output, out),
         Command::Chat(args) => chat::run(&project, &env, &args, out, &mut io::stderr()),
         Command::Threads(command) => threads::run(&project, &env, command, out, &mut io::stderr()),
+        Command::Approvals(command) => approvals::run(&project, &env, command, out, &mut io::stderr()),
+        Command::Grants(command) => grants::run(&project, &env, command, out, &mut io::stderr()),
+        Command::Access(command) => access::run(&project, &env, command, out, &mut io::stderr()),
+        Command::Audit(args) => audit::run(&project, &env, &args, out, &mut io::stderr()),
         Command::Config(ConfigCommand::Check(output)) => Ok(config::check(&project, &env, output, out)?),
         Command::Config(ConfigCommand::Schema) => Ok(config::print_schema(out)?),
         Command::Completions { shell } => {

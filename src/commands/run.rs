@@ -106,12 +106,8 @@ async fn serve(
     let app = match App::start(settings, store.clone(), World::real(&settings.model, shell), web) {
         Ok(app) => app,
         Err(error) => {
-            writeln!(err, "{error}")?;
             store.close().await;
-            return Ok(match error {
-                StartError::Rule(_) => Exit::Configuration,
-                StartError::State(_) => Exit::Failed,
-            });
+            return not_started(&error, err);
         }
     };
     tokio::select! {
@@ -143,6 +139,14 @@ async fn serve(
             Ok(Exit::Failed)
         }
     }
+}
+
+fn not_started(error: &StartError, err: &mut dyn Write) -> anyhow::Result<Exit> {
+    writeln!(err, "{error}")?;
+    Ok(match error {
+        StartError::Rule(_) => Exit::Configuration,
+        StartError::State(_) => Exit::Failed,
+    })
 }
 
 /// Asks the system for more open files than the few that are usual: each client is one. Where it grants no more,

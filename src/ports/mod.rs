@@ -13,6 +13,7 @@ mod grants;
 mod judge;
 mod model;
 mod notebook;
+mod shelf;
 mod store;
 mod tool;
 mod toolbox;
@@ -30,6 +31,7 @@ pub use grants::{Grants, Revoker};
 pub use judge::{CallToJudge, Judge, Judgement, Ruling};
 pub use model::{Completion, Model, ModelDelta, ModelError, Prompt, ToolCall, Usage};
 pub use notebook::Notebook;
+pub use shelf::Shelf;
 pub use store::{
     Commit, Durability, OutboxEntry, OutboxLine, StoreError, StoreTotals, ThreadRecord, ThreadStore,
     ThreadSummary, Work,

@@ -46,6 +46,13 @@ impl Control {
         }
     }
 
+    /// Whether the daemon has closed its end, or died. To be asked once the spec was read: nothing else ever comes.
+    pub(super) fn is_hung_up(&mut self) -> bool {
+        let looked = self.0.set_nonblocking(true).and_then(|()| self.0.read(&mut [0]));
+        self.0.set_nonblocking(false).ok();
+        !matches!(looked, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
+    }
+
     /// Waits until the daemon closes its end, or dies.
     pub(super) fn wait_for_hangup(&mut self) {
         let mut ignored = [0; 64];

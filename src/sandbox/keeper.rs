@@ -24,6 +24,10 @@ pub(super) fn run() -> ExitCode {
 fn keep(spec: &Spec, control: &mut Control) -> Result<Report, String> {
     let restrictions = restrict(spec)?;
     control.report(&Report::Entered(restrictions));
+    // A daemon that is gone asks what became of the command. It must not begin behind its back.
+    if control.is_hung_up() {
+        return Ok(Report::Killed { signal: Signal::TERM.as_raw() });
+    }
     let shell = Command::new("/bin/sh")
         .arg("-c")
         .arg(&spec.command)

@@ -13,7 +13,9 @@ use super::deliver::Deliveries;
 use super::jobs::{Done, Jobs};
 use super::mailbox::{Letter, Mail, Note};
 use super::workshop::Workshop;
-use crate::domain::{CorrelationId, IngressEvent, IngressKind, Intent, MessageId, ThreadId, ToolCallId};
+use crate::domain::{
+    Command, CorrelationId, IngressEvent, IngressKind, Intent, MessageId, ThreadId, ToolCallId,
+};
 use crate::ports::{
     Acceptance, Durability, InnerDoor, ModelDelta, RunOutcome, Saying, StoreError, Subscription,
     ThreadRecord, ThreadView,
@@ -303,6 +305,11 @@ impl Actor {
         let mut brought = Brought::default();
         if let IngressKind::Decision(decision) = &event.kind {
             brought.approval = self.shop.approvals.get(&decision.approval).await?.map(Box::new);
+        }
+        if let IngressKind::Command(order) = &event.kind
+            && order.command == Command::Grants
+        {
+            brought.words = Some(self.govern(&order.words, &event.author).await);
         }
         Ok(brought)
     }

@@ -8,6 +8,7 @@ mod asking;
 mod count;
 mod deliver;
 mod execution;
+mod governing;
 mod jobs;
 mod mailbox;
 mod outbound;

@@ -8,13 +8,16 @@
     reason = "what the tests share may fail as loudly as the tests themselves"
 )]
 
+mod approval_life;
 mod approvals;
 mod architecture;
 mod browser;
 mod commands;
 mod cut;
 mod exec;
+mod governance;
 mod kill;
+mod kill_effects;
 mod model;
 mod sdk;
 mod security;

@@ -162,7 +162,7 @@ impl Web {
     /// Writes down that an answer came after the question was settled. One that reaches the thread is told there.
     fn tell_too_late(&self, approval: &Approval, named: Option<&str>) {
         self.parts.audit.record(AuditLine {
-            author: self.operator(approval.thread.platform()).ok().map(|author| author.id),
+            author: "web".parse().ok().and_then(|web| self.operator(&web).ok()).map(|author| author.id),
             outcome: Some(AuditOutcome::Refused),
             via: Some(via(named)),
             reason: Some(settled(approval)),
