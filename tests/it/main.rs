@@ -15,6 +15,8 @@ mod browser;
 mod commands;
 mod cut;
 mod exec;
+mod feishu;
+mod feishu_kill;
 mod governance;
 mod kill;
 mod kill_effects;

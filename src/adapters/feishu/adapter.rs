@@ -274,7 +274,7 @@ pub const fn capabilities() -> Capabilities {
         voice: true,
         files: true,
         threaded_replies: true,
-        reactions: true,
+        reactions: false,
         max_length: Some(MOST_BYTES),
         length_unit: LengthUnit::Bytes,
         replies_per_message: None,

@@ -137,14 +137,6 @@ impl Api {
         Ok(())
     }
 
-    /// Shows a small sign under a message.
-    pub(super) async fn react(&self, message: &str, emoji: &str) -> Result<(), ApiError> {
-        let path = format!("/open-apis/im/v1/messages/{message}/reactions");
-        let body = json!({ "reaction_type": { "emoji_type": emoji } });
-        self.call(Call::new(Method::POST, path, body)).await?;
-        Ok(())
-    }
-
     /// A file of a message, to be read.
     pub(super) async fn resource(&self, message: &str, resource: &Resource) -> Result<Response, ApiError> {
         let path = format!("/open-apis/im/v1/messages/{message}/resources/{}", resource.key);
