@@ -48,6 +48,9 @@ async fn private_chats_groups_and_topics_are_answered_where_they_were_asked() {
     let answers = posted(&feishu, "oc_group");
     assert_eq!((answers.len(), answers[0].reply_to.as_ref()), (1, Some(&asked)), "{answers:?}");
 
+    feishu.write(&Message::group("oc_group", "ou_cy", "and thanks").answering(&answers[0].id));
+    feishu.wait_for_words("oc_group", "echo and thanks").await;
+
     let asked = feishu.write(&Message::group("oc_group", "ou_eve", "in here").mentioning().in_topic("omt_1"));
     feishu.wait_for_words("oc_group", "echo in here").await;
     let answer = posted(&feishu, "oc_group").pop().unwrap();
@@ -165,7 +168,7 @@ async fn files_and_voice_come_in_and_files_go_out() {
         }
     }))
     .await;
-    let project = project(&feishu, &model, json!({ "permissions": { "send_file": { "mode": "allow" } } }));
+    let project = project(&feishu, &model, json!({}));
     project.write("out.txt", "going out");
     let _daemon = project.start().await;
     for (kind, content, bytes) in [
@@ -178,9 +181,7 @@ async fn files_and_voice_come_in_and_files_go_out() {
         let before = posted(&feishu, "oc_ada").len();
         feishu.write(&Message::private("ou_ada", "").of_kind(kind, content));
         feishu.wait_for(kind, |world| (world.said("oc_ada").len() > before).then_some(())).await;
-        let folder = project.path().join(".ship/files/feishu%3Achat%3Aoc%5Fada");
-        let folder =
-            if folder.exists() { folder } else { project.path().join(".ship/files/feishu%3Achat%3Aoc_ada") };
+        let folder = project.path().join(".ship/files/feishu%3Achat%3Aoc_ada");
         let kept = std::fs::read_dir(folder)
             .unwrap()
             .any(|entry| std::fs::read(entry.unwrap().path()).unwrap() == bytes);

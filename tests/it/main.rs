@@ -16,6 +16,7 @@ mod commands;
 mod cut;
 mod exec;
 mod feishu;
+mod feishu_api;
 mod feishu_kill;
 mod governance;
 mod kill;

@@ -14,14 +14,14 @@ use super::card::Outgoing;
 use super::event::{Happened, Heard, Pressed, read_event};
 use super::line::{Lines, Place};
 use super::notes::Notes;
-use super::press::{menu_card, pressed_button};
+use super::press::{menu_card, pressed_button, shown_again};
 use super::words::Words;
 use crate::adapters::chat::{
     Admission, Attention, Button, ChatParts, Facts, Gate, Handed, Hearing, Menu, hand_in,
 };
 use crate::domain::{
-    Author, AuthorId, BadId, ChatKind, Decision, IngressEvent, IngressKind, Language, MessageId, Order,
-    Platform, Quoted, Said, Standing, ThreadId,
+    Author, AuthorId, BadId, ChatKind, Decision, IngressEvent, IngressKind, MessageId, Order, Platform,
+    Quoted, Said, Standing, ThreadId,
 };
 use crate::ports::{Door, Knock, StoreError};
 use crate::render::Phrase;
@@ -253,17 +253,19 @@ impl Intake {
     }
 
     async fn pressed(&self, pressed: Pressed) -> Result<Outcome, Trouble> {
-        let spoken = |language| self.parts.language.unwrap_or(language);
         let Some((button, approval)) = pressed_button(&pressed.value) else { return Ok(Outcome::Taken) };
+        let Some(known) = self.parts.approvals.get(&approval).await? else {
+            let language = self.parts.language.unwrap_or_default();
+            return Ok(toast("warning", Words::NoQuestion.say(language)));
+        };
+        // Somebody may press before it is noted where the question stands.
         let shown = self.notes.question(&approval).await;
-        let language = spoken(shown.as_ref().map_or(Language::Zh, |shown| shown.language));
+        let shown = shown.unwrap_or_else(|| shown_again(&known, self.parts.clock.now()));
+        let language = self.parts.language.unwrap_or(shown.language);
         let menu = match button {
             Button::Scopes => Menu::Scopes,
             Button::Back => Menu::First,
             Button::Answer(answer) => {
-                let Some(known) = self.parts.approvals.get(&approval).await? else {
-                    return Ok(toast("warning", Words::NoQuestion.say(language)));
-                };
                 let decision =
                     Decision { approval, answer, reason: None, via: "button".to_owned(), operator: false };
                 let event = IngressEvent {
@@ -285,13 +287,8 @@ impl Intake {
                 });
             }
         };
-        Ok(match shown {
-            Some(shown) => {
-                let card = menu_card(&shown, &approval, menu, language);
-                Outcome::Answered(json!({ "card": { "type": "raw", "data": card } }))
-            }
-            None => toast("warning", Words::NoQuestion.say(language)),
-        })
+        let card = menu_card(&shown, &approval, menu, language);
+        Ok(Outcome::Answered(json!({ "card": { "type": "raw", "data": card } })))
     }
 
     async fn answer_knock(&self, heard: &Heard, knock: Knock) {

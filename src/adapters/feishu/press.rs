@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 
 use super::card::{CardButton, Look, question_card};
 use super::notes::Shown;
-use crate::adapters::chat::{Button, Menu, decode, encode, label, rows};
-use crate::domain::{Answer, ApprovalId, ApprovalKind, Language};
+use crate::adapters::chat::{Button, Menu, decode, encode, label, question, rows};
+use crate::domain::{Answer, Approval, ApprovalId, ApprovalKind, Intent, Language, Timestamp};
+use crate::render::Phrase;
 
 /// The key under which a button carries what it does.
 const KEY: &str = "ship";
@@ -37,6 +38,24 @@ pub(super) fn pressed_button(value: &Value) -> Option<(Button, ApprovalId)> {
     // Some clients give the value back as a text.
     let parsed = value.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
     decode(parsed.as_ref().unwrap_or(value).get(KEY)?.as_str()?)
+}
+
+/// A question as its record has it.
+pub(super) fn shown_again(approval: &Approval, now: Timestamp) -> Shown {
+    let language = Language::of(&approval.summary);
+    let intent = Intent::ApprovalRequest {
+        approval_id: approval.id.clone(),
+        number: approval.number.to_string(),
+        kind: approval.kind,
+        language,
+        summary: approval.summary.clone(),
+        risk: approval.risk,
+        details: approval.details.clone(),
+        suggested_replies: Phrase::suggested_replies(approval.kind, approval.number, language),
+        expires_at: approval.expires_at.rfc3339(),
+    };
+    let question = question(&intent, now).unwrap_or_default();
+    Shown { message: String::new(), question, kind: approval.kind, language }
 }
 
 #[cfg(test)]

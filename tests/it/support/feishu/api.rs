@@ -130,6 +130,9 @@ fn endpoint(world: &mut World, body: &Value, socket: &str) -> Answer {
 }
 
 fn send(world: &mut World, body: &Value, chat: String, reply_to: Option<String>) -> Answer {
+    if !world.written.values().any(|written| written.chat == chat) {
+        return fault(230_002, "Bot/User can NOT be out of the chat.");
+    }
     world.sends += 1;
     if world.mood.busy > 0 {
         world.mood.busy -= 1;

@@ -70,10 +70,15 @@ impl Feishu {
         Self { address, shared, _serving: serving }
     }
 
+    /// The address of the open platform.
+    pub(crate) fn domain(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
     /// The section of `ship.json` for this platform, with these further keys.
     pub(crate) fn section(&self, extra: Value) -> Value {
         let mut section = json!({
-            "appId": APP_ID, "appSecret": APP_SECRET, "domain": format!("http://{}", self.address),
+            "appId": APP_ID, "appSecret": APP_SECRET, "domain": self.domain(),
             "allowedUsers": ["ou_ada"], "allowedChats": ["oc_group"],
         });
         crate::support::daemon::merge(&mut section, extra);

@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::handshake::server::{ErrorResponse, Request, Response};
+use tokio_tungstenite::tungstenite::http::StatusCode;
 
 use super::server::Shared;
 use super::wire::{Frame, headers};
@@ -41,7 +43,6 @@ pub(super) async fn listen(listener: TcpListener, shared: Arc<Shared>) {
 
 #[expect(clippy::result_large_err, reason = "the shape of the library's callback")]
 async fn serve(stream: TcpStream, number: u64, shared: &Arc<Shared>) {
-    use tokio_tungstenite::tungstenite::handshake::server::{ErrorResponse, Request, Response};
     let check = |request: &Request, response: Response| {
         let query = request.uri().query().unwrap_or_default();
         let ticket = query.split("ticket=").nth(1).unwrap_or_default();
@@ -50,7 +51,7 @@ async fn serve(stream: TcpStream, number: u64, shared: &Arc<Shared>) {
             true => Ok(response),
             false => {
                 let mut refused = ErrorResponse::new(None);
-                *refused.status_mut() = axum::http::StatusCode::FORBIDDEN;
+                *refused.status_mut() = StatusCode::FORBIDDEN;
                 refused.headers_mut().insert("Handshake-Status", "514".parse().unwrap());
                 Err(refused)
             }
