@@ -62,11 +62,10 @@ impl Api {
     /// When the platform does not say.
     pub async fn bot(&self) -> Result<Bot, ApiError> {
         let answer = self.call(Call::get("/open-apis/bot/v3/info")).await?;
-        let bot = &answer["bot"];
         Ok(Bot {
-            open_id: text(bot, "open_id"),
-            name: text(bot, "app_name"),
-            active: bot.get("activate_status").and_then(Value::as_i64) == Some(2),
+            open_id: text(&answer, "/bot/open_id"),
+            name: text(&answer, "/bot/app_name"),
+            active: answer.pointer("/bot/activate_status").and_then(Value::as_i64) == Some(2),
         })
     }
 
@@ -87,11 +86,11 @@ impl Api {
                 None => call,
             };
             let answer = self.call(call).await?;
-            let items = answer["data"]["items"].as_array().cloned().unwrap_or_default();
+            let items = list(&answer, "/data/items");
             let none = items.is_empty();
             messages.extend(items.iter().filter_map(past_message));
-            page = answer["data"]["page_token"].as_str().filter(|token| !token.is_empty()).map(str::to_owned);
-            let more = answer["data"]["has_more"].as_bool().unwrap_or_default();
+            page = Some(text(&answer, "/data/page_token")).filter(|token| !token.is_empty());
+            let more = answer.pointer("/data/has_more").and_then(Value::as_bool).unwrap_or_default();
             if none || !more || page.is_none() {
                 break;
             }
@@ -104,7 +103,7 @@ impl Api {
     /// One message and, if it is a bundle, those in it.
     pub(super) async fn message(&self, id: &str) -> Result<Vec<PastMessage>, ApiError> {
         let answer = self.call(Call::get(format!("/open-apis/im/v1/messages/{id}"))).await?;
-        let items = answer["data"]["items"].as_array().cloned().unwrap_or_default();
+        let items = list(&answer, "/data/items");
         Ok(items.iter().filter_map(past_message).collect())
     }
 
@@ -115,19 +114,20 @@ impl Api {
         message: &Outgoing,
         uuid: &str,
     ) -> Result<String, ApiError> {
-        let mut body = json!({ "msg_type": message.kind, "content": message.content, "uuid": uuid });
+        let Outgoing { kind, content } = message;
         let call = match target {
             Target::Chat(chat) => {
-                body["receive_id"] = json!(chat);
+                let body = json!({ "receive_id": chat, "msg_type": kind, "content": content, "uuid": uuid });
                 Call::new(Method::POST, "/open-apis/im/v1/messages", body).with("receive_id_type", "chat_id")
             }
             Target::Reply { message, topic } => {
-                body["reply_in_thread"] = json!(*topic == InTopic::Yes);
+                let in_thread = *topic == InTopic::Yes;
+                let body = json!({ "reply_in_thread": in_thread, "msg_type": kind, "content": content, "uuid": uuid });
                 Call::new(Method::POST, format!("/open-apis/im/v1/messages/{message}/reply"), body)
             }
         };
         let answer = self.call(call).await?;
-        Ok(text(&answer["data"], "message_id"))
+        Ok(text(&answer, "/data/message_id"))
     }
 
     /// Puts another card in the place of one that was sent.
@@ -148,7 +148,7 @@ impl Api {
         let fields = vec![("image_type", "message".to_owned())];
         let upload = Upload { fields, field: "image", name: name.to_owned(), bytes };
         let answer = self.call(Call::upload("/open-apis/im/v1/images", upload)).await?;
-        Ok(text(&answer["data"], "image_key"))
+        Ok(text(&answer, "/data/image_key"))
     }
 
     /// Puts a file of one of the platform's types on it. Gives its key.
@@ -161,14 +161,14 @@ impl Api {
         let fields = vec![("file_type", kind.to_owned()), ("file_name", name.to_owned())];
         let upload = Upload { fields, field: "file", name: name.to_owned(), bytes };
         let answer = self.call(Call::upload("/open-apis/im/v1/files", upload)).await?;
-        Ok(text(&answer["data"], "file_key"))
+        Ok(text(&answer, "/data/file_key"))
     }
 
     /// Makes a card that can be written while it is shown. Gives its id.
     pub(super) async fn make_card(&self, card: &Value) -> Result<String, ApiError> {
         let body = json!({ "type": "card_json", "data": card.to_string() });
         let answer = self.call(Call::new(Method::POST, "/open-apis/cardkit/v1/cards", body)).await?;
-        Ok(text(&answer["data"], "card_id"))
+        Ok(text(&answer, "/data/card_id"))
     }
 
     /// Writes the words so far into an element of such a card.
@@ -202,8 +202,13 @@ impl Api {
     }
 }
 
-fn text(value: &Value, key: &str) -> String {
-    value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
+/// The text at a place of an answer; nothing where there is none.
+fn text(value: &Value, place: &str) -> String {
+    value.pointer(place).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+fn list(value: &Value, place: &str) -> Vec<Value> {
+    value.pointer(place).and_then(Value::as_array).cloned().unwrap_or_default()
 }
 
 /// A message as the history gives it: people in it have flat ids, and what was taken back is left out.
@@ -211,31 +216,27 @@ fn past_message(item: &Value) -> Option<PastMessage> {
     if item.get("deleted").and_then(Value::as_bool).unwrap_or_default() {
         return None;
     }
-    let mentions: Vec<Mention> = item["mentions"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(|mention| Mention {
-            key: text(mention, "key"),
-            id: Some(text(mention, "id")),
-            name: text(mention, "name"),
-            mine: false,
-        })
-        .collect();
-    let kind = text(item, "msg_type");
-    let content = read_content(&kind, &text(&item["body"], "content"), &mentions, "");
+    let mention = |mention: &Value| Mention {
+        key: text(mention, "/key"),
+        id: Some(text(mention, "/id")),
+        name: text(mention, "/name"),
+        mine: false,
+    };
+    let mentions: Vec<Mention> = list(item, "/mentions").iter().map(mention).collect();
+    let kind = text(item, "/msg_type");
+    let content = read_content(&kind, &text(item, "/body/content"), &mentions, "");
     let files = content.resources.iter().map(|file| match &file.name {
         Some(name) => format!("[{kind}: {name}]"),
         None => format!("[{kind}]"),
     });
-    let mut words: Vec<String> = files.collect();
-    words.insert(0, content.text);
+    let mut words = vec![content.text.clone()];
+    words.extend(files);
     words.retain(|words| !words.is_empty());
     Some(PastMessage {
-        id: text(item, "message_id"),
-        sender: text(&item["sender"], "id"),
-        by_app: text(&item["sender"], "sender_type") == "app",
-        at: Timestamp::from_millis(millis(&item["create_time"])),
+        id: text(item, "/message_id"),
+        sender: text(item, "/sender/id"),
+        by_app: text(item, "/sender/sender_type") == "app",
+        at: Timestamp::from_millis(item.get("create_time").map(millis).unwrap_or_default()),
         text: words.join(" "),
     })
 }
