@@ -49,7 +49,9 @@ async fn private_chats_groups_and_topics_are_answered_where_they_were_asked() {
     assert_eq!((answers.len(), answers[0].reply_to.as_ref()), (1, Some(&asked)), "{answers:?}");
 
     feishu.write(&Message::group("oc_group", "ou_cy", "and thanks").answering(&answers[0].id));
-    feishu.wait_for_words("oc_group", "echo and thanks").await;
+    feishu.wait_for("an answer to the reply", |world| world.said("oc_group").get(1).cloned()).await;
+    let asked = model.requests().pop().unwrap().body["messages"].to_string();
+    assert!(asked.contains("and thanks") && asked.contains("echo are you there"), "{asked}");
 
     let asked = feishu.write(&Message::group("oc_group", "ou_eve", "in here").mentioning().in_topic("omt_1"));
     feishu.wait_for_words("oc_group", "echo in here").await;
