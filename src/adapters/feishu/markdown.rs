@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
 use unicode_width::UnicodeWidthStr as _;
 
 /// How many tables a card shows as tables.
@@ -18,7 +18,8 @@ pub(super) fn dressed(markdown: &str, tables: usize) -> String {
         let source = markdown.get(range.clone()).unwrap_or_default();
         let next = markdown.get(range.end..).and_then(|after| after.chars().next());
         match event {
-            Event::Start(Tag::CodeBlock(_)) => in_code = true,
+            // The platform knows no code by its indentation: what stands there is read like any other text.
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_))) => in_code = true,
             Event::End(TagEnd::CodeBlock) => in_code = false,
             Event::Start(Tag::Table(_)) => {
                 seen += 1;
