@@ -3,6 +3,7 @@
 //! Two apps can run in one process; nothing here is global.
 
 use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,29 +13,25 @@ use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::adapters::chat::ChatParts;
-use crate::adapters::feishu::{FeishuAdapter, FeishuMode, FeishuOptions};
 use crate::adapters::web::{WebAdapter, WebOptions, WebParts};
 use crate::adapters::{AdapterHealths, AdapterSet, supervise};
-use crate::config::{
-    self, Approver, Endpoint, FeishuSettings, GroupRespond, GroupThreading, ModelSettings, Provider, Sandbox,
-    Settings,
-};
+use crate::chats::{Chats, Shared as ChatShared};
+use crate::config::{Approver, Endpoint, ModelSettings, Provider, Sandbox, Settings};
 use crate::domain::{Approval, Platform};
 use crate::metrics::Metrics;
 use crate::model::{FallbackModel, Http, ModelSpec, OfflineModel, OpenAiModel, Pace, Shared};
-use crate::permissions::{FileAccess, GrantBook, JudgeSettings, ProjectJudge};
+use crate::permissions::{ChangePreview, FileAccess, GrantBook, JudgeSettings, Preview, ProjectJudge};
 use crate::policy::Rights;
 use crate::policy::shell::{BadRule, ShellRules};
 use crate::ports::{
-    AccessBook, ApprovalBook, Audit, Clock, Door, Grants, Ids, Model, RandomIds, StoreError, SystemClock,
-    ThreadStore, ToolBox,
+    AccessBook, Adapter, ApprovalBook, Audit, Clock, Door, Grants, Ids, Model, RandomIds, StoreError,
+    SystemClock, ThreadStore, ToolBox,
 };
 use crate::sandbox;
-use crate::store::{AuditLog, FileApprovals, FileNotes, FileShelf, replace_file};
+use crate::store::{AuditLog, FileApprovals, FileShelf, replace_file};
 use crate::telemetry::Redactor;
-use crate::threads::{AgentFacts, Asking, Limits, Router, Workshop};
-use crate::tools::{ExecSettings, Redact, all_tools, programs_of};
+use crate::threads::{AgentFacts, Asking, DiscreetModel, Limits, Router, Workshop};
+use crate::tools::{Confinement, Diff, ExecSettings, Redact, all_tools, preview, programs_of};
 
 /// How long one call of a tool may take.
 const TOOL_DEADLINE: Duration = Duration::from_secs(120);
@@ -67,8 +64,6 @@ pub struct World {
 pub struct ShellWorld {
     /// The daemon's environment; little of it is passed on.
     pub environment: Vec<(String, String)>,
-    /// What this machine has to keep commands in.
-    pub sandbox: sandbox::Status,
     /// Takes secrets out of what commands say.
     pub redactor: Redactor,
 }
@@ -133,6 +128,9 @@ pub enum StartError {
     /// Nothing could be written down.
     #[error(transparent)]
     State(#[from] StoreError),
+    /// No connection could ever be made.
+    #[error("cannot set up http for the chat platforms: {0}")]
+    Http(#[from] reqwest::Error),
 }
 
 /// The records of who may do what, and of who did.
@@ -172,6 +170,8 @@ pub struct App {
     /// Who was let in beyond the settings.
     pub access: Arc<dyn AccessBook>,
     audit: Arc<AuditLog>,
+    /// What keeps its commands in, as soon as that is known.
+    pub sandbox: sandbox::News,
     ingress: Phase,
     threads: Phase,
     /// Ends the router at once, and with it every actor and every wait.
@@ -211,12 +211,23 @@ impl App {
         let healths = AdapterHealths::default();
         let (recovered_sender, recovered) = watch::channel(false);
         let redactor = world.shell.redactor.clone();
-        let redact = Box::new(move |text: &str| redactor.apply(text).into_owned());
-        let audit = Arc::new(AuditLog::start(&settings.state, redact)?);
-        let tools = all_tools(exec_settings(settings, world.shell.clone()));
-        let judge = project_judge(settings, &tools, world.clock.clone())?;
+        let redacted = Box::new(move |text: &str| redactor.apply(text).into_owned());
+        let audit = Arc::new(AuditLog::start(&settings.state, redacted)?);
+        let (ingress, threads) = (Phase::default(), Phase::default());
+        let (found, sandbox) = sandbox::find_out(sandbox_mode(settings), recovered.clone(), &threads.tasks);
+        let tools = all_tools(exec_settings(settings, world.shell.clone(), found));
+        let judge = project_judge(settings, &tools, world.clock.clone(), redact(&world.shell.redactor))?;
         let books = Books::open(settings, &judge, audit.clone());
+        let chats = Chats::new(&ChatShared {
+            settings,
+            approvals: books.approvals.clone(),
+            access: books.access.clone(),
+            metrics: metrics.clone(),
+            clock: world.clock.clone(),
+            ids: world.ids.clone(),
+        })?;
         let parts = WebParts {
+            hooks: chats.hooks,
             store: store.clone(),
             approvals: books.approvals.clone(),
             grants: books.grants.clone(),
@@ -226,9 +237,9 @@ impl App {
             healths: healths.clone(),
             recovered: recovered.clone(),
             metrics: metrics.clone(),
+            sandbox: sandbox.clone(),
         };
-        let adapters = adapter_set(settings, web, &world, parts);
-        let (ingress, threads) = (Phase::default(), Phase::default());
+        let adapters = adapter_set(settings, web, &world, parts, chats.adapters);
         let access = books.access.clone();
         let clock = world.clock.clone();
         let shop = workshop(settings, store, world, (tools, judge), books, &adapters, metrics.clone());
@@ -238,7 +249,7 @@ impl App {
         ingress
             .tasks
             .spawn(async move { supervise(&adapters, keeper_door, clock, keeper_healths, stop).await });
-        Ok(Self { door, healths, metrics, recovered, access, audit, ingress, threads, cut })
+        Ok(Self { door, healths, metrics, recovered, access, audit, sandbox, ingress, threads, cut })
     }
 
     /// Waits until everything that was open has been taken up and every adapter is past its first check.
@@ -271,21 +282,17 @@ fn platform(name: &str) -> Option<Platform> {
     name.parse().ok()
 }
 
-/// Every platform this binary speaks: a new adapter is one folder and one line here.
-fn adapter_set(settings: &Settings, web: Option<WebSocket>, world: &World, parts: WebParts) -> AdapterSet {
-    let mut set = AdapterSet::default();
+/// Every platform this binary speaks; the chats among them are built in `chats`.
+fn adapter_set(
+    settings: &Settings,
+    web: Option<WebSocket>,
+    world: &World,
+    parts: WebParts,
+    chats: Vec<Arc<dyn Adapter>>,
+) -> AdapterSet {
+    let mut set = chats.into_iter().fold(AdapterSet::default(), AdapterSet::with_adapter);
     for name in ["api", "cli", "web"] {
         set = platform(name).into_iter().fold(set, AdapterSet::with_surface);
-    }
-    if let (Some(feishu), Some(name)) = (&settings.feishu, platform("feishu")) {
-        match Http::default().client(&feishu.domain) {
-            Ok(http) => {
-                let (chat, options) =
-                    (chat_parts(settings, world, &parts, &name, http), feishu_options(settings, feishu));
-                set = set.with_adapter(Arc::new(FeishuAdapter::new(name, options, chat)));
-            }
-            Err(error) => tracing::error!(?error, "feishu cannot be served"),
-        }
     }
     let (Some(web), Some(name)) = (web, platform("web")) else { return set };
     let options = WebOptions {
@@ -307,48 +314,6 @@ fn adapter_set(settings: &Settings, web: Option<WebSocket>, world: &World, parts
     set.with_adapter(Arc::new(WebAdapter::new(name, options, parts, web.listener)))
 }
 
-/// What every chat platform is given.
-fn chat_parts(
-    settings: &Settings,
-    world: &World,
-    parts: &WebParts,
-    name: &Platform,
-    http: reqwest::Client,
-) -> ChatParts {
-    ChatParts {
-        approvals: parts.approvals.clone(),
-        access: parts.access.clone(),
-        notes: Arc::new(FileNotes::new(&settings.state, name)),
-        http,
-        files: settings.state.join("files"),
-        clock: world.clock.clone(),
-        ids: world.ids.clone(),
-        language: settings.language,
-    }
-}
-
-/// The Feishu adapter's options, as the settings have them.
-pub fn feishu_options(settings: &Settings, feishu: &FeishuSettings) -> FeishuOptions {
-    FeishuOptions {
-        app_id: feishu.app_id.clone(),
-        app_secret: feishu.app_secret.clone(),
-        domain: feishu.domain.clone(),
-        mode: match feishu.mode {
-            config::FeishuMode::Websocket => FeishuMode::Websocket,
-            config::FeishuMode::Webhook => FeishuMode::Webhook {
-                encrypt_key: feishu.encrypt_key.clone(),
-                verification_token: feishu.verification_token.clone(),
-            },
-        },
-        owners: settings.owners.clone(),
-        allowed_users: feishu.allowed_users.clone(),
-        allowed_chats: feishu.allowed_chats.clone(),
-        respond_to_all: feishu.groups.respond == GroupRespond::All,
-        per_user: feishu.groups.threading == GroupThreading::PerUser,
-        followup: feishu.groups.followup,
-    }
-}
-
 fn workshop(
     settings: &Settings,
     store: Arc<dyn ThreadStore>,
@@ -366,7 +331,7 @@ fn workshop(
     let fallbacks: Duration = settings.model.fallbacks.iter().map(patience).sum();
     Workshop {
         store,
-        model: world.model,
+        model: Arc::new(DiscreetModel::new(world.model, &world.shell.redactor)),
         tools,
         judge: Arc::new(judge),
         approvals: books.approvals,
@@ -401,26 +366,31 @@ fn workshop(
         },
         slots: Arc::new(Semaphore::new(settings.limits.max_concurrent_runs)),
         metrics,
+        redactor: world.shell.redactor,
     }
 }
 
-fn exec_settings(settings: &Settings, shell: ShellWorld) -> ExecSettings {
+/// What the operator wants of the sandbox.
+pub fn sandbox_mode(settings: &Settings) -> sandbox::Mode {
+    match settings.permissions.exec_shell.sandbox {
+        Sandbox::Auto => sandbox::Mode::Auto,
+        Sandbox::Require => sandbox::Mode::Require,
+        Sandbox::Off => sandbox::Mode::Off,
+    }
+}
+
+fn exec_settings(settings: &Settings, shell: ShellWorld, found: sandbox::Finding) -> ExecSettings {
     let wanted = &settings.permissions.exec_shell;
-    let redactor = shell.redactor;
     ExecSettings {
         helper: sandbox::own_binary(),
-        mode: match wanted.sandbox {
-            Sandbox::Auto => sandbox::Mode::Auto,
-            Sandbox::Require => sandbox::Mode::Require,
-            Sandbox::Off => sandbox::Mode::Off,
-        },
-        status: shell.sandbox,
+        mode: sandbox_mode(settings),
+        found,
         readable: programs_of(&shell.environment),
         environment: shell.environment,
         timeout: wanted.timeout,
         grace: EXEC_GRACE,
         limits: sandbox::Limits::default(),
-        redact: Redact::new(move |text| redactor.apply(text).into_owned()),
+        redact: redact(&shell.redactor),
     }
 }
 
@@ -428,6 +398,7 @@ fn project_judge(
     settings: &Settings,
     tools: &ToolBox,
     clock: Arc<dyn Clock>,
+    redact: Redact,
 ) -> Result<ProjectJudge, BadRule> {
     let shell = &settings.permissions.exec_shell;
     let root = settings.project.to_string_lossy();
@@ -437,10 +408,26 @@ fn project_judge(
         shell: ShellRules::new(shell.mode, shell.compound, &shell.allow, &shell.deny, root)?,
         modes: settings.permissions.tools.clone(),
         effects_of: Arc::new(move |name| tools.get(name).map(|(spec, _)| spec.effects)),
+        preview: preview_in(settings.project.clone(), redact),
         state: settings.state.clone(),
         language: settings.language.unwrap_or_default(),
     };
     Ok(ProjectJudge::new(judge, clock))
+}
+
+/// Shows what calls would change in a project.
+fn preview_in(project: PathBuf, redact: Redact) -> Preview {
+    Arc::new(move |call| {
+        let room = Confinement::of(&project, &call.thread);
+        let planned = preview(&call.tool, &call.input, &room, &redact)?;
+        let shown = |Diff { text, left_out }| ChangePreview { diff: text, left_out };
+        Some(planned.map(shown).map_err(|failure| failure.to_string()))
+    })
+}
+
+fn redact(redactor: &Redactor) -> Redact {
+    let redactor = redactor.clone();
+    Redact::new(move |text| redactor.apply(text).into_owned())
 }
 
 fn rights(settings: &Settings) -> Rights {

@@ -28,7 +28,7 @@
 //!
 //! # Where new things go
 //!
-//! - an adapter: a folder under `adapters/`, and one line in `app.rs` (`adapter_set`);
+//! - an adapter: a folder under `adapters/`, and a few lines in `chats.rs`;
 //! - a tool: a file in `tools/`, and one line in `tools/registry.rs`;
 //! - an intent: a variant in `domain/intent.rs`; the compiler leads to `render/lower.rs`;
 //! - a command of the daemon's: a variant in `domain/command.rs`; the compiler leads to `turn/commands.rs`.
@@ -43,6 +43,7 @@
 
 pub mod adapters;
 pub mod app;
+mod chats;
 pub mod cli;
 pub mod commands;
 pub mod config;

@@ -12,6 +12,7 @@ use crate::cli::{Cli, Command, ConfigCommand, Exit, Output};
 use crate::config::{Env, ModelSettings};
 use crate::model::install_tls;
 use crate::ports::SystemClock;
+use crate::sandbox;
 
 /// Runs the command that was asked for. What people should read goes to `out`, trouble to the standard error
 /// output.
@@ -54,6 +55,7 @@ fn examine(project: &Path, env: &Env, output: Output, out: &mut dyn Write) -> an
     install_tls();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let model = |settings: &ModelSettings| Ok(model_of(settings));
-    let surgery = Surgery { project, env, clock: &SystemClock, model: &model };
+    let sandbox = || sandbox::probe(&sandbox::own_binary());
+    let surgery = Surgery { project, env, clock: &SystemClock, model: &model, sandbox: &sandbox };
     Ok(runtime.block_on(doctor(surgery, output, out))?)
 }

@@ -14,6 +14,7 @@ pub mod grants;
 pub mod init;
 mod look;
 pub mod run;
+mod sandbox_words;
 mod summary;
 mod table;
 mod terminal;

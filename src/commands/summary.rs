@@ -5,8 +5,9 @@ use std::net::SocketAddr;
 
 use secrecy::{ExposeSecret, SecretString};
 
+use super::sandbox_words;
 use crate::config::{Provider, Settings};
-use crate::domain::Language;
+use crate::domain::{Language, SandboxReport};
 
 /// What there is to say.
 #[derive(Debug)]
@@ -56,6 +57,14 @@ impl Summary<'_> {
         out.flush()
     }
 
+    /// Writes what keeps commands in, once that is known.
+    pub(super) fn write_sandbox(&self, report: &SandboxReport, out: &mut dyn Write) -> io::Result<()> {
+        let language = self.settings.operator_language;
+        let name = if language == Language::Zh { "沙箱" } else { "sandbox " };
+        writeln!(out, "  {name}  {}", sandbox_words::standing(report, language))?;
+        out.flush()
+    }
+
     fn model(&self, zh: bool) -> String {
         let name = match &self.settings.model.provider {
             Provider::Offline if zh => {
@@ -73,11 +82,11 @@ impl Summary<'_> {
     fn adapters(&self, zh: bool) -> String {
         let mut words: Vec<String> = self.address.iter().map(|address| format!("web ({address})")).collect();
         let absent = if zh { "此版本尚不支持" } else { "not in this version yet" };
-        let known = [
-            ("telegram", self.settings.telegram.is_some()),
-            ("feishu", self.settings.feishu.is_some()),
-            ("qq", self.settings.qq.is_some()),
-        ];
+        if let Some(telegram) = &self.settings.telegram {
+            let hook = if telegram.webhook_url.is_some() { " (webhook)" } else { "" };
+            words.push(format!("telegram{hook}"));
+        }
+        let known = [("feishu", self.settings.feishu.is_some()), ("qq", self.settings.qq.is_some())];
         words.extend(known.iter().filter(|(_, on)| *on).map(|(name, _)| format!("{name} ({absent})")));
         words.join(", ")
     }

@@ -28,7 +28,7 @@ pub(crate) use forms::is_web_address;
 pub use agent_md::{AGENT_MD, AgentMdError, read_agent_md};
 pub use dotenv::LineFault;
 pub use env::Env;
-pub use file::{Compound, FeishuMode, GroupRespond, GroupThreading, Mode, Sandbox};
+pub use file::{Compound, FeishuMode, GroupRespond, GroupThreading, Mode, Pairing, Sandbox, TelegramMode};
 pub use forms::Approver;
 pub use load::{ConfigCheck, ConfigErrors, check_config};
 pub use problem::{Fault, JsonType, Position, Problem, ProblemReport, Range, SyntaxFault, Words};

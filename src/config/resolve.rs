@@ -7,7 +7,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::file::{
     AdaptersFile, ApprovalsFile, DEFAULT_BASE_URL, ExecShellFile, FallbackFile, FeishuFile, FeishuMode,
-    GroupsFile, LlmFile, PermissionsFile, ProviderChoice, QqFile, TelegramFile, WebFile,
+    GroupsFile, LlmFile, PermissionsFile, ProviderChoice, QqFile, TelegramFile, TelegramMode, WebFile,
 };
 use super::forms;
 use super::problem::Fault;
@@ -125,12 +125,17 @@ fn web(file: WebFile, faults: &mut Faults) -> Option<WebSettings> {
 
 fn telegram(file: TelegramFile) -> Result<TelegramSettings, Idle> {
     let token = filled(file.bot_token);
-    switched(file.enabled, &[("botToken", token.is_some())])?;
+    let webhook_url = file.webhook_url.filter(|_| file.mode == TelegramMode::Webhook);
+    let reachable = file.mode == TelegramMode::Polling || webhook_url.is_some();
+    switched(file.enabled, &[("botToken", token.is_some()), ("webhookUrl", reachable)])?;
     Ok(TelegramSettings {
         bot_token: token.unwrap_or_default(),
         api_url: address(&file.api_url),
         allowed_users: file.allowed_users,
         allowed_chats: file.allowed_chats,
+        webhook_url,
+        acknowledge: file.acknowledge,
+        pairing: file.pairing,
         groups: groups(&file.groups),
     })
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-use super::file::{Compound, FeishuMode, GroupRespond, GroupThreading, Mode, Sandbox};
+use super::file::{Compound, FeishuMode, GroupRespond, GroupThreading, Mode, Pairing, Sandbox};
 use super::forms::Approver;
 use crate::domain::{AuthorId, Language, WhileRunning, WhileWaiting};
 
@@ -139,6 +139,12 @@ pub struct TelegramSettings {
     pub allowed_users: Vec<i64>,
     /// Which groups are served.
     pub allowed_chats: Vec<i64>,
+    /// The public address Telegram sends updates to; nothing means that they are asked for.
+    pub webhook_url: Option<String>,
+    /// Whether a message that was taken gets a sign at once.
+    pub acknowledge: bool,
+    /// What somebody whom nobody knows is told in private.
+    pub pairing: Pairing,
     /// How the agent behaves in groups.
     pub groups: GroupSettings,
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, kill_process_group};
 
-use super::control::Control;
+use super::control::{Control, Farewell};
 use super::report::{Report, Restrictions};
 use super::spec::{Isolation, Spec};
 use super::{limits, linux};
@@ -42,9 +42,10 @@ fn keep(spec: &Spec, control: &mut Control) -> Result<Report, String> {
     thread::Builder::new()
         .name("lifeline".to_owned())
         .spawn(move || {
-            lifeline.wait_for_hangup();
-            signal(shell, Signal::TERM);
-            thread::sleep(grace);
+            if lifeline.wait_for_hangup() == Farewell::Asked {
+                signal(shell, Signal::TERM);
+                thread::sleep(grace);
+            }
             signal(shell, Signal::KILL);
         })
         .map_err(|error| {

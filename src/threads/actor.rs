@@ -12,6 +12,7 @@ use super::asking::Spare;
 use super::deliver::Deliveries;
 use super::jobs::{Done, Jobs};
 use super::mailbox::{Letter, Mail, Note};
+use super::progress::{Hearing, LastLine};
 use super::workshop::Workshop;
 use crate::domain::{
     Command, CorrelationId, IngressEvent, IngressKind, Intent, MessageId, ThreadId, ToolCallId,
@@ -62,6 +63,8 @@ pub(super) struct Actor {
     pub(super) jobs: Jobs,
     /// What the running model call shows.
     pub(super) deltas: Option<mpsc::Receiver<ModelDelta>>,
+    /// How far running calls have come.
+    pub(super) progress: Hearing,
     pub(super) slot: Option<OwnedSemaphorePermit>,
     pub(super) tickets: BTreeMap<Ticket, oneshot::Sender<Acceptance>>,
     pub(super) waiters: BTreeMap<CorrelationId, Vec<oneshot::Sender<RunOutcome>>>,
@@ -100,6 +103,7 @@ enum Wake {
     Mail(Option<Mail>),
     Delta(ModelDelta),
     DeltasEnded,
+    Progress(LastLine),
     Done(Done),
     Stop,
     Expiry,
@@ -128,6 +132,7 @@ impl Actor {
             stage,
             jobs: Jobs::default(),
             deltas: None,
+            progress: Hearing::default(),
             slot: None,
             tickets: BTreeMap::new(),
             waiters: BTreeMap::new(),
@@ -174,6 +179,7 @@ impl Actor {
                 biased;
                 letter = mailbox.recv(), if open => Wake::Mail(letter.map(Letter::open)),
                 delta = next_delta(&mut self.deltas), if self.deltas.is_some() => delta.map_or(Wake::DeltasEnded, Wake::Delta),
+                line = self.progress.next() => Wake::Progress(line),
                 done = self.jobs.next() => Wake::Done(done),
                 () = stop.cancelled(), if !stopping => Wake::Stop,
                 () = tokio::time::sleep(expiry.unwrap_or_default()), if expiry.is_some() => Wake::Expiry,
@@ -188,6 +194,7 @@ impl Actor {
                 Wake::Mail(None) => open = false,
                 Wake::Delta(delta) => self.take_deltas(delta),
                 Wake::DeltasEnded => self.deltas = None,
+                Wake::Progress(line) => self.show_progress(line),
                 Wake::Done(done) => self.take_done(done).await,
                 Wake::Stop => {
                     stopping = true;

@@ -7,7 +7,7 @@ use super::jobs::{Done, judge_panicked};
 use crate::domain::{
     Approval, ApprovalId, ApprovalNumber, ApprovalState, CorrelationId, Intent, Scope, ToolCallId,
 };
-use crate::ports::{CallToJudge, RunOutcome, StoreError};
+use crate::ports::{AuditLine, CallToJudge, RunOutcome, StoreError};
 use crate::render::GrantPhrase;
 use crate::turn::{Event, Seat};
 use crate::uimessage::{Part, ToolState, UiMessage, unfinished_runs};
@@ -47,7 +47,7 @@ impl Actor {
         if let Err(error) = self.shop.grants.add(approval, scope, self.shop.clock.now()).await {
             tracing::error!(error = &error as &dyn std::error::Error, "a grant could not be kept");
             let language = self.conversation.language();
-            self.show(Intent::Progress { text: GrantPhrase::NotKept(number).say(language) });
+            self.show(Intent::Progress { text: GrantPhrase::NotKept(number).say(language), call_id: None });
         }
     }
 
@@ -72,10 +72,13 @@ impl Actor {
         }
         let unasked = self.shop.approvals.of_thread(&self.id, left).await?;
         for approval in unasked.into_iter().filter(|approval| approval.state == ApprovalState::Pending) {
-            tracing::info!(approval = %approval.id, thread = %self.id, "a question that was never asked is withdrawn");
             let reason = "it was cut off before anybody was asked".to_owned();
             let state = ApprovalState::Cancelled { at: self.shop.clock.now(), reason };
-            self.shop.approvals.save(Approval { state, ..approval }).await?;
+            let approval = Approval { state, ..approval };
+            self.shop.approvals.save(approval.clone()).await?;
+            if let Some(line) = AuditLine::settled(&approval) {
+                self.shop.audit.record(line);
+            }
         }
         Ok(())
     }

@@ -227,6 +227,7 @@ impl Actor {
             return;
         };
         let cancel = CancellationToken::new();
+        let (progress, passing) = self.progress.of(&call);
         let context = ToolContext {
             project: self.shop.agent.project.clone(),
             thread: self.id.clone(),
@@ -234,7 +235,7 @@ impl Actor {
             permit: Permit::of(class),
             history: self.shop.store.clone(),
             door: self.door.open(),
-            progress: None,
+            progress: Some(progress),
             clock: self.shop.clock.clone(),
             cancel: cancel.clone(),
         };
@@ -245,7 +246,8 @@ impl Actor {
         let job = async move {
             // Dropping the job must reach work that the tool has handed to other threads.
             let _cancel_when_dropped = cancel.drop_guard();
-            let outcome = tokio::time::timeout(deadline, tool.call(arguments, context)).await;
+            let work = passing.during(tool.call(arguments, context));
+            let outcome = tokio::time::timeout(deadline, work).await;
             let outcome = outcome.unwrap_or(Err(ToolFailure::TimedOut(deadline.as_secs())));
             execution.end(&outcome);
             match &outcome {

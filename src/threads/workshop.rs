@@ -13,6 +13,7 @@ use crate::policy::Rights;
 use crate::ports::{
     Adapter, ApprovalBook, Audit, Clock, Grants, Ids, Judge, Model, Shelf, ThreadStore, ToolBox,
 };
+use crate::telemetry::Redactor;
 use crate::turn::{EffectsOf, Rules};
 
 /// Who the agent is.
@@ -99,6 +100,8 @@ pub struct Workshop {
     pub slots: Arc<Semaphore>,
     /// What is counted.
     pub metrics: Arc<Metrics>,
+    /// Takes secrets out of what is shown.
+    pub redactor: Redactor,
 }
 
 impl Workshop {

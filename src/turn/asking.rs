@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::audit::write_down;
 use super::effect::Spoken;
-use super::endings::{done_before, not_run, settle};
+use super::endings::{close_part, done_before, not_run};
 use super::event::Seat;
 use super::ledger::Call;
 use super::run::{Phase, TOOL_METADATA};
@@ -183,10 +183,6 @@ impl Conversation {
             Authority::Speaker(standing) => rights.may_answer(&approval.requested_by, &decided.by, standing),
         };
         if !may {
-            tracing::warn!(
-                approval = %approval.id, number = %approval.number, by = %decided.by, via = decided.via,
-                "refused the answer of somebody who may not decide"
-            );
             return Heard::NotTheirs;
         }
         if now >= approval.expires_at {
@@ -246,7 +242,7 @@ impl Conversation {
         let Some(run) = self.run.as_mut() else { return };
         if let Some(part) = run.tool_mut(&approval.tool_call) {
             let input = part.state.input().cloned().unwrap_or_default();
-            settle(part, end(approval, input));
+            close_part(part, end(approval, input));
         }
         run.ledger.close(&approval.tool_call);
     }

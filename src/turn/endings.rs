@@ -7,7 +7,7 @@ use crate::domain::{Approval, ApprovalKind, ApprovalState};
 use crate::uimessage::{ApprovalAnswer, ToolPart, ToolState};
 
 /// Puts an end to a call; that it had begun matters no more.
-pub(super) fn settle(part: &mut ToolPart, end: ToolState) {
+pub(super) fn close_part(part: &mut ToolPart, end: ToolState) {
     part.extra.shift_remove(TOOL_METADATA);
     part.state = end;
 }

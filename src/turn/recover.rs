@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::conversation::Waiting;
-use super::endings::{done_before, not_run, settle};
+use super::endings::{close_part, done_before, not_run};
 use super::ledger::Call;
 use super::run::{Phase, Run, TOOL_METADATA};
 use super::{Conversation, Effect};
@@ -127,7 +127,7 @@ fn take_up(tool: &mut ToolPart, begun: bool, known: Option<Approval>) -> Option<
         Some(approval) => match &approval.state {
             // To be run it would have been approved first: it was said to be done.
             ApprovalState::Spent { .. } if asked && approval.kind == ApprovalKind::UnknownOutcome => {
-                settle(tool, done_before(&approval, input));
+                close_part(tool, done_before(&approval, input));
                 return None;
             }
             ApprovalState::Approved { decided, scope } | ApprovalState::Spent { decided, scope }
@@ -149,7 +149,7 @@ fn take_up(tool: &mut ToolPart, begun: bool, known: Option<Approval>) -> Option<
             | ApprovalState::Cancelled { .. }
                 if asked =>
             {
-                settle(tool, not_run(&approval, input));
+                close_part(tool, not_run(&approval, input));
                 return None;
             }
             _ => {}

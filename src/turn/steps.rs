@@ -64,7 +64,7 @@ impl Conversation {
                         None => Phrase::Retrying(kind),
                     };
                     let text = phrase.say(language);
-                    out.push(Effect::Show(Intent::Progress { text }));
+                    out.push(Effect::Show(Intent::Progress { text, call_id: None }));
                 }
                 return;
             }
@@ -93,7 +93,7 @@ impl Conversation {
         if completion.tool_calls.is_empty() {
             if completion.truncated {
                 let text = Phrase::Truncated.say(self.language());
-                out.push(Effect::Show(Intent::Progress { text }));
+                out.push(Effect::Show(Intent::Progress { text, call_id: None }));
             }
             return self.end_of_words(now, out);
         }

@@ -329,11 +329,12 @@ async fn the_wrong_person_is_refused_and_that_is_logged() {
         let logs = std::fs::read_dir(scene.project.path().join(".ship/logs")).unwrap();
         let texts = logs.map(|log| std::fs::read_to_string(log.unwrap().path()).unwrap_or_default());
         let text: String = texts.collect();
-        text.lines()
-            .filter(|line| line.contains("refused the answer") && line.contains("api:user:eve"))
-            .count()
+        text.lines().filter(|line| line.contains("\"refused\"") && line.contains("\"api:user:eve\"")).count()
     };
-    scene.daemon.until("three refusals in the log", async |daemon: &Daemon| logged(daemon) == 3).await;
+    scene
+        .daemon
+        .until("three refusals in the audit trail", async |daemon: &Daemon| logged(daemon) == 3)
+        .await;
     assert_eq!(scene.decide(&asked, "approve").await.0, 200);
     scene.outcome("a", "m1").await;
     assert_eq!(scene.lines(), ["one"]);

@@ -25,6 +25,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("notify", &[]),
     ("cli", &[]),
     ("app", ANYTHING),
+    ("chats", ANYTHING),
     ("commands", ANYTHING),
     ("main", ANYTHING),
     ("lib", ANYTHING),

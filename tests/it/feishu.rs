@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 
 use crate::support::daemon::{Daemon, Project, merge};
 use crate::support::fake_model::{FakeModel, Gate, Reply, Script, Seen};
-use crate::support::feishu::{Feishu, Message, Posted};
+use crate::support::feishu::people::Message;
+use crate::support::feishu::server::Feishu;
+use crate::support::feishu::world::Posted;
 
 /// A project that talks on this platform with this model.
 fn project(feishu: &Feishu, model: &FakeModel, extra: Value) -> Project {

@@ -8,12 +8,13 @@ use base64::engine::general_purpose::STANDARD;
 use cbc::cipher::{BlockEncryptMut as _, KeyIvInit as _, block_padding::Pkcs7};
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
-use shipagent::adapters::chat::ChatParts;
+use shipagent::adapters::chat::{ChatParts, GuestList, Respond};
 use shipagent::adapters::feishu::{About, Api, FeishuAdapter, FeishuMode, FeishuOptions, Standing, check};
 use shipagent::domain::{CorrelationId, IngressEvent, IngressKind};
 use shipagent::permissions::FileAccess;
 use shipagent::ports::{
-    Acceptance, Adapter as _, AdapterIo, Clock as _, Door, HealthReporter, RandomIds, Request, SystemClock,
+    Acceptance, Adapter as _, AdapterIo, Clock as _, Door, HealthReporter, Hook as _, HookRequest, RandomIds,
+    Request, SystemClock,
 };
 use shipagent::store::{AuditLog, FileApprovals, FileNotes, replace_file};
 use tempfile::TempDir;
@@ -21,7 +22,9 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::support::feishu::{APP_ID, APP_SECRET, Feishu, Message};
+use crate::support::feishu::people::Message;
+use crate::support::feishu::server::Feishu;
+use crate::support::feishu::{APP_ID, APP_SECRET};
 
 const KEY: &str = "encrypt-key";
 
@@ -36,10 +39,8 @@ fn options(feishu: &Feishu, mode: FeishuMode) -> FeishuOptions {
         app_secret: APP_SECRET.to_owned().into(),
         domain: feishu.domain(),
         mode,
-        owners: Vec::new(),
-        allowed_users: vec!["ou_ada".to_owned()],
-        allowed_chats: Vec::new(),
-        respond_to_all: false,
+        guests: GuestList { people: vec!["feishu:user:ou_ada".parse().unwrap()], ..GuestList::default() },
+        respond: Respond::Mention,
         per_user: false,
         followup: std::time::Duration::ZERO,
     }
@@ -102,7 +103,14 @@ impl Hooked {
             ("X-Lark-Request-Nonce", "nonce"),
             ("X-Lark-Signature", signature.as_str()),
         ];
-        self.adapter.webhook(&headers, body).await
+        self.call(&headers, body).await
+    }
+
+    async fn call(&self, headers: &[(&'static str, &str)], body: &[u8]) -> (u16, String) {
+        let headers =
+            headers.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect();
+        let answer = self.adapter.call(HookRequest { headers, body: body.to_vec() }).await;
+        (answer.status, String::from_utf8(answer.body).unwrap())
     }
 }
 
@@ -120,13 +128,13 @@ async fn the_webhook_hears_the_platform_once_and_nobody_else() {
     let hooked = Hooked::start(&feishu).await;
     let now = SystemClock.now().as_millis() / 1000;
     let challenge = sealed(&json!({ "type": "url_verification", "challenge": "c1", "token": "vt" }));
-    assert_eq!(hooked.adapter.webhook(&[], &challenge).await, (200, r#"{"challenge":"c1"}"#.to_owned()));
+    assert_eq!(hooked.call(&[], &challenge).await, (200, r#"{"challenge":"c1"}"#.to_owned()));
 
     let body = sealed(&feishu.event_of(&Message::private("ou_ada", "hello")));
     assert_eq!(hooked.send(now, "wrong-key", &body).await.0, 403);
     assert_eq!(hooked.send(now - 3600, KEY, &body).await.0, 403);
-    assert_eq!(hooked.adapter.webhook(&[], &body).await.0, 403);
-    assert_eq!(hooked.adapter.webhook(&[], b"{}").await.0, 403);
+    assert_eq!(hooked.call(&[], &body).await.0, 403);
+    assert_eq!(hooked.call(&[], b"{}").await.0, 403);
     assert!(hooked.heard.borrow().is_empty());
 
     assert_eq!(hooked.send(now, KEY, &body).await.0, 200);

@@ -10,7 +10,8 @@ use tokio::task::JoinSet;
 use crate::support::daemon::{Project, merge};
 use crate::support::dice::{Dice, seed};
 use crate::support::fake_model::{FakeModel, Reply, Script, Seen};
-use crate::support::feishu::{Feishu, Message};
+use crate::support::feishu::people::Message;
+use crate::support::feishu::server::Feishu;
 
 const PEOPLE: usize = 6;
 

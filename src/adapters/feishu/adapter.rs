@@ -14,7 +14,7 @@ use super::api::Api;
 use super::calls::Bot;
 use super::connection::{ClientConfig, Reconnect, Refusal};
 use super::delivery::{Courier, OVERALL};
-use super::hook::{HookAnswer, HookRequest, Hooks};
+use super::hook::{Hooks, Waiting};
 use super::intake::Intake;
 use super::line::Lines;
 use super::notes::Notes;
@@ -22,9 +22,12 @@ use super::options::{FeishuMode, FeishuOptions};
 use super::sequences::Sequences;
 use super::socket::connect;
 use super::webhook::Seal;
-use crate::adapters::chat::{Attention, ChatParts, Gate, GuestList, Pace, Respond, Screen, ScreenTask};
-use crate::domain::{AuthorId, Capabilities, Delivery, LengthUnit, OutboundIntent, Platform};
-use crate::ports::{Adapter, AdapterError, AdapterIo, BoxFuture, DeliveryError, OutboxEntry, Receipt};
+use crate::adapters::chat::{Attention, ChatParts, Gate, Pace, Screen, ScreenTask};
+use crate::domain::{Capabilities, Delivery, LengthUnit, OutboundIntent, Platform};
+use crate::ports::{
+    Adapter, AdapterError, AdapterIo, BoxFuture, DeliveryError, Hook, HookAnswer, HookRequest, OutboxEntry,
+    Receipt,
+};
 
 /// How long one message may be. A card holds 30 KB, quotes and escapes included.
 const MOST_BYTES: usize = 9000;
@@ -44,8 +47,8 @@ pub struct FeishuAdapter {
     courier: Arc<Courier>,
     attention: Arc<Mutex<Attention>>,
     screen_task: Mutex<Option<ScreenTask>>,
-    hooks: mpsc::Sender<HookRequest>,
-    hook_inbox: Mutex<Option<mpsc::Receiver<HookRequest>>>,
+    hooks: mpsc::Sender<Waiting>,
+    hook_inbox: Mutex<Option<mpsc::Receiver<Waiting>>>,
 }
 
 impl FeishuAdapter {
@@ -65,8 +68,7 @@ impl FeishuAdapter {
             shows_growing: AtomicBool::new(true),
             sequences: Sequences::default(),
         };
-        let respond = if options.respond_to_all { Respond::All } else { Respond::Mention };
-        let attention = Attention::new(respond, options.followup);
+        let attention = Attention::new(options.respond, options.followup);
         let (hooks, hook_inbox) = mpsc::channel(HOOKS);
         Self {
             platform,
@@ -87,44 +89,14 @@ impl FeishuAdapter {
         &self.api
     }
 
-    /// Answers a request of the platform's to our webhook: its headers by their names, and its body as it came. Gives
-    /// the status and the body of the answer.
-    pub async fn webhook(&self, headers: &[(&str, &str)], body: &[u8]) -> (u16, String) {
-        let header = |name: &str| {
-            let found = headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name));
-            found.map(|(_, value)| (*value).to_owned())
-        };
-        let (reply, answer) = oneshot::channel();
-        let request = HookRequest {
-            timestamp: header("x-lark-request-timestamp"),
-            nonce: header("x-lark-request-nonce"),
-            signature: header("x-lark-signature"),
-            body: body.to_vec(),
-            reply,
-        };
-        let unavailable = HookAnswer { status: 503, body: "{}".to_owned() };
-        let asked = async {
-            self.hooks.try_send(request).ok()?;
-            answer.await.ok()
-        };
-        let answer = tokio::time::timeout(HOOK_WITHIN, asked).await.ok().flatten().unwrap_or(unavailable);
-        (answer.status, answer.body)
-    }
-
     fn intake(&self, me: Bot, io: &AdapterIo) -> Arc<Intake> {
-        let person = |id: &String| AuthorId::new(&self.platform, id).ok();
-        let list = GuestList {
-            owners: self.options.owners.clone(),
-            people: self.options.allowed_users.iter().filter_map(person).collect(),
-            chats: self.options.allowed_chats.clone(),
-        };
         Arc::new(Intake {
             platform: self.platform.clone(),
             app_id: self.options.app_id.clone(),
             per_user: self.options.per_user,
             me,
             api: self.api.clone(),
-            gate: Gate::new(self.platform.clone(), list, self.parts.access.clone()),
+            gate: Gate::new(self.platform.clone(), self.options.guests.clone(), self.parts.access.clone()),
             parts: self.parts.clone(),
             attention: self.attention.clone(),
             notes: self.notes.clone(),
@@ -215,6 +187,25 @@ fn take<T>(place: &Mutex<Option<T>>) -> Option<T> {
 
 fn put<T>(place: &Mutex<Option<T>>, thing: T) {
     *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(thing);
+}
+
+impl Hook for FeishuAdapter {
+    fn path(&self) -> &'static str {
+        "/hooks/feishu"
+    }
+
+    fn call(&self, request: HookRequest) -> BoxFuture<'_, HookAnswer> {
+        Box::pin(async move {
+            let (reply, answer) = oneshot::channel();
+            let asked = async {
+                self.hooks.try_send(Waiting { request, reply }).ok()?;
+                answer.await.ok()
+            };
+            let answered = tokio::time::timeout(HOOK_WITHIN, asked).await;
+            // The platform comes again, and what was accepted meanwhile is recognised.
+            answered.ok().flatten().unwrap_or(HookAnswer::of(503))
+        })
+    }
 }
 
 impl Adapter for FeishuAdapter {

@@ -9,36 +9,24 @@ use tokio_util::sync::CancellationToken;
 
 use super::intake::{Intake, Outcome};
 use super::webhook::{Opened, Replays, Seal, Signature};
-use crate::ports::AdapterIo;
+use crate::ports::{AdapterIo, HookAnswer, HookRequest};
 
-/// A request to the webhook.
+/// A request to the webhook that waits for its answer.
 #[derive(Debug)]
-pub(super) struct HookRequest {
-    pub(super) timestamp: Option<String>,
-    pub(super) nonce: Option<String>,
-    pub(super) signature: Option<String>,
-    pub(super) body: Vec<u8>,
+pub(super) struct Waiting {
+    pub(super) request: HookRequest,
     pub(super) reply: oneshot::Sender<HookAnswer>,
 }
 
-/// What it is answered.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct HookAnswer {
-    pub(super) status: u16,
-    pub(super) body: String,
-}
-
-impl HookAnswer {
-    fn new(status: u16, body: &serde_json::Value) -> Self {
-        Self { status, body: body.to_string() }
-    }
+fn said(status: u16, body: &serde_json::Value) -> HookAnswer {
+    HookAnswer { status, body: body.to_string().into_bytes() }
 }
 
 /// The requests, and which of them were heard before.
 #[derive(Debug)]
 pub(super) struct Hooks {
     seal: Seal,
-    inbox: mpsc::Receiver<HookRequest>,
+    inbox: mpsc::Receiver<Waiting>,
     replays: Replays,
 }
 
@@ -46,11 +34,11 @@ pub(super) struct Hooks {
 type Done = (Option<String>, Outcome, oneshot::Sender<HookAnswer>);
 
 impl Hooks {
-    pub(super) fn new(seal: Seal, inbox: mpsc::Receiver<HookRequest>) -> Self {
+    pub(super) fn new(seal: Seal, inbox: mpsc::Receiver<Waiting>) -> Self {
         Self { seal, inbox, replays: Replays::default() }
     }
 
-    pub(super) fn into_inbox(self) -> mpsc::Receiver<HookRequest> {
+    pub(super) fn into_inbox(self) -> mpsc::Receiver<Waiting> {
         self.inbox
     }
 
@@ -83,40 +71,42 @@ impl Hooks {
     /// Proves a request. One that is answered at once gives nothing more to do.
     fn open(
         &self,
-        request: HookRequest,
+        waiting: Waiting,
         intake: &Arc<Intake>,
         io: &AdapterIo,
     ) -> Option<impl Future<Output = Done> + Send + use<>> {
+        let Waiting { request, reply } = waiting;
+        let header = |name: &str| request.headers.get(name).and_then(|value| value.to_str().ok());
         let proof = Signature {
-            timestamp: request.timestamp.as_deref(),
-            nonce: request.nonce.as_deref(),
-            signature: request.signature.as_deref(),
+            timestamp: header("x-lark-request-timestamp"),
+            nonce: header("x-lark-request-nonce"),
+            signature: header("x-lark-signature"),
         };
         let answer = match self.seal.open(proof, &request.body, io.clock.now()) {
-            Ok(Opened::Challenge(challenge)) => HookAnswer::new(200, &json!({ "challenge": challenge })),
+            Ok(Opened::Challenge(challenge)) => said(200, &json!({ "challenge": challenge })),
             Ok(Opened::Event { nonce: Some(nonce), .. }) if self.replays.knows(&nonce) => {
                 tracing::warn!("a request came that was accepted before");
-                HookAnswer::new(200, &json!({}))
+                said(200, &json!({}))
             }
             Ok(Opened::Event { event, nonce }) => {
                 io.health.alive(io.clock.now());
                 let handled = Intake::take_in(intake, event.to_string().as_bytes());
-                return Some(async move { (nonce, handled.await, request.reply) });
+                return Some(async move { (nonce, handled.await, reply) });
             }
             Err(rejected) => {
                 tracing::warn!(%rejected, "a webhook request was refused");
-                HookAnswer::new(403, &json!({ "msg": "refused" }))
+                said(403, &json!({ "msg": "refused" }))
             }
         };
-        drop(request.reply.send(answer));
+        drop(reply.send(answer));
         None
     }
 }
 
 fn answer_to(outcome: &Outcome) -> HookAnswer {
     match outcome {
-        Outcome::Taken => HookAnswer::new(200, &json!({})),
-        Outcome::Answered(data) => HookAnswer::new(200, data),
-        Outcome::Again => HookAnswer::new(500, &json!({})),
+        Outcome::Taken => said(200, &json!({})),
+        Outcome::Answered(data) => said(200, data),
+        Outcome::Again => said(500, &json!({})),
     }
 }

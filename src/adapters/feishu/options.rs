@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-use crate::domain::AuthorId;
+use crate::adapters::chat::{GuestList, Respond};
 
 /// How the adapter talks to the platform, and to whom.
 #[derive(Clone, Debug)]
@@ -17,14 +17,10 @@ pub struct FeishuOptions {
     pub domain: String,
     /// How events arrive.
     pub mode: FeishuMode,
-    /// The people the agent belongs to.
-    pub owners: Vec<AuthorId>,
-    /// Open ids of people who may write in private.
-    pub allowed_users: Vec<String>,
-    /// Chat ids of groups that are served.
-    pub allowed_chats: Vec<String>,
-    /// Whether every message in a group is for the agent.
-    pub respond_to_all: bool,
+    /// Whom the settings name.
+    pub guests: GuestList,
+    /// Which messages of a group are answered.
+    pub respond: Respond,
     /// Whether each person in a group has a conversation of their own.
     pub per_user: bool,
     /// For how long after an answer the same person need not mention the agent again.

@@ -1,6 +1,57 @@
 //! Telegram: what people write there goes through the door, and answers go back as it can show them.
+//!
+//! # Receiving
+//!
+//! `poll` asks for updates, `webhook` is sent them; both put them onto the `desk`. There `update` reads each (with
+//! `wire`, `entities`, `contents`), `albums` keeps the order, and `reception` does what is to be done: admits, fetches
+//! (`attachments`), hands in, or decides (`callback`). `offsets` says what may be confirmed.
+//!
+//! # Sending
+//!
+//! `deliver` sends what the outbox holds, with `question` and `attach`; `paint` shows a running turn, and `live` notes
+//! the message it grows on. All go through `post`, which gets around what the server minds (`classify`) and is no
+//! faster than `limits` allow. `html`, `keyboard` and `menu` are how things look.
+//!
+//! # Both
+//!
+//! `api` makes the calls and says whether they took effect; `place` and `aliases` say where things are.
 
+mod adapter;
+mod admins;
+mod albums;
+mod aliases;
 mod api;
+mod attach;
+mod attachments;
+mod callback;
+mod classify;
+mod contents;
+mod deliver;
+mod desk;
+mod entities;
 pub mod html;
+mod identity;
+mod keyboard;
+mod limits;
+mod live;
+mod menu;
+mod offsets;
+mod options;
+mod paint;
+mod place;
+mod poll;
+mod post;
+mod question;
+mod reception;
+mod run;
+mod update;
+mod webhook;
+mod wire;
 
+pub use adapter::TelegramAdapter;
+pub use aliases::Aliases;
 pub use api::{Api, ApiError, Upload};
+pub use deliver::Sender;
+pub use options::{Acknowledge, Strangers, TelegramOptions, Threading, WebhookOptions};
+pub use place::Place;
+pub use webhook::TelegramHook;

@@ -13,6 +13,7 @@ mod files;
 mod gate;
 mod grants;
 mod health;
+mod hooks;
 mod ingress;
 mod listen;
 mod options;

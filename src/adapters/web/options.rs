@@ -9,9 +9,9 @@ use secrecy::SecretString;
 use tokio::sync::watch;
 
 use crate::adapters::AdapterHealths;
-use crate::domain::Language;
+use crate::domain::{Language, SandboxReport};
 use crate::metrics::Metrics;
-use crate::ports::{AccessBook, ApprovalBook, Audit, Grants, Ids, ThreadStore};
+use crate::ports::{AccessBook, ApprovalBook, Audit, Grants, Hook, Ids, ThreadStore};
 
 /// What is known about this daemon before it runs.
 #[derive(Clone, Debug)]
@@ -44,6 +44,8 @@ pub struct WebOptions {
 /// What the adapter works with beside its door.
 #[derive(Clone, Debug)]
 pub struct WebParts {
+    /// Platforms that call us by themselves.
+    pub hooks: Vec<Arc<dyn Hook>>,
     /// The threads on disk.
     pub store: Arc<dyn ThreadStore>,
     /// The record of questions to people.
@@ -62,4 +64,6 @@ pub struct WebParts {
     pub recovered: watch::Receiver<bool>,
     /// What has been counted.
     pub metrics: Arc<Metrics>,
+    /// What keeps commands in; nothing until it is known.
+    pub sandbox: watch::Receiver<Option<SandboxReport>>,
 }

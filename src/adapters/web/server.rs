@@ -19,7 +19,8 @@ use super::gate::{Throttle, check_host, check_origin, check_token, explain, hard
 use super::problem::Problem;
 use super::sse::{MAX_STREAMS, MAX_WATCHERS};
 use super::{
-    WebOptions, WebParts, access, approvals, chat, events, execute, files, grants, health, page, threads,
+    WebOptions, WebParts, access, approvals, chat, events, execute, files, grants, health, hooks, page,
+    threads,
 };
 use crate::ports::{AdapterIo, Clock, Door};
 
@@ -101,6 +102,7 @@ pub(super) fn router(web: Arc<Web>) -> Router {
         .merge(page::routes())
         .fallback(nowhere)
         .layer(host)
+        .merge(hooks::routes(&web.parts.hooks))
         .merge(probes())
         .layer(from_fn(explain))
         .layer(DefaultBodyLimit::max(MAX_BODY))

@@ -34,6 +34,15 @@ pub struct TelegramFile {
     pub allowed_users: Vec<i64>,
     /// Numeric ids of groups that are served.
     pub allowed_chats: Vec<i64>,
+    /// How updates arrive.
+    pub mode: TelegramMode,
+    /// The public https address that leads to /hooks/telegram of the web listener; needed in the webhook mode.
+    #[schemars(extend("format" = "http-url"))]
+    pub webhook_url: Option<String>,
+    /// Whether a message that was taken gets a 👀 at once.
+    pub acknowledge: bool,
+    /// What somebody whom nobody knows is told in private.
+    pub pairing: Pairing,
     /// How the agent behaves in groups.
     pub groups: GroupsFile,
 }
@@ -46,9 +55,35 @@ impl Default for TelegramFile {
             api_url: "https://api.telegram.org".to_owned(),
             allowed_users: Vec::new(),
             allowed_chats: Vec::new(),
+            mode: TelegramMode::default(),
+            webhook_url: None,
+            acknowledge: false,
+            pairing: Pairing::default(),
             groups: GroupsFile::default(),
         }
     }
+}
+
+/// How Telegram's updates arrive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TelegramMode {
+    /// The daemon asks for them; needs no public address.
+    #[default]
+    Polling,
+    /// Telegram sends them to webhookUrl.
+    Webhook,
+}
+
+/// What somebody whom nobody knows is told in private.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Pairing {
+    /// A code that the operator can confirm.
+    #[default]
+    Code,
+    /// Nothing; the operator sees all the same that they asked.
+    Silent,
 }
 
 /// The `adapters.feishu` section.

@@ -84,6 +84,11 @@ fn an_adapter_runs_when_it_is_there_on_and_has_its_credentials() {
             "web",
             r#"[("telegram", Disabled)]"#,
         ),
+        (
+            json!({ "telegram": { "botToken": "1:a", "mode": "webhook" } }),
+            "web",
+            r#"[("telegram", NoCredentials(["webhookUrl"]))]"#,
+        ),
         (json!({ "feishu": { "appId": "a" } }), "web", r#"[("feishu", NoCredentials(["appSecret"]))]"#),
         (json!({ "feishu": { "appId": "a", "appSecret": "b" } }), "web feishu", "[]"),
         (
@@ -112,6 +117,18 @@ fn an_adapter_runs_when_it_is_there_on_and_has_its_credentials() {
         assert_eq!(running.join(" "), runs, "{adapters}");
         let sleeping: Vec<_> = settings.idle_adapters.into_iter().map(|idle| (idle.name, idle.why)).collect();
         assert_eq!(format!("{sleeping:?}"), idle, "{adapters}");
+    }
+}
+
+#[test]
+fn a_webhook_counts_only_in_its_mode() {
+    for (mode, url) in [("webhook", Some("https://bot.example.org/hooks/telegram")), ("polling", None)] {
+        let telegram = json!({ "botToken": "1:a", "mode": mode, "pairing": "silent", "acknowledge": true,
+            "webhookUrl": "https://bot.example.org/hooks/telegram" });
+        let ship = json!({ "adapters": { "telegram": telegram } }).to_string();
+        let telegram = load(&ship, &Env::default()).unwrap().telegram.unwrap();
+        assert_eq!(telegram.webhook_url.as_deref(), url);
+        assert_eq!((telegram.acknowledge, telegram.pairing), (true, crate::config::Pairing::Silent));
     }
 }
 

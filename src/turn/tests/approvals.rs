@@ -387,13 +387,13 @@ fn audited(driver: &mut Driver) -> Vec<String> {
 #[test]
 fn the_audit_trail_hears_of_every_verdict_and_every_answer_that_counts_or_does_not() {
     let mut driver = asking();
-    assert_eq!(audited(&mut driver), ["verdict ask A1 web:user:1"]);
+    assert_eq!(audited(&mut driver), ["verdict ask A1 web:user:u"]);
     decide(&mut driver, "d1", Answer::Approve(Scope::Once), "web:user:eve");
     assert_eq!(audited(&mut driver), ["decision refused A1 web:user:eve button"]);
-    decide(&mut driver, "d2", Answer::Approve(Scope::Once), "web:user:1");
-    assert_eq!(audited(&mut driver), ["decision approved A1 web:user:1 button", "verdict ask A1 web:user:1"]);
-    decide(&mut driver, "d3", Answer::Deny, "web:user:1");
-    assert_eq!(audited(&mut driver), ["decision refused web:user:1 button"], "it was settled before");
+    decide(&mut driver, "d2", Answer::Approve(Scope::Once), "web:user:u");
+    assert_eq!(audited(&mut driver), ["decision approved A1 web:user:u button", "verdict ask A1 web:user:u"]);
+    decide(&mut driver, "d3", Answer::Deny, "web:user:u");
+    assert_eq!(audited(&mut driver), ["decision refused web:user:u button"], "it was settled before");
 }
 
 #[test]

@@ -20,6 +20,7 @@ use shipagent::ports::{
     ThreadSummary, ToolBox,
 };
 use shipagent::store::{FileApprovals, FileShelf, FileStore};
+use shipagent::telemetry::Redactor;
 use shipagent::threads::{AgentFacts, Asking, Limits, Router, Workshop};
 use shipagent::uimessage::{Content, ModelMessage, UiMessage};
 use tokio::sync::{Semaphore, watch};
@@ -287,6 +288,7 @@ impl Stage {
             },
             slots: Arc::new(Semaphore::new(4)),
             metrics: metrics.clone(),
+            redactor: Redactor::new([""; 0]).unwrap(),
         };
         let (router, door) = Router::new(Arc::new(shop), stop.clone());
         let mut tasks = JoinSet::new();

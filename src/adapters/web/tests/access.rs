@@ -220,3 +220,20 @@ async fn ids_that_are_none_are_refused() {
     }
     assert!(threads.nobody_came());
 }
+
+#[tokio::test]
+async fn a_hook_is_called_by_any_name_without_the_token_and_checks_for_itself() {
+    let (stage, mut threads) = Stage::new();
+    let call = |word: &str, body: &'static str| {
+        let request = Request::builder().method("POST").uri("/hooks/bell").header("host", "bot.example.org");
+        request.header("x-word", word).body(Body::from(body)).unwrap()
+    };
+    let answer = stage.send(call("open", "{\"a\":1}")).await;
+    assert_eq!(text(answer).await, (StatusCode::OK, "{\"a\":1}".to_owned()));
+    assert_eq!(stage.send(call("closed", "{}")).await.status(), 401);
+    let large = stage.send(call("open", "x".repeat(2 << 20).leak())).await;
+    assert_eq!(large.status(), 413);
+    assert_eq!(status(&stage, bare("GET", "/hooks/bell")).await, 405);
+    assert_eq!(status(&stage, bare("POST", "/hooks/other")).await, 404);
+    assert!(threads.nobody_came());
+}

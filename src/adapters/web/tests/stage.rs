@@ -22,8 +22,9 @@ use crate::domain::{IngressEvent, Intent, MessageId, ThreadId, Timestamp};
 use crate::metrics::Metrics;
 use crate::permissions::{FileAccess, GrantBook};
 use crate::ports::{
-    Acceptance, AdapterIo, Audit, AuditLine, BoxFuture, Clock, Commit, Door, HealthReporter, Ids, Request,
-    RunOutcome, StoreError, Subscription, ThreadRecord, ThreadStore, ThreadSummary, ThreadView,
+    Acceptance, AdapterIo, Audit, AuditLine, BoxFuture, Clock, Commit, Door, HealthReporter, Hook,
+    HookAnswer, HookRequest, Ids, Request, RunOutcome, StoreError, Subscription, ThreadRecord, ThreadStore,
+    ThreadSummary, ThreadView,
 };
 use crate::store::replace_file;
 use crate::uimessage::{Metadata, Part, Role, RunStatus, TextPart, UiMessage};
@@ -300,6 +301,7 @@ impl Audit for Unread {
 pub(super) fn parts(store: Arc<FakeStore>, recovered: watch::Receiver<bool>) -> WebParts {
     let nowhere = std::path::Path::new("/nonexistent");
     WebParts {
+        hooks: vec![Arc::new(Bell)],
         approvals: Arc::new(crate::store::FileApprovals::new(nowhere)),
         grants: Arc::new(GrantBook::without_proposals(nowhere, replace_file, Arc::new(Unread))),
         access: Arc::new(FileAccess::new(nowhere, replace_file, Arc::new(Unread))),
@@ -309,6 +311,7 @@ pub(super) fn parts(store: Arc<FakeStore>, recovered: watch::Receiver<bool>) -> 
         healths: AdapterHealths::default(),
         recovered,
         metrics: Arc::new(Metrics::default()),
+        sandbox: watch::channel(None).1,
     }
 }
 
@@ -380,5 +383,21 @@ pub(super) fn outcome(status: RunStatus, messages: Vec<UiMessage>) -> RunOutcome
         messages: messages.into_iter().map(Arc::new).collect(),
         error: None,
         correlation: Some("run_1".parse().unwrap()),
+    }
+}
+
+/// A hook that answers with what was sent to it, for whoever knows its word.
+#[derive(Debug)]
+struct Bell;
+
+impl Hook for Bell {
+    fn path(&self) -> &str {
+        "/hooks/bell"
+    }
+
+    fn call(&self, request: HookRequest) -> BoxFuture<'_, HookAnswer> {
+        let known = request.headers.get("x-word").is_some_and(|word| word == "open");
+        let answer = HookAnswer { status: 200, body: request.body };
+        Box::pin(async move { if known { answer } else { HookAnswer::of(401) } })
     }
 }

@@ -4,15 +4,11 @@
 mod api;
 mod cards;
 mod multipart;
-mod people;
-mod server;
+pub(crate) mod people;
+pub(crate) mod server;
 mod socket;
 mod wire;
-mod world;
-
-pub(crate) use people::Message;
-pub(crate) use server::Feishu;
-pub(crate) use world::Posted;
+pub(crate) mod world;
 
 /// The credentials the platform knows.
 pub(crate) const APP_ID: &str = "cli_0123456789abcdef";

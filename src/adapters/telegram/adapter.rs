@@ -1,0 +1,124 @@
+//! The adapter itself: what Telegram can do, and who does it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::aliases::Aliases;
+use super::api::Api;
+use super::deliver::Sender;
+use super::html::SOURCE_LIMIT;
+use super::options::TelegramOptions;
+use super::run;
+use super::webhook::{Call, TelegramHook};
+use crate::adapters::chat::{ChatParts, ScreenTask};
+use crate::domain::{Capabilities, Delivery, LengthUnit, OutboundIntent, Platform};
+use crate::metrics::Metrics;
+use crate::ports::{Adapter, AdapterError, AdapterIo, BoxFuture, DeliveryError, Hook, OutboxEntry, Receipt};
+
+/// Without a sign for so long it counts as dead; a poll ends well before.
+const STALE_AFTER: Duration = Duration::from_secs(90);
+
+/// One bot on Telegram.
+#[derive(Debug)]
+pub struct TelegramAdapter {
+    pub(super) platform: Platform,
+    pub(super) options: TelegramOptions,
+    pub(super) parts: ChatParts,
+    pub(super) api: Api,
+    pub(super) aliases: Aliases,
+    pub(super) sender: Arc<Sender>,
+    hook: Option<Arc<TelegramHook>>,
+    /// For one run at a time.
+    machinery: Mutex<Machinery>,
+}
+
+/// What a run needs for itself and gives back at its end.
+#[derive(Debug, Default)]
+pub(super) struct Machinery {
+    pub(super) screen: Option<ScreenTask>,
+    pub(super) calls: Option<mpsc::Receiver<Call>>,
+}
+
+impl TelegramAdapter {
+    /// The adapter of this platform name.
+    pub fn new(platform: Platform, options: TelegramOptions, parts: ChatParts) -> Self {
+        let api = Api::new(parts.http.clone(), &options.api_url, options.token.clone());
+        let aliases = Aliases::default();
+        let (sender, screen) = Sender::new(api.clone(), parts.clone(), aliases.clone());
+        let hook = options.webhook.as_ref().map(|webhook| TelegramHook::new(webhook.secret.clone()));
+        let (hook, calls) = hook.map(|(hook, calls)| (Arc::new(hook), calls)).unzip();
+        let machinery = Mutex::new(Machinery { screen: Some(screen), calls });
+        Self { platform, options, parts, api, aliases, sender: Arc::new(sender), hook, machinery }
+    }
+
+    /// The same, counting with everybody else.
+    #[must_use]
+    pub fn counting(self, metrics: Arc<Metrics>) -> Self {
+        let sender = Arc::new(Sender::clone(&self.sender).counting(metrics));
+        Self { sender, ..self }
+    }
+
+    /// Where Telegram calls; nothing where it is asked.
+    pub fn hook(&self) -> Option<Arc<dyn Hook>> {
+        self.hook.clone().map(|hook| -> Arc<dyn Hook> { hook })
+    }
+
+    fn machinery(&self) -> std::sync::MutexGuard<'_, Machinery> {
+        self.machinery.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Adapter for TelegramAdapter {
+    fn platform(&self) -> Platform {
+        self.platform.clone()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            delivery: Delivery::Push,
+            buttons: true,
+            rich_cards: false,
+            edits: true,
+            streaming: true,
+            voice: true,
+            files: true,
+            threaded_replies: true,
+            reactions: true,
+            max_length: Some(SOURCE_LIMIT),
+            length_unit: LengthUnit::Utf16,
+            replies_per_message: None,
+            typing_secs: Some(4),
+        }
+    }
+
+    fn stale_after(&self) -> Option<Duration> {
+        Some(STALE_AFTER)
+    }
+
+    fn run(
+        self: Arc<Self>,
+        io: AdapterIo,
+        stop: CancellationToken,
+    ) -> BoxFuture<'static, Result<(), AdapterError>> {
+        Box::pin(async move {
+            let machinery = std::mem::take(&mut *self.machinery());
+            let (ended, machinery) = run::run(&self, machinery, io, stop.clone()).await;
+            // After the end nobody runs the screen, and whoever asks it for something must not wait.
+            if !stop.is_cancelled() {
+                *self.machinery() = machinery;
+            }
+            ended
+        })
+    }
+
+    fn deliver(&self, entry: OutboxEntry, attempt: u32) -> BoxFuture<'_, Result<Receipt, DeliveryError>> {
+        Box::pin(self.sender.deliver(entry, attempt))
+    }
+
+    fn show(&self, intent: OutboundIntent) {
+        self.sender.show(intent);
+    }
+}

@@ -1,0 +1,100 @@
+//! Groups that became supergroups. Telegram gives them a new number; their thread keeps the old one.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use crate::ports::{Notebook, StoreError};
+
+/// The name of the note.
+const NOTE: &str = "moved-chats";
+/// A chat moves once; nobody has moved this often.
+const LONGEST_CHAIN: usize = 8;
+
+/// Which chat has become which. Clones share what they know.
+#[derive(Clone, Debug)]
+pub struct Aliases {
+    /// From the old number to the new one.
+    moved: Arc<watch::Sender<BTreeMap<i64, i64>>>,
+}
+
+impl Default for Aliases {
+    fn default() -> Self {
+        Self { moved: Arc::new(watch::Sender::new(BTreeMap::new())) }
+    }
+}
+
+impl Aliases {
+    /// Takes up what was written down before.
+    pub async fn load(&self, notes: &dyn Notebook) -> Result<(), StoreError> {
+        let note = notes.get(NOTE).await?;
+        let pairs: Vec<(i64, i64)> =
+            note.map(serde_json::from_value).and_then(Result::ok).unwrap_or_default();
+        self.moved.send_modify(|moved| moved.extend(pairs));
+        Ok(())
+    }
+
+    /// A chat has moved. From now on both numbers mean the same thread.
+    pub fn learn(&self, from: i64, to: i64) {
+        if from != to && self.current(to) != from {
+            self.moved.send_modify(|moved| {
+                moved.insert(from, to);
+            });
+        }
+    }
+
+    /// Writes down what is known.
+    pub async fn save(&self, notes: &dyn Notebook) -> Result<(), StoreError> {
+        let pairs: Vec<Value> = self.moved.borrow().iter().map(|(from, to)| json!([from, to])).collect();
+        notes.put(NOTE, pairs.into()).await
+    }
+
+    /// The number that a chat has now.
+    pub fn current(&self, chat: i64) -> i64 {
+        let moved = self.moved.borrow();
+        let steps = std::iter::successors(Some(chat), |chat| moved.get(chat).copied());
+        steps.take(LONGEST_CHAIN).last().unwrap_or(chat)
+    }
+
+    /// The number that the thread of a chat goes by: its first one.
+    pub fn original(&self, chat: i64) -> i64 {
+        let moved = self.moved.borrow();
+        let before = |chat: &i64| moved.iter().find(|(_, to)| *to == chat).map(|(from, _)| *from);
+        std::iter::successors(Some(chat), before).take(LONGEST_CHAIN).last().unwrap_or(chat)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::FileNotes;
+
+    #[tokio::test]
+    async fn a_chat_that_moved_keeps_its_thread_over_a_restart() {
+        let dir = tempfile::tempdir().unwrap();
+        let notes = FileNotes::new(dir.path(), &"telegram".parse().unwrap());
+        let aliases = Aliases::default();
+        aliases.load(&notes).await.unwrap();
+        aliases.learn(-5, -1005);
+        aliases.learn(-5, -1005);
+        aliases.save(&notes).await.unwrap();
+        let later = Aliases::default();
+        later.load(&notes).await.unwrap();
+        for known in [aliases, later] {
+            assert_eq!((known.current(-5), known.original(-1005)), (-1005, -5));
+            assert_eq!((known.current(-1005), known.original(-5)), (-1005, -5));
+            assert_eq!((known.current(7), known.original(7)), (7, 7));
+        }
+    }
+
+    #[test]
+    fn a_circle_is_not_walked_forever() {
+        let aliases = Aliases::default();
+        aliases.learn(1, 2);
+        aliases.learn(2, 1);
+        aliases.learn(3, 3);
+        assert_eq!((aliases.current(1), aliases.original(2)), (2, 1));
+    }
+}

@@ -1,0 +1,165 @@
+//! Fetching what came with a message, within a bounded time and a few at a time.
+
+use std::path::Path;
+use std::time::Duration;
+
+use futures_util::{StreamExt as _, stream};
+use serde::Deserialize;
+use serde_json::json;
+use tokio::sync::Semaphore;
+
+use super::api::Api;
+use super::contents::{Attachment, LARGEST_FILE};
+use crate::adapters::chat::{self, FetchError};
+use crate::domain::{InboundFile, StoredFile, ThreadId};
+use crate::render::Phrase;
+
+/// How long one file may take, all tries together.
+const DEADLINE: Duration = Duration::from_secs(20);
+/// How long Telegram may take to say where a file is.
+const LOOKUP: Duration = Duration::from_secs(10);
+/// How often a file is tried.
+const TRIES: u32 = 3;
+/// The wait between two tries.
+const PAUSE: Duration = Duration::from_millis(300);
+/// How many files are fetched at the same time.
+const AT_ONCE: usize = 8;
+
+/// Fetches files.
+#[derive(Debug)]
+pub(super) struct Fetcher {
+    api: Api,
+    places: Semaphore,
+}
+
+/// What became of the files of a message.
+#[derive(Debug, Default)]
+pub(super) struct Fetched {
+    /// Those that are here.
+    pub(super) files: Vec<InboundFile>,
+    /// Those that are not, by name, and what whoever sent them is told.
+    pub(super) missing: Vec<(String, Phrase)>,
+}
+
+#[derive(Deserialize)]
+struct Located {
+    file_path: Option<String>,
+}
+
+impl Fetcher {
+    /// Fetches from this server.
+    pub(super) fn new(api: Api) -> Self {
+        Self { api, places: Semaphore::new(AT_ONCE) }
+    }
+
+    /// Fetches the files of a message into the thread's folder under `root`. Each has the same place each time, so
+    /// what is here already is not fetched again. `chat` is the number of a chat that has moved.
+    pub(super) async fn fetch(
+        &self,
+        root: &Path,
+        thread: &ThreadId,
+        chat: Option<i64>,
+        files: Vec<Attachment>,
+    ) -> Fetched {
+        let tries = files.into_iter().map(|file| async move {
+            let stored = place_of(thread, chat, &file);
+            (self.one(root, &stored, &file).await, stored, file)
+        });
+        let mut fetched = Fetched::default();
+        for (outcome, stored, file) in futures_util::future::join_all(tries).await {
+            match outcome {
+                Ok(()) => fetched.files.push(inbound(&stored, file)),
+                Err(FetchError::TooBig { limit }) => {
+                    let phrase = Phrase::FileTooBig { name: file.name.clone(), megabytes: limit >> 20 };
+                    fetched.missing.push((file.name, phrase));
+                }
+                Err(error) => {
+                    tracing::warn!(%error, thread = %thread, "a file could not be fetched");
+                    fetched.missing.push((file.name.clone(), Phrase::FileLost(file.name)));
+                }
+            }
+        }
+        fetched
+    }
+
+    /// Finds those that were fetched before, and fetches none.
+    pub(super) async fn find(
+        &self,
+        root: &Path,
+        thread: &ThreadId,
+        chat: Option<i64>,
+        files: Vec<Attachment>,
+    ) -> (Vec<InboundFile>, Vec<Attachment>) {
+        let (mut here, mut elsewhere) = (Vec::new(), Vec::new());
+        for file in files {
+            let stored = place_of(thread, chat, &file);
+            if tokio::fs::try_exists(root.join(stored.path())).await.unwrap_or(false) {
+                here.push(inbound(&stored, file));
+            } else {
+                elsewhere.push(file);
+            }
+        }
+        (here, elsewhere)
+    }
+
+    async fn one(&self, root: &Path, stored: &StoredFile, file: &Attachment) -> Result<(), FetchError> {
+        if file.size.is_some_and(|size| size > LARGEST_FILE) {
+            return Err(FetchError::TooBig { limit: LARGEST_FILE });
+        }
+        if tokio::fs::try_exists(root.join(stored.path())).await? {
+            return Ok(());
+        }
+        let _place = self.places.acquire().await;
+        let work = async {
+            let mut tried = 1;
+            loop {
+                match self.attempt(root, stored, file).await {
+                    Err(FetchError::Broken(_)) if tried < TRIES => tokio::time::sleep(PAUSE * tried).await,
+                    outcome => return outcome,
+                }
+                tried += 1;
+            }
+        };
+        let late = |_| FetchError::Broken("it took too long".to_owned());
+        tokio::time::timeout(DEADLINE, work).await.map_err(late)?
+    }
+
+    async fn attempt(&self, root: &Path, stored: &StoredFile, file: &Attachment) -> Result<(), FetchError> {
+        let broken = |error: &dyn std::fmt::Display| FetchError::Broken(error.to_string());
+        let asked = self.api.ask::<Located>("getFile", &json!({ "file_id": file.file_id }), LOOKUP).await;
+        let located = match asked {
+            Err(error) if error.says("file is too big") => {
+                return Err(FetchError::TooBig { limit: LARGEST_FILE });
+            }
+            other => other.map_err(|error| broken(&error))?,
+        };
+        let path = located.file_path.ok_or_else(|| broken(&"telegram did not say where it is"))?;
+        // A server of one's own on the same machine gives the file itself.
+        if Path::new(&path).is_absolute() {
+            let length = tokio::fs::metadata(&path).await?.len();
+            if length > LARGEST_FILE {
+                return Err(FetchError::TooBig { limit: LARGEST_FILE });
+            }
+            let content = tokio::fs::read(&path).await?;
+            let content = stream::once(async move { Ok::<_, std::io::Error>(content) });
+            return chat::keep(root, stored, content, LARGEST_FILE).await.map(drop);
+        }
+        let answer = self.api.download(&path).await.map_err(|error| broken(&error))?;
+        let content = answer.bytes_stream().map(|piece| piece.map_err(reqwest::Error::without_url));
+        chat::keep(root, stored, content, LARGEST_FILE).await.map(drop)
+    }
+}
+
+/// Where a file is kept. After a move the numbers of messages start anew and the folder stays, so they are then told
+/// apart by the new number of the chat.
+fn place_of(thread: &ThreadId, chat: Option<i64>, file: &Attachment) -> StoredFile {
+    let before = match chat {
+        Some(chat) => format!("{chat}-{}-", file.message_id),
+        None => format!("{}-", file.message_id),
+    };
+    StoredFile::new(thread.clone(), &before, &file.name)
+}
+
+fn inbound(stored: &StoredFile, file: Attachment) -> InboundFile {
+    InboundFile { media_type: file.media_type, url: stored.url(), name: Some(file.name) }
+}

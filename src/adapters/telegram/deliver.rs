@@ -1,0 +1,235 @@
+//! Sending: what the outbox holds, what is fleeting, and a few words beside both. One entry becomes one message.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use teloxide_core::payloads::{AnswerCallbackQuery, AnswerCallbackQuerySetters as _};
+use teloxide_core::types::CallbackQueryId;
+
+use super::aliases::Aliases;
+use super::api::{Api, ApiError, Upload};
+use super::classify::verdict;
+use super::html::{MESSAGE_LIMIT, Rendered, escape, render, render_one};
+use super::limits::Weight;
+use super::live::{Live, Lives};
+use super::menu;
+use super::paint::Brush;
+use super::place::Place;
+use super::post::{Edited, Letter, Post};
+use crate::adapters::chat::{ChatParts, Painter, Screen, ScreenTask};
+use crate::domain::{Intent, LengthUnit, OutboundIntent};
+use crate::metrics::Metrics;
+use crate::ports::{DeliveryError, OutboxEntry, Receipt};
+
+/// The longest answer to a press.
+const LONGEST_ANSWER: usize = 200;
+
+/// Sends to Telegram. Clones are the same sender.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    pub(super) post: Post,
+    pub(super) parts: ChatParts,
+    chats: Aliases,
+    screen: Screen,
+    brush: Arc<Brush>,
+    lives: Arc<Lives>,
+    metrics: Arc<Metrics>,
+}
+
+impl Sender {
+    /// A sender, and the screen that must be run for it, with its [`painter`](Self::painter).
+    pub fn new(api: Api, parts: ChatParts, chats: Aliases) -> (Self, ScreenTask) {
+        let (screen, task) = Screen::new();
+        let post = Post::new(api, chats.clone(), parts.notes.clone());
+        let lives = Arc::new(Lives::new(parts.notes.clone()));
+        let brush = Arc::new(Brush::new(post.clone(), chats.clone(), lives.clone()));
+        (Self { post, parts, chats, screen, brush, lives, metrics: Arc::default() }, task)
+    }
+
+    /// The same, counting with everybody else.
+    #[must_use]
+    pub fn counting(self, metrics: Arc<Metrics>) -> Self {
+        Self { metrics, ..self }
+    }
+
+    /// Whoever shows what is fleeting.
+    pub fn painter(&self) -> Arc<dyn Painter> {
+        self.brush.clone()
+    }
+
+    /// Delivers one chunk.
+    pub async fn deliver(&self, entry: OutboxEntry, attempt: u32) -> Result<Receipt, DeliveryError> {
+        let Some(place) = Place::of(&entry.intent.thread_id, &self.chats) else {
+            let reason = format!("{} is not a chat", entry.intent.thread_id);
+            return Err(DeliveryError::Permanent { reason });
+        };
+        let live = self.take(&entry).await;
+        let delivered = match &entry.intent.intent {
+            Intent::AssistantText { text } | Intent::Error { text, .. } => {
+                Box::pin(self.put_text(place, &entry, text, live)).await
+            }
+            intent => {
+                self.clear(place, &entry, live).await;
+                match intent {
+                    Intent::ApprovalRequest { .. } => Box::pin(self.ask(place, &entry)).await,
+                    Intent::ApprovalResolved { approval_id, text } => {
+                        Box::pin(self.resolve(place, approval_id, text)).await
+                    }
+                    Intent::Attachment { .. } => Box::pin(self.attach(place, &entry)).await,
+                    // What is fleeting is shown, not delivered.
+                    _ => Ok(None),
+                }
+            }
+        };
+        match delivered {
+            Ok(message) => Ok(Receipt { platform_message: message.map(|message| message.to_string()) }),
+            Err(Failure::Api(error)) => {
+                if matches!(error, ApiError::Unsure(_)) {
+                    self.metrics.deliveries_unsure.count();
+                    tracing::warn!(thread = %entry.intent.thread_id, attempt, %error, "a message may show twice");
+                }
+                Err(verdict(&error))
+            }
+            Err(Failure::Never(reason)) => Err(DeliveryError::Permanent { reason }),
+        }
+    }
+
+    /// Shows something fleeting. Never waits.
+    pub fn show(&self, intent: OutboundIntent) {
+        let reply_to = intent.reply_to.as_deref().and_then(|message| message.parse().ok());
+        if let Some(reply_to) = reply_to.filter(|_| in_group(&intent, &self.chats)) {
+            self.brush.expect(&intent.thread_id, &intent.correlation_id, reply_to);
+        }
+        self.screen.show(intent);
+    }
+
+    /// Says a few words beside the outbox, as well as it can.
+    pub async fn say(&self, place: &Place, reply_to: Option<i64>, markdown: &str) {
+        let reply_to = reply_to.filter(|_| place.is_group());
+        for (index, words) in render(markdown, MESSAGE_LIMIT).into_iter().enumerate() {
+            let letter = Letter { words, reply_to: reply_to.filter(|_| index == 0), keyboard: None };
+            if let Err(error) = self.post.send(*place, &letter, Weight::Must).await {
+                tracing::warn!(chat = place.chat, %error, "a few words could not be said");
+                return;
+            }
+        }
+    }
+
+    /// Ends the wait of whoever pressed a button.
+    pub async fn answer_callback(&self, id: &str, text: Option<&str>) {
+        let mut answer = AnswerCallbackQuery::new(CallbackQueryId(id.to_owned()));
+        if let Some(text) = text {
+            answer = answer.text(render_one(text, LONGEST_ANSWER).plain);
+        }
+        if let Err(error) = self.post.api().call(&answer).await {
+            tracing::debug!(%error, "a press could not be answered");
+        }
+    }
+
+    /// Shows that a message was seen. It never matters whether that worked.
+    pub async fn acknowledge(&self, place: &Place, message: i64) {
+        let eyes = json!([{ "type": "emoji", "emoji": "👀" }]);
+        let body = json!({ "chat_id": place.chat, "message_id": message, "reaction": eyes });
+        if let Err(error) = self.post.ask(*place, "setMessageReaction", &body).await {
+            tracing::debug!(chat = place.chat, %error, "a message could not be acknowledged");
+        }
+    }
+
+    /// Registers the menu of commands, if it is not there yet.
+    pub async fn register_menu(&self) {
+        menu::register(self.post.api(), &*self.parts.notes, self.parts.language).await;
+    }
+
+    /// Ends what is shown for the entry's turn, and gives the message that it left.
+    async fn take(&self, entry: &OutboxEntry) -> Option<Live> {
+        let (thread, correlation) = (&entry.intent.thread_id, &entry.intent.correlation_id);
+        // Afterwards no frame of the turn appears, and what is noted is what there is.
+        self.screen.take(thread, correlation).await;
+        self.brush.forget(thread, correlation);
+        let live = self.lives.get(thread).await?;
+        (live.correlation == *correlation && live.takes(&entry.id)).then_some(live)
+    }
+
+    /// Takes away what is shown, where something else comes in its place.
+    async fn clear(&self, place: Place, entry: &OutboxEntry, live: Option<Live>) {
+        if let Some(live) = live {
+            self.post.delete(place, live.message).await;
+            self.lives.remove(&entry.intent.thread_id).await;
+        }
+    }
+
+    /// Puts a text on the message that has grown, or into a new one.
+    async fn put_text(
+        &self,
+        place: Place,
+        entry: &OutboxEntry,
+        text: &str,
+        live: Option<Live>,
+    ) -> Result<Option<i64>, Failure> {
+        let words = render_one(text, MESSAGE_LIMIT);
+        if is_cut(text, &words) {
+            self.clear(place, entry, live).await;
+            return self.put_file(place, entry, text).await;
+        }
+        let letter = Letter { words, reply_to: reply_target(place, entry), keyboard: None };
+        if let Some(live) = live {
+            if self.post.edit(place, live.message, &letter, Weight::Must).await? == Edited::Yes {
+                let done = Live { done: Some(entry.id.clone()), ..live };
+                let message = done.message;
+                self.lives.put(&entry.intent.thread_id, done).await;
+                return Ok(Some(message));
+            }
+            self.clear(place, entry, Some(live)).await;
+        }
+        match self.post.send(place, &letter, Weight::Must).await {
+            Err(error) if error.says("is too long") => self.put_file(place, entry, text).await,
+            sent => Ok(sent?),
+        }
+    }
+
+    /// A text that no message can hold goes as a file: nothing of it is lost.
+    async fn put_file(&self, place: Place, entry: &OutboxEntry, text: &str) -> Result<Option<i64>, Failure> {
+        let letter = Letter { reply_to: reply_target(place, entry), ..Letter::default() };
+        Ok(self.post.upload(place, "sendDocument", &text_file("answer.md", text), &letter).await?)
+    }
+}
+
+/// Why nothing was delivered.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The call failed.
+    Api(ApiError),
+    /// It could not even be tried, and never will.
+    Never(String),
+}
+
+impl From<ApiError> for Failure {
+    fn from(error: ApiError) -> Self {
+        Self::Api(error)
+    }
+}
+
+/// The message that an entry answers visibly: in a group, and only by the first part of an answer.
+pub(super) fn reply_target(place: Place, entry: &OutboxEntry) -> Option<i64> {
+    let first = entry.id.as_str().ends_with("#0");
+    entry.intent.reply_to.as_deref().filter(|_| first && place.is_group())?.parse().ok()
+}
+
+/// A text as a file.
+pub(super) fn text_file(name: &str, text: &str) -> Upload {
+    Upload {
+        field: "document",
+        name: name.to_owned(),
+        media_type: "text/markdown".to_owned(),
+        content: text.as_bytes().to_vec(),
+    }
+}
+
+/// Whether words were left out because nothing less would fit.
+fn is_cut(text: &str, words: &Rendered) -> bool {
+    words.html == escape(&words.plain) && LengthUnit::Utf16.measure(text.trim()) > MESSAGE_LIMIT
+}
+
+fn in_group(intent: &OutboundIntent, chats: &Aliases) -> bool {
+    Place::of(&intent.thread_id, chats).is_some_and(Place::is_group)
+}

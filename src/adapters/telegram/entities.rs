@@ -1,0 +1,223 @@
+//! Whom a text names, by the entities that come with it, and the text without the agent's own name.
+//!
+//! Telegram counts in UTF-16 units. Nothing here counts anything else, and a count that falls into the middle of a
+//! character names nothing.
+
+use std::ops::Range;
+
+use super::identity::Me;
+use super::wire::Entity;
+
+/// A text, read for the agent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Words {
+    /// The text without the agent's own name.
+    pub(super) text: String,
+    /// It names the agent.
+    pub(super) mentions_me: bool,
+    /// It begins with a command for the agent, or has one that names it.
+    pub(super) commands_me: bool,
+    /// It names somebody else, or has a command for another bot.
+    pub(super) names_another: bool,
+    /// Its first word is a command for another bot.
+    pub(super) for_another_bot: bool,
+}
+
+/// Reads a text with its entities.
+pub(super) fn read(text: &str, entities: &[Entity], me: &Me) -> Words {
+    let mut words = Words::default();
+    let mut mine: Vec<Range<usize>> = Vec::new();
+    for entity in entities {
+        let Some(range) = range(text, entity.offset, entity.length) else { continue };
+        let part = text.get(range.clone()).unwrap_or_default();
+        let is_me = match entity.kind.as_str() {
+            "mention" => me.is_called(part),
+            "text_mention" => entity.user.as_ref().is_some_and(|user| user.id == me.id),
+            "bot_command" => {
+                command(&mut words, part, is_first(text, &range, &mine), me);
+                continue;
+            }
+            _ => continue,
+        };
+        if is_me {
+            words.mentions_me = true;
+            mine.push(range);
+        } else {
+            words.names_another = true;
+        }
+    }
+    words.text = without(text, mine);
+    words
+}
+
+fn command(words: &mut Words, part: &str, first: bool, me: &Me) {
+    match part.find('@').and_then(|at| part.get(at..)) {
+        // A path such as /usr looks like a command; only the first word can be one.
+        None => words.commands_me |= first,
+        Some(name) if me.is_called(name) => words.commands_me = true,
+        Some(_) => {
+            words.names_another = true;
+            words.for_another_bot |= first;
+        }
+    }
+}
+
+/// Whether nothing but the agent's own name stands before a part.
+fn is_first(text: &str, part: &Range<usize>, mine: &[Range<usize>]) -> bool {
+    let begin = mine.iter().map(|range| range.end).max().filter(|end| *end <= part.start).unwrap_or(0);
+    let before = mine.iter().map(|range| range.start).min().unwrap_or(0);
+    let blank = |range| text.get(range).is_some_and(|between: &str| between.trim().is_empty());
+    blank(begin..part.start) && (begin == 0 || blank(0..before))
+}
+
+/// Where a stretch of UTF-16 units lies in the bytes of a text.
+pub(super) fn range(text: &str, offset: usize, length: usize) -> Option<Range<usize>> {
+    let (start, end) = (offset, offset.checked_add(length)?);
+    let mut units = 0;
+    let mut begin = None;
+    for (at, letter) in text.char_indices().map(|(at, c)| (at, Some(c))).chain([(text.len(), None)]) {
+        if units == start && begin.is_none() {
+            begin = Some(at);
+        }
+        if units == end {
+            return begin.map(|begin| begin..at);
+        }
+        units += letter.map_or(1, char::len_utf16);
+    }
+    None
+}
+
+/// A text without these parts, and without the blanks that they leave behind. Nothing but names stays as it is.
+fn without(text: &str, mut parts: Vec<Range<usize>>) -> String {
+    if parts.is_empty() {
+        return text.to_owned();
+    }
+    parts.sort_by_key(|part| part.start);
+    let mut out = String::new();
+    let mut from = 0;
+    for part in parts {
+        out.push_str(text.get(from..part.start).unwrap_or_default());
+        from = from.max(part.end);
+        // The blank before a name goes with it, where there is one behind it as well.
+        if out.ends_with(' ') && text.get(from..).is_some_and(|rest| rest.starts_with(' ')) {
+            out.pop();
+        }
+    }
+    out.push_str(text.get(from..).unwrap_or_default());
+    let trimmed = out.trim();
+    if trimmed.is_empty() { text.to_owned() } else { trimmed.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::adapters::telegram::wire::User;
+
+    fn me() -> Me {
+        Me { id: 42, username: "ship_bot".into(), ..Me::default() }
+    }
+
+    fn entity(kind: &str, text: &str, part: &str) -> Entity {
+        let before = text.split_once(part).unwrap().0;
+        Entity {
+            kind: kind.to_owned(),
+            offset: before.encode_utf16().count(),
+            length: part.encode_utf16().count(),
+            user: None,
+        }
+    }
+
+    #[test]
+    fn the_agents_name_is_found_and_taken_out() {
+        for (text, part, kind, left, mentions, commands, another) in [
+            ("@ship_bot hello", "@ship_bot", "mention", "hello", true, false, false),
+            ("👨‍👩‍👧 hi @Ship_Bot there", "@Ship_Bot", "mention", "👨‍👩‍👧 hi there", true, false, false),
+            ("@ship_bot", "@ship_bot", "mention", "@ship_bot", true, false, false),
+            ("hello @bob", "@bob", "mention", "hello @bob", false, false, true),
+            ("/stop", "/stop", "bot_command", "/stop", false, true, false),
+            ("/stop@SHIP_bot now", "/stop@SHIP_bot", "bot_command", "/stop@SHIP_bot now", false, true, false),
+            ("/stop@other_bot", "/stop@other_bot", "bot_command", "/stop@other_bot", false, false, true),
+            ("look at /usr please", "/usr", "bot_command", "look at /usr please", false, false, false),
+            ("a #tag", "#tag", "hashtag", "a #tag", false, false, false),
+        ] {
+            let words = read(text, &[entity(kind, text, part)], &me());
+            assert_eq!(
+                (words.text.as_str(), words.mentions_me, words.commands_me, words.names_another),
+                (left, mentions, commands, another),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_command_behind_the_name_is_first_and_a_person_is_known_by_number() {
+        let text = "@ship_bot /stop";
+        let words =
+            read(text, &[entity("mention", text, "@ship_bot"), entity("bot_command", text, "/stop")], &me());
+        assert_eq!((words.text.as_str(), words.commands_me), ("/stop", true));
+        let text = "ask Ship about it";
+        let user =
+            |id| User { id, is_bot: true, first_name: "Ship".into(), last_name: None, language_code: None };
+        for (id, mentions) in [(42, true), (43, false)] {
+            let named = Entity { user: Some(user(id)), ..entity("text_mention", text, "Ship") };
+            let words = read(text, &[named], &me());
+            assert_eq!((words.mentions_me, words.names_another), (mentions, !mentions));
+        }
+    }
+
+    #[test]
+    fn a_count_inside_a_character_names_nothing() {
+        assert_eq!(range("😀a", 1, 1), None);
+        assert_eq!(range("😀a", 0, 1), None);
+        assert_eq!(range("😀a", 2, 1), Some(4..5));
+        assert_eq!(range("", 0, 0), Some(0..0));
+        assert_eq!(range("a", 1, usize::MAX), None);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_stands_around_it_the_name_is_found_and_only_it_is_taken_out(
+            before in "\\PC{0,20}", after in "\\PC{0,20}",
+        ) {
+            let text = format!("{before}@ship_bot{after}");
+            let named = Entity {
+                kind: "mention".to_owned(), offset: before.encode_utf16().count(), length: 9, user: None,
+            };
+            let words = read(&text, &[named], &me());
+            prop_assert!(words.mentions_me);
+            let squeeze = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+            let expected = squeeze(&format!("{before}{after}"));
+            if expected.is_empty() {
+                prop_assert_eq!(words.text, text);
+            } else {
+                prop_assert_eq!(squeeze(&words.text), expected);
+            }
+        }
+
+        #[test]
+        fn no_entity_does_harm(
+            text in any::<String>(),
+            entities in proptest::collection::vec((0..4_usize, 0..40_usize, 0..40_usize), 0..6),
+        ) {
+            let kinds = ["mention", "text_mention", "bot_command", "bold"];
+            let entities: Vec<Entity> = entities.into_iter().map(|(kind, offset, length)| {
+                Entity { kind: kinds[kind].to_owned(), offset, length, user: None }
+            }).collect();
+            let words = read(&text, &entities, &me());
+            prop_assert!(words.text.len() <= text.len());
+        }
+
+        #[test]
+        fn a_range_is_what_utf16_says(text in any::<String>(), offset in 0..30_usize, length in 0..30_usize) {
+            let units: Vec<u16> = text.encode_utf16().collect();
+            let expected = units.get(offset..offset + length).and_then(|part| String::from_utf16(part).ok());
+            let part = range(&text, offset, length).map(|range| text[range].to_owned());
+            // Halves of a character on both sides can make a whole one of nothing.
+            if let Some(part) = part {
+                prop_assert_eq!(Some(part), expected);
+            }
+        }
+    }
+}

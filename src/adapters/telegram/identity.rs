@@ -1,0 +1,43 @@
+//! Who the bot is, as `getMe` says.
+
+use serde::Deserialize;
+
+/// The bot itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub(super) struct Me {
+    /// Its number.
+    pub(super) id: i64,
+    /// Its name, without the `@`.
+    #[serde(default)]
+    pub(super) username: String,
+    /// Whether private chats with it can have topics.
+    #[serde(default, rename = "has_topics_enabled")]
+    pub(super) topics: bool,
+    /// Whether it hears everything that is said in groups.
+    #[serde(default, rename = "can_read_all_group_messages")]
+    pub(super) hears_all: bool,
+}
+
+impl Me {
+    /// Whether these words are its name, with the `@` before it.
+    pub(super) fn is_called(&self, mention: &str) -> bool {
+        let name = mention.strip_prefix('@').unwrap_or_default();
+        !name.is_empty() && name.eq_ignore_ascii_case(&self.username)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_known_in_any_case_and_nothing_else_is() {
+        let me = Me { id: 1, username: "Ship_Bot".into(), ..Me::default() };
+        for (words, known) in
+            [("@ship_bot", true), ("@SHIP_BOT", true), ("ship_bot", false), ("@ship", false), ("@", false)]
+        {
+            assert_eq!(me.is_called(words), known, "{words}");
+        }
+        assert!(!Me::default().is_called("@"));
+    }
+}

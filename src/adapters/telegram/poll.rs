@@ -1,0 +1,195 @@
+//! Asking for updates. The offset that confirms them moves on only when they are accepted; while some are not, asking
+//! goes on from the oldest of those, so that a slow file keeps nobody else waiting.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::api::{Api, ApiError};
+use super::desk::{Desk, Settled, number_of};
+use super::offsets::Offsets;
+use super::reception::Outcome;
+use super::run::{ALLOWED_UPDATES, bad_token};
+use crate::adapters::Backoff;
+use crate::ports::{AdapterError, AdapterIo, Ids};
+
+/// How long Telegram holds a request open while there is nothing to say.
+const LONG_POLL: Duration = Duration::from_secs(30);
+/// How much longer we wait: who does not answer by then has stalled.
+const STALL: Duration = Duration::from_secs(10);
+/// How long a batch is waited for before asking on.
+const SETTLING: Duration = Duration::from_millis(150);
+/// How long to wait when asking gave nothing but what is being worked on.
+const PAUSE: Duration = Duration::from_millis(250);
+/// Most updates there are in an answer.
+const BATCH: usize = 100;
+/// Numbers start anew after a quiet week.
+const QUIET: Duration = Duration::from_secs(6 * 24 * 3600);
+/// How long to wait after trouble.
+const TROUBLE: Backoff = Backoff {
+    first: Duration::from_millis(300),
+    longest: Duration::from_secs(30),
+    stable_after: Duration::ZERO,
+};
+/// How long to wait while somebody else asks for the same updates.
+const CONFLICT: Backoff =
+    Backoff { first: Duration::from_secs(2), longest: Duration::from_secs(60), stable_after: Duration::ZERO };
+
+/// The loop and all it knows.
+pub(super) struct Poll<'a> {
+    pub(super) api: &'a Api,
+    pub(super) desk: Desk,
+    pub(super) io: &'a AdapterIo,
+    pub(super) ids: &'a dyn Ids,
+    pub(super) stop: &'a CancellationToken,
+}
+
+impl Poll<'_> {
+    /// Asks until told to stop.
+    pub(super) async fn run(mut self) -> Result<(), AdapterError> {
+        let mut offsets = Offsets::default();
+        let mut breaks = 0;
+        let mut heard = Instant::now();
+        loop {
+            if heard.elapsed() > QUIET {
+                offsets.forget();
+                heard = Instant::now();
+            }
+            let asked = offsets.next();
+            let stop = self.stop.clone();
+            let answer = tokio::select! {
+                () = stop.cancelled() => return Ok(()),
+                answer = self.ask(asked, &mut offsets) => answer,
+            };
+            match answer {
+                Ok(batch) => {
+                    breaks = 0;
+                    self.io.health.alive(self.io.clock.now());
+                    if !batch.is_empty() {
+                        heard = Instant::now();
+                    }
+                    let any = self.take(asked, &batch, &mut offsets);
+                    tokio::select! {
+                        () = stop.cancelled() => return Ok(()),
+                        () = self.settle(any, batch.len(), &mut offsets) => {}
+                    }
+                }
+                Err(error) => {
+                    breaks += 1;
+                    let wait = self.judge(&error, breaks).await?;
+                    tokio::select! {
+                        () = stop.cancelled() => return Ok(()),
+                        () = self.wait(wait, &mut offsets) => {}
+                    }
+                }
+            }
+        }
+    }
+
+    /// Asks once. Meanwhile what is being worked on goes on.
+    async fn ask(&mut self, offset: Option<i64>, offsets: &mut Offsets) -> Result<Vec<Value>, ApiError> {
+        let mut body =
+            json!({ "timeout": LONG_POLL.as_secs(), "limit": BATCH, "allowed_updates": ALLOWED_UPDATES });
+        if let (Some(offset), Some(body)) = (offset, body.as_object_mut()) {
+            body.insert("offset".to_owned(), offset.into());
+        }
+        let api = self.api.clone();
+        let mut answer = std::pin::pin!(api.ask("getUpdates", &body, LONG_POLL + STALL));
+        loop {
+            tokio::select! {
+                biased;
+                answer = &mut answer => return answer,
+                settled = self.desk.next() => self.note(&settled, offsets),
+            }
+        }
+    }
+
+    /// Takes in what is new. Says whether anything was.
+    fn take(&mut self, asked: Option<i64>, batch: &[Value], offsets: &mut Offsets) -> bool {
+        let numbers: Vec<i64> = batch.iter().filter_map(number_of).collect();
+        if numbers.len() < batch.len() {
+            tracing::warn!(count = batch.len() - numbers.len(), "updates without a number are passed over");
+        }
+        let fresh = offsets.offer(asked, &numbers, Instant::now());
+        for update in batch {
+            if let Some(number) = number_of(update).filter(|number| fresh.contains(number)) {
+                self.desk.take(number, update);
+            }
+        }
+        !fresh.is_empty()
+    }
+
+    /// Waits until everything is accepted, but not for long.
+    async fn settle(&mut self, any: bool, given: usize, offsets: &mut Offsets) {
+        if any {
+            let deadline = Instant::now() + SETTLING;
+            while !offsets.at_rest() {
+                match tokio::time::timeout_at(deadline, self.desk.next()).await {
+                    Ok(settled) => self.note(&settled, offsets),
+                    Err(_) => return,
+                }
+            }
+        } else if given > 0 {
+            // Asking at once would give the same again.
+            if let Ok(settled) = tokio::time::timeout(PAUSE, self.desk.next()).await {
+                self.note(&settled, offsets);
+            }
+        }
+    }
+
+    /// Waits for so long. Meanwhile what is being worked on goes on.
+    async fn wait(&mut self, wait: Duration, offsets: &mut Offsets) {
+        let deadline = Instant::now() + wait;
+        while let Ok(settled) = tokio::time::timeout_at(deadline, self.desk.next()).await {
+            self.note(&settled, offsets);
+        }
+    }
+
+    fn note(&self, settled: &Settled, offsets: &mut Offsets) {
+        for number in &settled.numbers {
+            match settled.outcome {
+                Outcome::Kept => offsets.done(*number),
+                Outcome::Again => offsets.failed(*number, Instant::now(), self.ids.chance()),
+            }
+        }
+    }
+
+    /// What trouble means, and how long to wait because of it.
+    async fn judge(&self, error: &ApiError, breaks: u32) -> Result<Duration, AdapterError> {
+        let chance = self.ids.chance();
+        match error {
+            ApiError::Refused { code: 401 | 404, .. } => Err(AdapterError::Fatal(bad_token(error))),
+            ApiError::Refused { code: 409, .. } => {
+                if error.says("webhook") {
+                    tracing::warn!(%error, "a webhook was set for this bot elsewhere; it is taken away");
+                    delete_webhook(self.api).await;
+                } else {
+                    tracing::error!(
+                        %error,
+                        "another program asks for this bot's updates: stop it, or give each its own bot"
+                    );
+                }
+                Ok(CONFLICT.delay(breaks, chance))
+            }
+            ApiError::Refused { retry_after: Some(after), .. } => {
+                tracing::warn!(?after, "telegram asks to wait");
+                Ok(*after + Duration::from_secs_f64(chance))
+            }
+            _ => {
+                let wait = TROUBLE.delay(breaks, chance);
+                tracing::warn!(%error, breaks, ?wait, "telegram could not be asked for updates");
+                Ok(wait)
+            }
+        }
+    }
+}
+
+/// Takes a webhook away, so that updates can be asked for. What waits is kept.
+pub(super) async fn delete_webhook(api: &Api) {
+    let body = json!({ "drop_pending_updates": false });
+    if let Err(error) = api.ask::<Value>("deleteWebhook", &body, Duration::from_secs(20)).await {
+        tracing::warn!(%error, "a webhook could not be taken away");
+    }
+}

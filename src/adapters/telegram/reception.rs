@@ -1,0 +1,313 @@
+//! What is done about what happened: who it was is checked, files are fetched, and it is handed in. Whatever is only
+//! polite comes afterwards, so that nobody waits for it.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::admins::Admins;
+use super::aliases::Aliases;
+use super::api::Api;
+use super::attachments::{Fetched, Fetcher};
+use super::contents::named;
+use super::deliver::Sender;
+use super::options::{Acknowledge, Strangers, TelegramOptions};
+use super::place::Place;
+use super::update::{Heard, Invitation, Parcel, Press, What};
+use crate::adapters::chat::{Admission, ChatParts, Gate, Handed, Hearing, Menu, hand_in};
+use crate::domain::{
+    Approval, Author, ChatKind, Command, IngressEvent, IngressKind, Language, Platform, Said, ThreadId,
+};
+use crate::ports::{Door, Knock, StoreError};
+use crate::render::Phrase;
+
+/// How long a polite word may take.
+const POLITE: std::time::Duration = std::time::Duration::from_secs(20);
+
+/// Something to be done.
+#[derive(Debug)]
+pub(super) enum Work {
+    /// Somebody said something, and whether it is for the agent.
+    Heard(Box<Heard>, Hearing),
+    /// Somebody pressed a button.
+    Pressed(Box<Press>),
+    /// The bot was let into a chat.
+    Invited(Invitation),
+    /// A group has a new number.
+    Moved,
+}
+
+/// Whether Telegram may be told that something was received.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// It may.
+    Kept,
+    /// It may not: it has to come again.
+    Again,
+}
+
+/// What is done afterwards, as well as it can be.
+#[derive(Debug)]
+pub(super) enum Aside {
+    /// Words beside the outbox.
+    Say(Place, Option<i64>, String),
+    /// A sign under a message that it was seen.
+    Eyes(Place, i64),
+    /// The end of the wait of whoever pressed a button.
+    Answer(String, Option<String>),
+    /// Other buttons under a question.
+    Buttons(Place, i64, Box<Approval>, Menu),
+    /// Words, and then the bot leaves the chat.
+    Leave(i64, String),
+}
+
+/// What became of some work.
+#[derive(Debug)]
+pub(super) struct Done {
+    pub(super) outcome: Outcome,
+    pub(super) asides: Vec<Aside>,
+}
+
+impl Done {
+    pub(super) const fn kept(asides: Vec<Aside>) -> Self {
+        Self { outcome: Outcome::Kept, asides }
+    }
+
+    pub(super) fn again(why: &str) -> Self {
+        tracing::warn!(why, "an update could not be accepted and will be tried again");
+        Self { outcome: Outcome::Again, asides: Vec::new() }
+    }
+}
+
+/// Does what is to be done about an update.
+#[derive(Debug)]
+pub(super) struct Reception {
+    pub(super) platform: Platform,
+    pub(super) api: Api,
+    pub(super) sender: Arc<Sender>,
+    pub(super) parts: ChatParts,
+    pub(super) gate: Gate,
+    pub(super) door: Door,
+    pub(super) admins: Admins,
+    aliases: Aliases,
+    fetcher: Fetcher,
+    acknowledge: Acknowledge,
+    strangers: Strangers,
+}
+
+impl Reception {
+    pub(super) fn new(
+        platform: Platform,
+        options: &TelegramOptions,
+        api: Api,
+        sender: Arc<Sender>,
+        parts: ChatParts,
+        aliases: Aliases,
+        door: Door,
+    ) -> Self {
+        let gate = Gate::new(platform.clone(), options.guests.clone(), parts.access.clone());
+        Self {
+            platform,
+            fetcher: Fetcher::new(api.clone()),
+            admins: Admins::new(api.clone()),
+            gate,
+            door,
+            sender,
+            parts,
+            aliases,
+            api,
+            acknowledge: options.acknowledge,
+            strangers: options.strangers,
+        }
+    }
+
+    /// Does it.
+    pub(super) async fn receive(&self, work: Work) -> Done {
+        let done = match work {
+            Work::Heard(heard, hearing) => self.heard(*heard, hearing).await,
+            Work::Pressed(press) => self.pressed(*press).await,
+            Work::Invited(invitation) => self.invited(invitation).await,
+            Work::Moved => self.aliases.save(&*self.parts.notes).await.map(|()| Done::kept(Vec::new())),
+        };
+        done.unwrap_or_else(|error| Done::again(&error.to_string()))
+    }
+
+    /// Does what is only polite.
+    pub(super) async fn perform(&self, aside: Aside) {
+        let work = async {
+            match aside {
+                Aside::Say(place, reply_to, words) => self.sender.say(&place, reply_to, &words).await,
+                Aside::Eyes(place, message) => self.sender.acknowledge(&place, message).await,
+                Aside::Answer(id, words) => self.sender.answer_callback(&id, words.as_deref()).await,
+                Aside::Buttons(place, message, approval, menu) => {
+                    self.sender.show_menu(&place, message, &approval, menu).await;
+                }
+                Aside::Leave(chat, words) => self.leave(chat, &words).await,
+            }
+        };
+        if tokio::time::timeout(POLITE * 2, work).await.is_err() {
+            tracing::warn!("telegram took too long to take a word");
+        }
+    }
+
+    /// The language for whoever wrote this.
+    pub(super) fn language(&self, text: &str, known: Option<Language>) -> Language {
+        let theirs =
+            || if Language::of(text) == Language::Zh { Language::Zh } else { known.unwrap_or_default() };
+        self.parts.language.unwrap_or_else(theirs)
+    }
+
+    /// Whether somebody may speak in a chat. A group that moved is known by both its numbers.
+    pub(super) async fn admit(
+        &self,
+        author: &Author,
+        chat: i64,
+        kind: ChatKind,
+    ) -> Result<Admission, StoreError> {
+        let now = self.parts.clock.now();
+        let first = self.aliases.original(chat);
+        let admission = self.gate.admit(author, &first.to_string(), kind, now).await?;
+        if admission == Admission::Closed && first != chat {
+            return self.gate.admit(author, &chat.to_string(), kind, now).await;
+        }
+        Ok(admission)
+    }
+
+    async fn heard(&self, heard: Heard, hearing: Hearing) -> Result<Done, StoreError> {
+        let text = match &heard.what {
+            What::Said(parcel) | What::Edited(parcel) => parcel.said.text.as_str(),
+            What::Ordered(_) | What::Started => "",
+        };
+        let language = self.language(text, heard.language);
+        match self.admit(&heard.author, heard.place.chat, heard.chat).await? {
+            Admission::Welcome => Ok(self.hand_in(heard, hearing, language).await),
+            Admission::Pair(knock) => Ok(Done::kept(self.pair(heard.place, knock, language))),
+            Admission::Closed => {
+                tracing::debug!(chat = heard.place.chat, "a message from a chat that is not served");
+                Ok(Done::kept(Vec::new()))
+            }
+        }
+    }
+
+    fn pair(&self, place: Place, knock: Knock, language: Language) -> Vec<Aside> {
+        let Knock::Code { code, expires, fresh: true } = knock else { return Vec::new() };
+        if self.strangers == Strangers::Silence {
+            return Vec::new();
+        }
+        let minutes = (expires.millis_since(self.parts.clock.now()) / 60_000).max(1);
+        vec![Aside::Say(place, None, Phrase::Pair { code, minutes }.say(language))]
+    }
+
+    async fn hand_in(&self, heard: Heard, hearing: Hearing, language: Language) -> Done {
+        let Heard { thread, place, author, chat, message, message_id, at, what, .. } = heard;
+        let overheard = hearing == Hearing::Overhear;
+        let mut asides = Vec::new();
+        let kind = match what {
+            What::Ordered(order) => IngressKind::Command(order),
+            What::Started => IngressKind::Command(Command::Help.into()),
+            What::Said(parcel) => {
+                let Some(said) = self.unpack(parcel, overheard, &thread, place, language, &mut asides).await
+                else {
+                    return Done::kept(asides);
+                };
+                IngressKind::Said(Said { overheard, ..said })
+            }
+            What::Edited(parcel) => {
+                IngressKind::Edited(Said { overheard, ..self.corrected(parcel, &thread, place).await })
+            }
+        };
+        let fresh = matches!(kind, IngressKind::Said(_)) && !overheard;
+        let platform_message = message_id.to_string();
+        let event = IngressEvent { thread, author, message, platform_message, at, chat, kind };
+        match hand_in(&self.door, event, language).await {
+            Handed::Kept => {
+                if fresh && self.acknowledge == Acknowledge::Eyes {
+                    asides.push(Aside::Eyes(place, message_id));
+                }
+                Done::kept(asides)
+            }
+            Handed::Tell(words) => {
+                asides.push(Aside::Say(place, Some(message_id), words));
+                Done::kept(asides)
+            }
+            Handed::Later(why) => Done::again(&why),
+        }
+    }
+
+    /// Fetches the files; nothing where neither words nor files are left.
+    async fn unpack(
+        &self,
+        parcel: Parcel,
+        overheard: bool,
+        thread: &ThreadId,
+        place: Place,
+        language: Language,
+        asides: &mut Vec<Aside>,
+    ) -> Option<Said> {
+        let Parcel { mut said, files } = parcel;
+        let reply_to = files.first().map(|file| file.message_id);
+        if overheard {
+            // Nobody asked for them, so they are only named.
+            let names: Vec<String> = files.iter().map(named).collect();
+            add_lines(&mut said.text, &names);
+            return Some(said);
+        }
+        let moved = self.moved(place);
+        let Fetched { files, missing } = self.fetcher.fetch(&self.parts.files, thread, moved, files).await;
+        for (_, phrase) in &missing {
+            asides.push(Aside::Say(place, reply_to, phrase.say(language)));
+        }
+        if said.text.is_empty() && files.is_empty() && !missing.is_empty() {
+            return None;
+        }
+        let names: Vec<String> =
+            missing.iter().map(|(name, _)| format!("[file: {name} — could not be fetched]")).collect();
+        add_lines(&mut said.text, &names);
+        said.files = files;
+        Some(said)
+    }
+
+    /// What was changed: the words. Its files are those that were fetched before.
+    async fn corrected(&self, parcel: Parcel, thread: &ThreadId, place: Place) -> Said {
+        let Parcel { mut said, files } = parcel;
+        let (files, others) = self.fetcher.find(&self.parts.files, thread, self.moved(place), files).await;
+        add_lines(&mut said.text, &others.iter().map(named).collect::<Vec<_>>());
+        Said { files, ..said }
+    }
+
+    /// The number of a chat that has moved.
+    fn moved(&self, place: Place) -> Option<i64> {
+        Some(place.chat).filter(|chat| self.aliases.original(*chat) != *chat)
+    }
+
+    async fn invited(&self, invitation: Invitation) -> Result<Done, StoreError> {
+        let Invitation { chat, by, language } = invitation;
+        match self.admit(&by, chat, ChatKind::Group).await? {
+            Admission::Welcome => {
+                tracing::info!(chat, by = %by.id, "the bot was let into a group");
+                Ok(Done::kept(Vec::new()))
+            }
+            Admission::Pair(_) | Admission::Closed => {
+                tracing::info!(chat, by = %by.id, "the bot was let into a group that is not served, and leaves");
+                let words = Phrase::NotServed.say(self.language("", language));
+                Ok(Done::kept(vec![Aside::Leave(chat, words)]))
+            }
+        }
+    }
+
+    async fn leave(&self, chat: i64, words: &str) {
+        self.sender.say(&Place { chat, topic: None }, None, words).await;
+        if let Err(error) = self.api.ask::<Value>("leaveChat", &json!({ "chat_id": chat }), POLITE).await {
+            tracing::warn!(%error, chat, "a group that is not served could not be left");
+        }
+    }
+}
+
+fn add_lines(text: &mut String, lines: &[String]) {
+    for line in lines {
+        if !text.is_empty() {
+            text.push_str("\n\n");
+        }
+        text.push_str(line);
+    }
+}

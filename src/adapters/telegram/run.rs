@@ -1,0 +1,155 @@
+//! One run of the adapter: who the bot is, how updates come, and then they do.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use secrecy::ExposeSecret as _;
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::adapter::{Machinery, TelegramAdapter};
+use super::api::{Api, ApiError};
+use super::desk::Desk;
+use super::identity::Me;
+use super::options::WebhookOptions;
+use super::poll::{Poll, delete_webhook};
+use super::reception::Reception;
+use super::update::Reader;
+use super::webhook;
+use crate::adapters::Backoff;
+use crate::adapters::chat::Attention;
+use crate::ports::{AdapterError, AdapterIo};
+
+/// The updates we want.
+pub(super) const ALLOWED_UPDATES: [&str; 5] =
+    ["message", "edited_message", "callback_query", "my_chat_member", "stopped_message_generation"];
+/// How long a first call may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How long to wait while Telegram cannot be reached.
+const RETRY: Backoff = Backoff {
+    first: Duration::from_millis(300),
+    longest: Duration::from_secs(30),
+    stable_after: Duration::ZERO,
+};
+
+/// What to do about a token that Telegram does not know.
+pub(super) fn bad_token(error: &ApiError) -> String {
+    format!(
+        "telegram does not accept the bot token ({error}): check adapters.telegram.botToken in ship.json, or get a \
+         token from @BotFather; a server of your own also needs the right adapters.telegram.apiUrl"
+    )
+}
+
+/// Receives until told to stop. The machinery is given back, unless this was the end.
+pub(super) async fn run(
+    adapter: &TelegramAdapter,
+    machinery: Machinery,
+    io: AdapterIo,
+    stop: CancellationToken,
+) -> (Result<(), AdapterError>, Machinery) {
+    let Machinery { screen, mut calls } = machinery;
+    let screen_stop = CancellationToken::new();
+    let painter = adapter.sender.painter();
+    let receiving = async {
+        let ended = receive(adapter, calls.as_mut(), &io, &stop).await;
+        screen_stop.cancel();
+        ended
+    };
+    let showing = async {
+        match screen {
+            Some(screen) => Some(screen.run(painter, screen_stop.clone()).await),
+            None => None,
+        }
+    };
+    let (ended, screen) = tokio::join!(receiving, showing);
+    (ended, Machinery { screen, calls })
+}
+
+async fn receive(
+    adapter: &TelegramAdapter,
+    calls: Option<&mut tokio::sync::mpsc::Receiver<webhook::Call>>,
+    io: &AdapterIo,
+    stop: &CancellationToken,
+) -> Result<(), AdapterError> {
+    let TelegramAdapter { options, parts, api, aliases, .. } = adapter;
+    aliases.load(&*parts.notes).await.map_err(|error| AdapterError::Broken(error.to_string()))?;
+    let me = tokio::select! {
+        () = stop.cancelled() => return Ok(()),
+        me = greet(adapter) => me?,
+    };
+    io.health.alive(io.clock.now());
+    tracing::info!(bot = me.username, hears_all = me.hears_all, "telegram knows the bot");
+    let mut beside = JoinSet::new();
+    let sender = adapter.sender.clone();
+    beside.spawn(async move { sender.register_menu().await });
+    let reader = Reader {
+        platform: adapter.platform.clone(),
+        me,
+        aliases: aliases.clone(),
+        threading: options.threading,
+    };
+    let reception = Reception::new(
+        adapter.platform.clone(),
+        options,
+        api.clone(),
+        adapter.sender.clone(),
+        parts.clone(),
+        aliases.clone(),
+        io.door.clone(),
+    );
+    let attention = Attention::new(options.respond, options.followup);
+    let desk = Desk::new(reader, attention, Arc::new(reception));
+    match calls {
+        Some(calls) => webhook::serve(api, desk, calls, io, stop).await,
+        None => Poll { api, desk, io, ids: &*parts.ids, stop }.run().await,
+    }
+}
+
+/// Asks who the bot is, and says at the same time how updates are to come.
+async fn greet(adapter: &TelegramAdapter) -> Result<Me, AdapterError> {
+    let api = &adapter.api;
+    let mut breaks = 0;
+    loop {
+        let nothing = json!({});
+        let me = api.ask::<Me>("getMe", &nothing, PATIENCE);
+        let way = async {
+            match &adapter.options.webhook {
+                Some(webhook) => set_webhook(api, webhook).await,
+                None => {
+                    delete_webhook(api).await;
+                    Ok(())
+                }
+            }
+        };
+        let error = match tokio::join!(me, way) {
+            (Ok(me), Ok(())) => return Ok(me),
+            (Err(error), _) | (Ok(_), Err(error)) => error,
+        };
+        match &error {
+            ApiError::Refused { code: 401 | 404, .. } => return Err(AdapterError::Fatal(bad_token(&error))),
+            ApiError::Refused { code: 400, .. } if adapter.options.webhook.is_some() => {
+                let words = format!(
+                    "telegram does not accept the webhook ({error}): check adapters.telegram.webhookUrl in ship.json"
+                );
+                return Err(AdapterError::Fatal(words));
+            }
+            _ => {}
+        }
+        breaks += 1;
+        let asked = if let ApiError::Refused { retry_after, .. } = &error { *retry_after } else { None };
+        let wait = asked.unwrap_or_default().max(RETRY.delay(breaks, adapter.parts.ids.chance()));
+        tracing::warn!(%error, breaks, ?wait, "telegram could not be asked who the bot is");
+        tokio::time::sleep(wait).await;
+    }
+}
+
+async fn set_webhook(api: &Api, webhook: &WebhookOptions) -> Result<(), ApiError> {
+    let body = json!({
+        "url": webhook.url,
+        "secret_token": webhook.secret.expose_secret(),
+        "allowed_updates": ALLOWED_UPDATES,
+        "drop_pending_updates": false,
+    });
+    api.ask::<Value>("setWebhook", &body, PATIENCE).await.map(drop)
+}

@@ -1,0 +1,325 @@
+//! From an update to what happened, in our own words. Pure: what is known beforehand is handed in.
+
+use super::aliases::Aliases;
+use super::contents::{Attachment, described, files, origin, quoted};
+use super::entities::{self, Words};
+use super::identity::Me;
+use super::options::Threading;
+use super::place::Place;
+use super::wire::{CallbackQuery, Chat, MemberChange, Message, StoppedDraft, Update, User};
+use crate::adapters::chat::Facts;
+use crate::domain::{
+    Author, AuthorId, BadId, ChatKind, Command, Language, MessageId, Order, Platform, Said, Standing,
+    ThreadId, Timestamp,
+};
+
+/// What happened.
+#[derive(Clone, Debug)]
+pub(super) enum Incoming {
+    /// Somebody said, changed or ordered something.
+    Heard(Box<Heard>),
+    /// Somebody pressed a button.
+    Pressed(Box<Press>),
+    /// The bot was let into a chat.
+    Invited(Invitation),
+    /// The bot was thrown out of a chat, or blocked.
+    Expelled(i64),
+    /// A group has a new number.
+    Moved {
+        /// The old one.
+        from: i64,
+        /// The new one.
+        to: i64,
+    },
+    /// Nothing for us, and why.
+    Nothing(&'static str),
+}
+
+/// Something that somebody said, changed or ordered.
+#[derive(Clone, Debug)]
+pub(super) struct Heard {
+    pub(super) thread: ThreadId,
+    pub(super) place: Place,
+    pub(super) author: Author,
+    pub(super) chat: ChatKind,
+    pub(super) message: MessageId,
+    pub(super) message_id: i64,
+    pub(super) at: Timestamp,
+    pub(super) facts: Facts,
+    pub(super) language: Option<Language>,
+    /// The album it is a part of.
+    pub(super) album: Option<String>,
+    pub(super) what: What,
+}
+
+/// What somebody did with words.
+#[derive(Clone, Debug)]
+pub(super) enum What {
+    /// Said something.
+    Said(Parcel),
+    /// Changed what they had said.
+    Edited(Parcel),
+    /// Gave a command.
+    Ordered(Order),
+    /// Opened the chat with the bot.
+    Started,
+}
+
+/// Words, and files that are still at Telegram.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Parcel {
+    pub(super) said: Said,
+    pub(super) files: Vec<Attachment>,
+}
+
+/// A press of a button.
+#[derive(Clone, Debug)]
+pub(super) struct Press {
+    pub(super) id: String,
+    pub(super) author: Author,
+    pub(super) user: i64,
+    pub(super) data: String,
+    pub(super) place: Place,
+    pub(super) chat: ChatKind,
+    pub(super) message_id: i64,
+    pub(super) language: Option<Language>,
+}
+
+/// The bot was let into a chat.
+#[derive(Clone, Debug)]
+pub(super) struct Invitation {
+    pub(super) chat: i64,
+    pub(super) by: Author,
+    pub(super) language: Option<Language>,
+}
+
+/// What is known before an update is read.
+#[derive(Clone, Debug)]
+pub(super) struct Reader {
+    pub(super) platform: Platform,
+    pub(super) me: Me,
+    pub(super) aliases: Aliases,
+    pub(super) threading: Threading,
+}
+
+impl Reader {
+    /// Reads an update.
+    pub(super) fn read(&self, number: i64, update: Update, now: Timestamp) -> Result<Incoming, BadId> {
+        if let Some(message) = update.message {
+            return self.message(&message, false);
+        }
+        if let Some(message) = update.edited_message {
+            return self.message(&message, true);
+        }
+        if let Some(query) = update.callback_query {
+            return self.pressed(query);
+        }
+        if let Some(change) = update.my_chat_member {
+            return self.member(&change);
+        }
+        if let Some(stopped) = update.stopped_message_generation {
+            return self.stopped(number, &stopped, now);
+        }
+        Ok(Incoming::Nothing("a kind of update that is not served"))
+    }
+
+    fn message(&self, message: &Message, edited: bool) -> Result<Incoming, BadId> {
+        let chat = &message.chat;
+        if let Some(to) = message.migrate_to_chat_id {
+            return Ok(Incoming::Moved { from: chat.id, to });
+        }
+        if let Some(from) = message.migrate_from_chat_id {
+            return Ok(Incoming::Moved { from, to: chat.id });
+        }
+        let Some(kind) = kind_of(chat) else { return Ok(Incoming::Nothing("a post in a channel")) };
+        let Some(author) = self.author(message)? else {
+            return Ok(Incoming::Nothing("a message of another bot or of nobody"));
+        };
+        if edited && message.media_group_id.is_some() {
+            // Its other parts are not here, so it could only be recorded without them.
+            return Ok(Incoming::Nothing("a correction of a part of an album"));
+        }
+        let (text, marked) = match (&message.text, &message.caption) {
+            (Some(text), _) => (text.as_str(), message.entities.as_slice()),
+            (None, Some(caption)) => (caption.as_str(), message.caption_entities.as_slice()),
+            (None, None) => ("", [].as_slice()),
+        };
+        let words = entities::read(text, marked, &self.me);
+        let files = files(message);
+        let told = described(message);
+        if words.text.is_empty() && files.is_empty() && told.is_none() {
+            return Ok(Incoming::Nothing("a message without content"));
+        }
+        let place = Place { chat: chat.id, topic: self.topic(message, kind) };
+        let at = message.edit_date.filter(|_| edited).unwrap_or(message.date);
+        let facts = self.facts(message, &words);
+        let what = what(words, files, told, message, edited);
+        Ok(Incoming::Heard(Box::new(Heard {
+            thread: self.thread(place, kind, &author)?,
+            place,
+            chat: kind,
+            message: self.message_id(&format!("{}:{}", chat.id, message.message_id))?,
+            message_id: message.message_id,
+            at: Timestamp::from_millis(at.saturating_mul(1000)),
+            facts,
+            language: message.from.as_ref().and_then(language_of),
+            album: message.media_group_id.clone(),
+            what,
+            author,
+        })))
+    }
+
+    fn message_id(&self, text: &str) -> Result<MessageId, BadId> {
+        format!("{}:{text}", self.platform.as_str()).parse()
+    }
+
+    fn topic(&self, message: &Message, kind: ChatKind) -> Option<i64> {
+        // Plain replies in a group without topics have a number of this name too.
+        let allowed = kind == ChatKind::Group || self.me.topics;
+        message.message_thread_id.filter(|_| message.is_topic_message && allowed)
+    }
+
+    fn thread(&self, place: Place, kind: ChatKind, author: &Author) -> Result<ThreadId, BadId> {
+        let chat = self.aliases.original(place.chat).to_string();
+        let thread = match place.topic {
+            Some(topic) => ThreadId::of_topic(&self.platform, &chat, &topic.to_string())?,
+            None => ThreadId::of_chat(&self.platform, &chat)?,
+        };
+        if self.threading == Threading::Shared || kind == ChatKind::Direct {
+            return Ok(thread);
+        }
+        thread.for_user(author.id.as_str().rsplit(':').next().unwrap_or_default())
+    }
+
+    /// Whoever wrote a message. Where a chat speaks, nobody can tell which person does.
+    fn author(&self, message: &Message) -> Result<Option<Author>, BadId> {
+        if let Some(chat) = &message.sender_chat {
+            let id = AuthorId::new(&self.platform, &chat.id.to_string())?;
+            return Ok(Some(Author { id, name: chat.title.clone(), standing: Standing::Faceless }));
+        }
+        match message.from.as_ref().filter(|user| !user.is_bot) {
+            Some(user) => self.person(user).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn person(&self, user: &User) -> Result<Author, BadId> {
+        let standing = if user.is_bot { Standing::Faceless } else { Standing::Person };
+        let name = Some(user.name()).filter(|name| !name.trim().is_empty());
+        Ok(Author { id: AuthorId::new(&self.platform, &user.id.to_string())?, name, standing })
+    }
+
+    fn facts(&self, message: &Message, words: &Words) -> Facts {
+        let earlier =
+            message.reply_to_message.as_deref().filter(|earlier| earlier.forum_topic_created.is_none());
+        let replied = earlier.map(|earlier| earlier.from.as_ref().is_some_and(|user| user.id == self.me.id));
+        Facts {
+            mentions_me: words.mentions_me,
+            replies_to_me: replied == Some(true),
+            commands_me: words.commands_me,
+            turns_to_another: words.names_another || replied == Some(false),
+        }
+    }
+
+    fn pressed(&self, query: CallbackQuery) -> Result<Incoming, BadId> {
+        let Some(shown) = query.message else { return Ok(Incoming::Nothing("a press without a message")) };
+        let Some(chat) = kind_of(&shown.chat) else { return Ok(Incoming::Nothing("a press in a channel")) };
+        let topic = shown.message_thread_id.filter(|_| shown.is_topic_message);
+        Ok(Incoming::Pressed(Box::new(Press {
+            author: self.person(&query.from)?,
+            user: query.from.id,
+            language: language_of(&query.from),
+            id: query.id,
+            data: query.data.unwrap_or_default(),
+            place: Place { chat: shown.chat.id, topic },
+            chat,
+            message_id: shown.message_id,
+        })))
+    }
+
+    fn member(&self, change: &MemberChange) -> Result<Incoming, BadId> {
+        let (before, now) = (change.old_chat_member.is_in(), change.new_chat_member.is_in());
+        match (before, now) {
+            (false, true) if kind_of(&change.chat) != Some(ChatKind::Direct) => {
+                Ok(Incoming::Invited(Invitation {
+                    chat: change.chat.id,
+                    by: self.person(&change.from)?,
+                    language: language_of(&change.from),
+                }))
+            }
+            (true, false) => Ok(Incoming::Expelled(change.chat.id)),
+            _ => Ok(Incoming::Nothing("a change that changes nothing for us")),
+        }
+    }
+
+    fn stopped(&self, number: i64, stopped: &StoppedDraft, now: Timestamp) -> Result<Incoming, BadId> {
+        let id = stopped.chat.id;
+        // Drafts are shown in private only, where the chat has the number of the person.
+        let person = AuthorId::new(&self.platform, &id.to_string())?;
+        let author = Author { id: person, name: None, standing: Standing::Person };
+        let topic = stopped.message_thread_id.filter(|_| self.me.topics);
+        let place = Place { chat: id, topic };
+        Ok(Incoming::Heard(Box::new(Heard {
+            thread: self.thread(place, ChatKind::Direct, &author)?,
+            place,
+            author,
+            chat: ChatKind::Direct,
+            message: self.message_id(&format!("{id}:stop:{number}"))?,
+            message_id: 0,
+            at: now,
+            facts: Facts::default(),
+            language: None,
+            album: None,
+            what: What::Ordered(Command::Stop.into()),
+        })))
+    }
+}
+
+fn what(words: Words, files: Vec<Attachment>, told: Option<String>, message: &Message, edited: bool) -> What {
+    let alone = files.is_empty() && !edited && !words.for_another_bot;
+    if alone && let Some(order) = Order::parse(&words.text) {
+        return What::Ordered(order);
+    }
+    let (word, rest) = first_word(&words.text);
+    if alone && word == "/start" {
+        return What::Started;
+    }
+    // A group where the bot hears nothing but commands can still ask.
+    let asked = word == "/ask" && !rest.is_empty() && !words.for_another_bot;
+    let mut text = if asked { rest } else { words.text };
+    if let Some(told) = told {
+        text = if text.is_empty() { told } else { format!("{text}\n\n{told}") };
+    }
+    let said = Said {
+        text,
+        quoted: quoted(message),
+        forwarded_from: message.forward_origin.as_ref().and_then(origin),
+        ..Said::default()
+    };
+    let parcel = Parcel { said, files };
+    if edited { What::Edited(parcel) } else { What::Said(parcel) }
+}
+
+/// The first word, without the name of a bot behind it, and the rest.
+fn first_word(text: &str) -> (String, String) {
+    let text = text.trim();
+    let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    (word.split('@').next().unwrap_or_default().to_ascii_lowercase(), rest.trim().to_owned())
+}
+
+fn kind_of(chat: &Chat) -> Option<ChatKind> {
+    match chat.kind.as_str() {
+        "private" => Some(ChatKind::Direct),
+        "group" | "supergroup" => Some(ChatKind::Group),
+        _ => None,
+    }
+}
+
+fn language_of(user: &User) -> Option<Language> {
+    let code = user.language_code.as_deref()?;
+    Some(if code.starts_with("zh") { Language::Zh } else { Language::En })
+}
+
+#[cfg(test)]
+#[path = "update_tests.rs"]
+mod tests;

@@ -1,0 +1,219 @@
+//! Updates as Telegram writes them, and what is made of them.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+
+const NOW: Timestamp = Timestamp::from_millis(9_000);
+
+fn reader(threading: Threading) -> Reader {
+    let me = Me { id: 42, username: "ship_bot".into(), topics: false, hears_all: true };
+    Reader { platform: "telegram".parse().unwrap(), me, aliases: Aliases::default(), threading }
+}
+
+fn read(kind: &str, content: Value) -> Incoming {
+    let update = serde_json::from_value(json!({ "update_id": 1, kind: content })).unwrap();
+    reader(Threading::Shared).read(1, update, NOW).unwrap()
+}
+
+fn message(chat: i64, fields: Value) -> Value {
+    let kind = if chat > 0 { "private" } else { "supergroup" };
+    let mut whole = json!({ "message_id": 5, "date": 7, "chat": { "id": chat, "type": kind },
+        "from": { "id": 8, "first_name": "Ann", "last_name": "B", "language_code": "zh-hans" } });
+    whole.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+    whole
+}
+
+fn heard(chat: i64, fields: Value) -> Heard {
+    match read("message", message(chat, fields)) {
+        Incoming::Heard(heard) => *heard,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn said(heard: Heard) -> Said {
+    match heard.what {
+        What::Said(parcel) => parcel.said,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_message_says_where_who_and_when() {
+    let heard = heard(8, json!({ "text": "hello" }));
+    assert_eq!(heard.thread.as_str(), "telegram:chat:8");
+    assert_eq!((heard.author.id.as_str(), heard.author.name.as_deref()), ("telegram:user:8", Some("Ann B")));
+    assert_eq!((heard.message.as_str(), heard.message_id), ("telegram:8:5", 5));
+    assert_eq!((heard.at.as_millis(), heard.chat), (7000, ChatKind::Direct));
+    assert_eq!((heard.language, heard.author.standing), (Some(Language::Zh), Standing::Person));
+    assert_eq!(said(heard).text, "hello");
+}
+
+#[test]
+fn topics_are_threads_and_plain_replies_are_not() {
+    for (fields, thread, topic) in [
+        (json!({}), "telegram:chat:-100", None),
+        (json!({ "message_thread_id": 3 }), "telegram:chat:-100", None),
+        (json!({ "message_thread_id": 3, "is_topic_message": true }), "telegram:chat:-100:topic:3", Some(3)),
+    ] {
+        let mut fields = fields;
+        fields["text"] = json!("hi");
+        let heard = heard(-100, fields);
+        assert_eq!((heard.thread.as_str(), heard.place.topic), (thread, topic));
+    }
+    let update = json!({ "message": message(-100, json!({ "text": "x", "message_thread_id": 3, "is_topic_message": true })) });
+    let own = reader(Threading::PerUser).read(1, serde_json::from_value(update).unwrap(), NOW).unwrap();
+    let Incoming::Heard(own) = own else { panic!("{own:?}") };
+    assert_eq!(own.thread.as_str(), "telegram:chat:-100:topic:3:user:8");
+}
+
+#[test]
+fn a_chat_that_speaks_is_nobody_and_bots_are_passed_over() {
+    let group = json!({ "id": -100, "title": "Crew" });
+    let stand_in = json!({ "id": 1_087_968_824, "is_bot": true, "first_name": "Group" });
+    let hidden = heard(-100, json!({ "text": "x", "from": stand_in, "sender_chat": group }));
+    assert_eq!(
+        (hidden.author.id.as_str(), hidden.author.standing),
+        ("telegram:user:-100", Standing::Faceless)
+    );
+    let bot = json!({ "id": 9, "is_bot": true, "first_name": "Other" });
+    for (kind, content) in [
+        ("message", message(-100, json!({ "text": "x", "from": bot }))),
+        ("message", message(-100, json!({ "new_chat_members": [bot] }))),
+        ("channel_post", message(-100, json!({ "text": "x" }))),
+        ("message", json!({ "message_id": 1, "chat": { "id": -7, "type": "channel" }, "text": "x" })),
+        ("edited_message", message(-100, json!({ "caption": "x", "media_group_id": "g" }))),
+        ("brand_new_kind", json!({ "x": 1 })),
+    ] {
+        let read = read(kind, content.clone());
+        assert!(matches!(read, Incoming::Nothing(_)), "{content}: {read:?}");
+    }
+}
+
+#[test]
+fn commands_starts_questions_and_corrections_are_told_apart() {
+    let command = |text: &str| json!([{ "type": "bot_command", "offset": 0, "length": text.split(' ').next().unwrap().len() }]);
+    for (text, expected) in [
+        ("/stop", "Ordered(/stop)"),
+        ("/approve@ship_bot A1", "Ordered(/approve A1)"),
+        ("/stop@other_bot", "Said(/stop@other_bot)"),
+        ("/start", "Started"),
+        ("/start CODE", "Started"),
+        ("/ask@ship_bot what is it", "Said(what is it)"),
+        ("/unknown thing", "Said(/unknown thing)"),
+    ] {
+        let what = match heard(-100, json!({ "text": text, "entities": command(text) })).what {
+            What::Ordered(order) => format!("Ordered({order})"),
+            What::Started => "Started".to_owned(),
+            What::Said(parcel) => format!("Said({})", parcel.said.text),
+            What::Edited(_) => "Edited".to_owned(),
+        };
+        assert_eq!(what, expected, "{text}");
+    }
+    let edited = read("edited_message", message(8, json!({ "text": "/stop", "edit_date": 11 })));
+    let Incoming::Heard(edited) = edited else { panic!("{edited:?}") };
+    assert!(matches!(edited.what, What::Edited(_)));
+    assert_eq!((edited.at.as_millis(), edited.message.as_str()), (11_000, "telegram:8:5"));
+}
+
+#[test]
+fn whom_a_message_turns_to_is_known() {
+    let of =
+        |id: i64| json!({ "message_id": 3, "chat": { "id": -100 }, "from": { "id": id }, "text": "before" });
+    let none = Facts::default();
+    for (fields, expected) in [
+        (json!({ "text": "x" }), none),
+        (json!({ "text": "x", "reply_to_message": of(42) }), Facts { replies_to_me: true, ..none }),
+        (json!({ "text": "x", "reply_to_message": of(7) }), Facts { turns_to_another: true, ..none }),
+        (
+            json!({ "caption": "😀 @ship_bot x", "photo": [{ "file_id": "F" }],
+                "caption_entities": [{ "type": "mention", "offset": 3, "length": 9 }] }),
+            Facts { mentions_me: true, ..none },
+        ),
+    ] {
+        assert_eq!(heard(-100, fields.clone()).facts, expected, "{fields}");
+    }
+}
+
+#[test]
+fn stickers_become_words_and_words_stay_with_them() {
+    assert_eq!(said(heard(8, json!({ "sticker": { "emoji": "🚢" } }))).text, "[sticker 🚢]");
+    let told = said(heard(8, json!({ "forward_origin": { "sender_user_name": "Bo" }, "text": "news" })));
+    assert_eq!(told.forwarded_from.as_deref(), Some("Bo"));
+}
+
+#[test]
+fn a_press_an_invitation_a_move_and_a_stop_are_read() {
+    let from = json!({ "id": 8, "first_name": "Ann" });
+    let shown = json!({ "message_id": 4, "date": 0, "chat": { "id": -100, "type": "supergroup" } });
+    let press = read("callback_query", json!({ "id": "q", "from": from, "message": shown, "data": "y:a" }));
+    let Incoming::Pressed(press) = press else { panic!("{press:?}") };
+    assert_eq!((press.data.as_str(), press.message_id, press.user), ("y:a", 4, 8));
+    let change = |old: &str, new: &str| {
+        read(
+            "my_chat_member",
+            json!({ "chat": { "id": -100, "type": "group" }, "from": from,
+            "old_chat_member": { "status": old }, "new_chat_member": { "status": new } }),
+        )
+    };
+    assert!(matches!(change("left", "member"), Incoming::Invited(Invitation { chat: -100, .. })));
+    assert!(matches!(change("member", "kicked"), Incoming::Expelled(-100)));
+    assert!(matches!(change("member", "administrator"), Incoming::Nothing(_)));
+    let moved = |fields| match read("message", message(-5, fields)) {
+        Incoming::Moved { from, to } => (from, to),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(moved(json!({ "migrate_to_chat_id": -1005 })), (-5, -1005));
+    assert_eq!(moved(json!({ "migrate_from_chat_id": -4 })), (-4, -5));
+    let stop =
+        read("stopped_message_generation", json!({ "chat": { "id": 8, "type": "private" }, "draft_id": 1 }));
+    let Incoming::Heard(stop) = stop else { panic!("{stop:?}") };
+    assert!(matches!(stop.what, What::Ordered(Order { command: Command::Stop, .. })));
+    assert_eq!((stop.thread.as_str(), stop.author.id.as_str()), ("telegram:chat:8", "telegram:user:8"));
+}
+
+/// Anything that is JSON.
+fn anything() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        "\\PC{0,8}".prop_map(Value::from),
+    ];
+    let names = proptest::sample::select(vec![
+        "message",
+        "edited_message",
+        "callback_query",
+        "my_chat_member",
+        "chat",
+        "from",
+        "id",
+        "text",
+        "entities",
+        "type",
+        "offset",
+        "length",
+        "message_id",
+        "photo",
+        "reply_to_message",
+        "migrate_to_chat_id",
+        "data",
+    ]);
+    leaf.prop_recursive(4, 40, 6, move |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            proptest::collection::btree_map(names.clone().prop_map(str::to_owned), inner, 0..5)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn no_update_does_harm(update in anything()) {
+        if let Ok(update) = serde_json::from_value::<Update>(update) {
+            drop(reader(Threading::PerUser).read(1, update, NOW));
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Updates that Telegram sends by itself. They go the way of those that are asked for, and Telegram hears that one was
+//! received when it is accepted.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use secrecy::{ExposeSecret as _, SecretString};
+use serde_json::{Value, json};
+use subtle::ConstantTimeEq as _;
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+use super::api::Api;
+use super::desk::Desk;
+use super::reception::Outcome;
+use crate::ports::{AdapterError, AdapterIo, BoxFuture, Hook, HookAnswer, HookRequest};
+
+/// The header Telegram proves itself with.
+const SECRET_HEADER: &str = "x-telegram-bot-api-secret-token";
+/// How many calls may wait for the desk.
+const WAITING: usize = 128;
+/// How long Telegram is kept waiting; then it comes again.
+const PATIENCE: Duration = Duration::from_secs(50);
+/// How often Telegram is asked how its calls fare.
+const CHECK: Duration = Duration::from_secs(30);
+
+/// An update, and where to say whether it was accepted.
+#[derive(Debug)]
+pub(super) struct Call {
+    update: Value,
+    reply: oneshot::Sender<Outcome>,
+}
+
+/// Where Telegram calls.
+#[derive(Debug)]
+pub struct TelegramHook {
+    secret: SecretString,
+    calls: mpsc::Sender<Call>,
+}
+
+impl TelegramHook {
+    /// A hook that lets in whoever knows the secret, and where its calls come out.
+    pub(super) fn new(secret: SecretString) -> (Self, mpsc::Receiver<Call>) {
+        let (calls, receiver) = mpsc::channel(WAITING);
+        (Self { secret, calls }, receiver)
+    }
+
+    fn knows_secret(&self, request: &HookRequest) -> bool {
+        let given = request.headers.get(SECRET_HEADER).map(http::HeaderValue::as_bytes).unwrap_or_default();
+        let secret = self.secret.expose_secret().as_bytes();
+        !secret.is_empty() && bool::from(given.ct_eq(secret))
+    }
+
+    async fn take(&self, update: Value) -> Option<Outcome> {
+        let (reply, answer) = oneshot::channel();
+        self.calls.send(Call { update, reply }).await.ok()?;
+        answer.await.ok()
+    }
+}
+
+impl Hook for TelegramHook {
+    fn path(&self) -> &'static str {
+        "/hooks/telegram"
+    }
+
+    fn call(&self, request: HookRequest) -> BoxFuture<'_, HookAnswer> {
+        Box::pin(async move {
+            if !self.knows_secret(&request) {
+                return HookAnswer::of(401);
+            }
+            let Ok(update) = serde_json::from_slice(&request.body) else { return HookAnswer::of(400) };
+            match tokio::time::timeout(PATIENCE, self.take(update)).await {
+                Ok(Some(Outcome::Kept)) => HookAnswer::of(200),
+                // Telegram comes again, and what was accepted meanwhile is recognised.
+                Ok(Some(Outcome::Again) | None) | Err(_) => HookAnswer::of(503),
+            }
+        })
+    }
+}
+
+/// Takes calls until told to stop.
+pub(super) async fn serve(
+    api: &Api,
+    mut desk: Desk,
+    calls: &mut mpsc::Receiver<Call>,
+    io: &AdapterIo,
+    stop: &CancellationToken,
+) -> Result<(), AdapterError> {
+    let mut waiting: BTreeMap<i64, oneshot::Sender<Outcome>> = BTreeMap::new();
+    // The same update may be sent twice at a time, so calls are counted.
+    let mut count = 0;
+    let mut check = tokio::time::interval(CHECK);
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return Ok(()),
+            Some(call) = calls.recv() => {
+                count += 1;
+                waiting.insert(count, call.reply);
+                desk.take(count, &call.update);
+                io.health.alive(io.clock.now());
+            }
+            settled = desk.next() => for number in settled.numbers {
+                if let Some(reply) = waiting.remove(&number) {
+                    // Whoever called may have gone; they come again.
+                    drop(reply.send(settled.outcome.clone()));
+                }
+            },
+            _ = check.tick() => look(api, io).await,
+        }
+    }
+}
+
+/// Asks Telegram how its calls fare.
+async fn look(api: &Api, io: &AdapterIo) {
+    match api.ask::<Value>("getWebhookInfo", &json!({}), Duration::from_secs(10)).await {
+        Ok(info) => {
+            io.health.alive(io.clock.now());
+            if let Some(trouble) = info.get("last_error_message").and_then(Value::as_str) {
+                tracing::warn!(trouble, "telegram has had trouble calling the webhook");
+            }
+        }
+        Err(error) => tracing::warn!(%error, "telegram could not be asked about the webhook"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(secret: Option<&str>, body: &str) -> HookRequest {
+        let mut headers = http::HeaderMap::new();
+        if let Some(secret) = secret {
+            headers.insert(SECRET_HEADER, secret.parse().unwrap());
+        }
+        HookRequest { headers, body: body.as_bytes().to_vec() }
+    }
+
+    #[tokio::test]
+    async fn only_whoever_knows_the_secret_is_let_in_and_hears_what_became_of_it() {
+        let (hook, mut calls) = TelegramHook::new("s3cret".into());
+        for (secret, body, status) in
+            [(None, "{}", 401), (Some(""), "{}", 401), (Some("s3cre"), "{}", 401), (Some("s3cret"), "{", 400)]
+        {
+            assert_eq!(hook.call(request(secret, body)).await, HookAnswer::of(status), "{secret:?}");
+        }
+        for (outcome, status) in [(Outcome::Kept, 200), (Outcome::Again, 503)] {
+            let (answer, ()) = tokio::join!(hook.call(request(Some("s3cret"), "{\"update_id\":1}")), async {
+                let call = calls.recv().await.unwrap();
+                assert_eq!(call.update["update_id"], 1);
+                call.reply.send(outcome).unwrap();
+            });
+            assert_eq!(answer.status, status);
+        }
+        drop(calls);
+        assert_eq!(hook.call(request(Some("s3cret"), "{}")).await.status, 503);
+        let (open, _calls) = TelegramHook::new("".into());
+        assert_eq!(open.call(request(Some(""), "{}")).await.status, 401, "no secret lets nobody in");
+    }
+}

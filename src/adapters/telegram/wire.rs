@@ -1,0 +1,243 @@
+//! Updates as they come, as far as they matter here. Whatever else there is, is passed over, so that a field or a kind
+//! of update that did not exist when this was written does no harm.
+
+use serde::Deserialize;
+
+/// One update.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Update {
+    pub(super) message: Option<Message>,
+    pub(super) edited_message: Option<Message>,
+    pub(super) callback_query: Option<CallbackQuery>,
+    pub(super) my_chat_member: Option<MemberChange>,
+    pub(super) stopped_message_generation: Option<StoppedDraft>,
+}
+
+/// A chat.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Chat {
+    pub(super) id: i64,
+    #[serde(default, rename = "type")]
+    pub(super) kind: String,
+    pub(super) title: Option<String>,
+}
+
+/// An account.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct User {
+    pub(super) id: i64,
+    #[serde(default)]
+    pub(super) is_bot: bool,
+    #[serde(default)]
+    pub(super) first_name: String,
+    pub(super) last_name: Option<String>,
+    pub(super) language_code: Option<String>,
+}
+
+impl User {
+    /// What people call them.
+    pub(super) fn name(&self) -> String {
+        match &self.last_name {
+            Some(last) => format!("{} {last}", self.first_name),
+            None => self.first_name.clone(),
+        }
+    }
+}
+
+/// A message.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Message {
+    pub(super) message_id: i64,
+    #[serde(default)]
+    pub(super) date: i64,
+    pub(super) edit_date: Option<i64>,
+    pub(super) chat: Chat,
+    pub(super) from: Option<User>,
+    pub(super) sender_chat: Option<Chat>,
+    pub(super) message_thread_id: Option<i64>,
+    #[serde(default)]
+    pub(super) is_topic_message: bool,
+    pub(super) reply_to_message: Option<Box<Message>>,
+    pub(super) quote: Option<Quote>,
+    pub(super) forward_origin: Option<Origin>,
+    pub(super) media_group_id: Option<String>,
+    pub(super) text: Option<String>,
+    #[serde(default)]
+    pub(super) entities: Vec<Entity>,
+    pub(super) caption: Option<String>,
+    #[serde(default)]
+    pub(super) caption_entities: Vec<Entity>,
+    #[serde(default)]
+    pub(super) photo: Vec<File>,
+    pub(super) document: Option<File>,
+    pub(super) voice: Option<File>,
+    pub(super) audio: Option<File>,
+    pub(super) video: Option<File>,
+    pub(super) video_note: Option<File>,
+    pub(super) animation: Option<File>,
+    pub(super) sticker: Option<Sticker>,
+    pub(super) location: Option<Location>,
+    pub(super) venue: Option<Venue>,
+    pub(super) contact: Option<Contact>,
+    pub(super) poll: Option<Poll>,
+    pub(super) dice: Option<Dice>,
+    pub(super) migrate_to_chat_id: Option<i64>,
+    pub(super) migrate_from_chat_id: Option<i64>,
+    pub(super) forum_topic_created: Option<serde::de::IgnoredAny>,
+}
+
+/// The part of a message that somebody replies to.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Quote {
+    #[serde(default)]
+    pub(super) text: String,
+}
+
+/// Where a message was passed on from: exactly one of these names is there.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Origin {
+    pub(super) sender_user: Option<User>,
+    pub(super) sender_user_name: Option<String>,
+    pub(super) sender_chat: Option<Chat>,
+    pub(super) chat: Option<Chat>,
+}
+
+/// A marked part of a text. Offset and length count UTF-16 units.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Entity {
+    #[serde(default, rename = "type")]
+    pub(super) kind: String,
+    #[serde(default)]
+    pub(super) offset: usize,
+    #[serde(default)]
+    pub(super) length: usize,
+    pub(super) user: Option<User>,
+}
+
+/// A file of any sort.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct File {
+    pub(super) file_id: String,
+    pub(super) file_name: Option<String>,
+    pub(super) mime_type: Option<String>,
+    pub(super) file_size: Option<u64>,
+}
+
+/// A sticker.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Sticker {
+    pub(super) emoji: Option<String>,
+}
+
+/// A place on earth.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Location {
+    pub(super) latitude: f64,
+    pub(super) longitude: f64,
+}
+
+/// A place with a name.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Venue {
+    pub(super) location: Location,
+    #[serde(default)]
+    pub(super) title: String,
+    #[serde(default)]
+    pub(super) address: String,
+}
+
+/// Somebody's number.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Contact {
+    #[serde(default)]
+    pub(super) phone_number: String,
+    #[serde(default)]
+    pub(super) first_name: String,
+    pub(super) last_name: Option<String>,
+}
+
+/// A vote.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Poll {
+    #[serde(default)]
+    pub(super) question: String,
+    #[serde(default)]
+    pub(super) options: Vec<PollOption>,
+}
+
+/// A choice of a vote.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct PollOption {
+    #[serde(default)]
+    pub(super) text: String,
+}
+
+/// A thrown die, or something like it.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Dice {
+    #[serde(default)]
+    pub(super) emoji: String,
+    #[serde(default)]
+    pub(super) value: i64,
+}
+
+/// Somebody pressed a button.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct CallbackQuery {
+    pub(super) id: String,
+    pub(super) from: User,
+    pub(super) message: Option<ShownMessage>,
+    pub(super) data: Option<String>,
+}
+
+/// The message with the button; of an old one there is little more than its number.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct ShownMessage {
+    pub(super) message_id: i64,
+    pub(super) chat: Chat,
+    pub(super) message_thread_id: Option<i64>,
+    #[serde(default)]
+    pub(super) is_topic_message: bool,
+}
+
+/// The bot was let into a chat, or thrown out.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct MemberChange {
+    pub(super) chat: Chat,
+    pub(super) from: User,
+    pub(super) old_chat_member: Member,
+    pub(super) new_chat_member: Member,
+}
+
+/// Where somebody stands in a chat.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Member {
+    #[serde(default)]
+    pub(super) status: String,
+    pub(super) is_member: Option<bool>,
+}
+
+impl Member {
+    /// Whether they are in it.
+    pub(super) fn is_in(&self) -> bool {
+        match self.status.as_str() {
+            "creator" | "administrator" | "member" => true,
+            "restricted" => self.is_member.unwrap_or(true),
+            _ => false,
+        }
+    }
+
+    /// Whether they run it.
+    pub(super) fn is_admin(&self) -> bool {
+        matches!(self.status.as_str(), "creator" | "administrator")
+    }
+}
+
+/// Somebody wants no more of the answer that is being written.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct StoppedDraft {
+    pub(super) chat: Chat,
+    pub(super) message_thread_id: Option<i64>,
+}

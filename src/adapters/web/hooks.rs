@@ -1,0 +1,38 @@
+//! Platforms that call us by themselves. They know neither our token nor the name of our host; each hook checks by its
+//! own means who is calling.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::post;
+
+use super::server::Web;
+use crate::ports::{Hook, HookRequest};
+
+/// Within this time a hook must have answered.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// The routes of these hooks.
+pub(super) fn routes(hooks: &[Arc<dyn Hook>]) -> Router<Arc<Web>> {
+    hooks.iter().fold(Router::new(), |routes, hook| {
+        let called = hook.clone();
+        let call = move |headers: HeaderMap, body: Bytes| call(called.clone(), headers, body);
+        routes.route(hook.path(), post(call))
+    })
+}
+
+async fn call(hook: Arc<dyn Hook>, headers: HeaderMap, body: Bytes) -> Response {
+    let request = HookRequest { headers, body: body.into() };
+    let Ok(answer) = tokio::time::timeout(DEADLINE, hook.call(request)).await else {
+        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    };
+    let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    if answer.body.is_empty() {
+        return status.into_response();
+    }
+    (status, [(header::CONTENT_TYPE, "application/json")], answer.body).into_response()
+}

@@ -1,0 +1,167 @@
+//! The chat platforms of a daemon, built from its settings: a new one is one function here and one line in
+//! [`Chats::new`].
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::adapters::chat::{ChatParts, GuestList, Respond};
+use crate::adapters::feishu::{FeishuAdapter, FeishuMode, FeishuOptions};
+use crate::adapters::telegram::{
+    Acknowledge, Strangers, TelegramAdapter, TelegramOptions, Threading, WebhookOptions,
+};
+use crate::config::{
+    self, FeishuSettings, GroupRespond, GroupThreading, Pairing, Settings, TelegramSettings,
+};
+use crate::domain::{AuthorId, Platform};
+use crate::metrics::Metrics;
+use crate::model::install_tls;
+use crate::ports::{AccessBook, Adapter, ApprovalBook, Clock, Hook, Ids};
+use crate::store::FileNotes;
+
+/// How long a connection may take to be made.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// What all chat platforms share.
+#[derive(Debug)]
+pub(crate) struct Shared<'a> {
+    /// The settings.
+    pub(crate) settings: &'a Settings,
+    /// The questions to people.
+    pub(crate) approvals: Arc<dyn ApprovalBook>,
+    /// Who was let in.
+    pub(crate) access: Arc<dyn AccessBook>,
+    /// What is counted.
+    pub(crate) metrics: Arc<Metrics>,
+    /// The time.
+    pub(crate) clock: Arc<dyn Clock>,
+    /// Fresh ids.
+    pub(crate) ids: Arc<dyn Ids>,
+}
+
+/// The chat platforms that are configured.
+#[derive(Debug, Default)]
+pub(crate) struct Chats {
+    /// To be run.
+    pub(crate) adapters: Vec<Arc<dyn Adapter>>,
+    /// To be served by the web listener.
+    pub(crate) hooks: Vec<Arc<dyn Hook>>,
+}
+
+impl Chats {
+    /// Builds them. Does no IO.
+    pub(crate) fn new(shared: &Shared<'_>) -> Result<Self, reqwest::Error> {
+        let mut chats = Self::default();
+        let settings = shared.settings;
+        if settings.telegram.is_none() && settings.feishu.is_none() {
+            // A client costs memory that a daemon without chats need not have.
+            return Ok(chats);
+        }
+        let http = client()?;
+        if let (Some(own), Ok(platform)) = (&settings.telegram, "telegram".parse::<Platform>()) {
+            let parts = shared.parts(&platform, &http);
+            let options = telegram(own, &platform, settings, &*shared.ids);
+            let adapter =
+                Arc::new(TelegramAdapter::new(platform, options, parts).counting(shared.metrics.clone()));
+            chats.hooks.extend(adapter.hook());
+            chats.adapters.push(adapter);
+        }
+        if let (Some(own), Ok(platform)) = (&settings.feishu, "feishu".parse::<Platform>()) {
+            let parts = shared.parts(&platform, &http);
+            let adapter =
+                Arc::new(FeishuAdapter::new(platform.clone(), feishu(own, &platform, settings), parts));
+            if own.mode == config::FeishuMode::Webhook {
+                chats.hooks.push(adapter.clone());
+            }
+            chats.adapters.push(adapter);
+        }
+        Ok(chats)
+    }
+}
+
+impl Shared<'_> {
+    fn parts(&self, platform: &Platform, http: &reqwest::Client) -> ChatParts {
+        ChatParts {
+            approvals: self.approvals.clone(),
+            access: self.access.clone(),
+            notes: Arc::new(FileNotes::new(&self.settings.state, platform)),
+            http: http.clone(),
+            files: self.settings.state.join("files"),
+            clock: self.clock.clone(),
+            ids: self.ids.clone(),
+            language: self.settings.language,
+        }
+    }
+}
+
+fn client() -> Result<reqwest::Client, reqwest::Error> {
+    install_tls();
+    reqwest::Client::builder()
+        .user_agent(concat!("shipagent/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(CONNECT)
+        .tcp_keepalive(Duration::from_secs(30))
+        .pool_idle_timeout(Duration::from_secs(60))
+        .build()
+}
+
+/// Whom the settings name on one platform.
+fn guests(settings: &Settings, platform: &Platform, people: &[String], chats: &[String]) -> GuestList {
+    GuestList {
+        owners: settings.owners.iter().filter(|owner| owner.platform() == *platform).cloned().collect(),
+        people: people.iter().filter_map(|id| AuthorId::new(platform, id).ok()).collect(),
+        chats: chats.to_vec(),
+    }
+}
+
+const fn respond(respond: GroupRespond) -> Respond {
+    match respond {
+        GroupRespond::Mention => Respond::Mention,
+        GroupRespond::All => Respond::All,
+    }
+}
+
+/// The options of the Feishu adapter, as the settings have them.
+pub(crate) fn feishu(own: &FeishuSettings, platform: &Platform, settings: &Settings) -> FeishuOptions {
+    FeishuOptions {
+        app_id: own.app_id.clone(),
+        app_secret: own.app_secret.clone(),
+        domain: own.domain.clone(),
+        mode: match own.mode {
+            config::FeishuMode::Websocket => FeishuMode::Websocket,
+            config::FeishuMode::Webhook => FeishuMode::Webhook {
+                encrypt_key: own.encrypt_key.clone(),
+                verification_token: own.verification_token.clone(),
+            },
+        },
+        guests: guests(settings, platform, &own.allowed_users, &own.allowed_chats),
+        respond: respond(own.groups.respond),
+        per_user: own.groups.threading == GroupThreading::PerUser,
+        followup: own.groups.followup,
+    }
+}
+
+fn telegram(
+    own: &TelegramSettings,
+    platform: &Platform,
+    settings: &Settings,
+    ids: &dyn Ids,
+) -> TelegramOptions {
+    let texts = |numbers: &[i64]| -> Vec<String> { numbers.iter().map(i64::to_string).collect() };
+    TelegramOptions {
+        token: own.bot_token.clone(),
+        api_url: own.api_url.clone(),
+        guests: guests(settings, platform, &texts(&own.allowed_users), &texts(&own.allowed_chats)),
+        respond: respond(own.groups.respond),
+        followup: own.groups.followup,
+        threading: match own.groups.threading {
+            GroupThreading::Shared => Threading::Shared,
+            GroupThreading::PerUser => Threading::PerUser,
+        },
+        // A new secret at each start: Telegram is told of it before it calls.
+        webhook: own.webhook_url.clone().map(|url| WebhookOptions { url, secret: ids.unguessable().into() }),
+        acknowledge: if own.acknowledge { Acknowledge::Eyes } else { Acknowledge::Nothing },
+        strangers: match own.pairing {
+            Pairing::Code => Strangers::Code,
+            Pairing::Silent => Strangers::Silence,
+        },
+    }
+}

@@ -1,0 +1,71 @@
+//! Who may speak, and how those who may not get to.
+
+use serde_json::json;
+
+use super::stage::{BOT, Scene, said};
+use crate::support::telegram::log::Deed;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stranger_gets_a_code_and_is_answered_once_the_operator_confirmed_it() {
+    let scene = Scene::new(json!({ "language": "en" })).await;
+    let eve = scene.fake.user(99, "Eve");
+    let chat = scene.fake.private(&eve);
+    let daemon = scene.project.start().await;
+    chat.say(&eve, "/start");
+    scene.fake.wait_for(|world| world.bot_texts(99).len() == 1).await;
+    chat.say(&eve, "let me in");
+    scene.fake.wait_for(|world| world.pending() == 0).await;
+    let asking = daemon.get_json("/api/access").await["asking"].clone();
+    assert_eq!(
+        (asking[0]["id"].as_str(), asking[0]["name"].as_str()),
+        (Some("telegram:user:99"), Some("Eve"))
+    );
+    let code = asking[0]["code"].as_str().unwrap().to_owned();
+    let told = scene.fake.read(|world| world.bot_texts(99));
+    assert_eq!(told.len(), 1, "the code is said once: {told:?}");
+    assert!(told[0].contains(&code), "{told:?}");
+    let answer = daemon.post("/api/access/approve", &json!({ "code": code })).send().await.unwrap();
+    assert_eq!(answer.status(), 200);
+    chat.say(&eve, "hello");
+    scene.fake.wait_for(|world| world.bot_texts(99).contains(&"re: hello".to_owned())).await;
+    assert_eq!(said(&daemon, "telegram:chat:99").await, ["hello"], "nothing was taken before");
+    chat.say(&eve, "/start");
+    scene.fake.wait_for(|world| world.bot_texts(99).last().unwrap().contains("/help")).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn strangers_may_be_met_with_silence_and_closed_groups_are() {
+    let scene = Scene::new(json!({ "adapters": { "telegram": { "pairing": "silent" } } })).await;
+    let (ann, eve) = (scene.fake.user(7, "Ann"), scene.fake.user(99, "Eve"));
+    let (private, closed) = (scene.fake.private(&eve), scene.fake.group(-1009));
+    let chat = scene.fake.private(&ann);
+    let daemon = scene.project.start().await;
+    private.say(&eve, "hello?");
+    closed.say(&eve, &format!("{BOT} hello?"));
+    chat.say(&ann, "hello");
+    scene.until_said(7, &["re: hello"]).await;
+    scene.fake.wait_for(|world| world.pending() == 0).await;
+    let sent = |chat| scene.fake.read(|world| world.log.sent(chat).len());
+    assert_eq!((sent(99), sent(-1009)), (0, 0));
+    assert_eq!(daemon.get_json("/api/access").await["asking"][0]["id"], "telegram:user:99");
+    assert_eq!(daemon.get_json("/api/threads").await["threads"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_group_that_is_not_served_is_left_and_an_owner_opens_one() {
+    let scene = Scene::new(json!({ "language": "en" })).await;
+    let (boss, eve) = (scene.fake.user(1, "Boss"), scene.fake.user(99, "Eve"));
+    let (closed, opened) = (scene.fake.group(-1008), scene.fake.group(-1009));
+    closed.remove_bot(&eve);
+    opened.remove_bot(&boss);
+    let _daemon = scene.project.start().await;
+    closed.add_bot(&eve);
+    scene.fake.wait_for(|world| world.log.deeds(-1008).any(|deed| *deed == Deed::Left)).await;
+    let told = scene.fake.read(|world| world.bot_texts(-1008));
+    assert!(told.len() == 1 && told[0].contains("not set up"), "{told:?}");
+    opened.add_bot(&boss);
+    scene.fake.wait_for(|world| world.pending() == 0).await;
+    opened.say(&eve, &format!("{BOT} may I?"));
+    scene.fake.wait_for(|world| world.bot_texts(-1009).len() == 1).await;
+    assert!(!scene.fake.read(|world| world.log.deeds(-1009).any(|deed| *deed == Deed::Left)));
+}
