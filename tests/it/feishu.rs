@@ -202,20 +202,20 @@ async fn files_and_voice_come_in_and_files_go_out() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_long_answer_comes_whole_and_in_order() {
     let feishu = Feishu::start().await;
-    let answer: String = (0..1500).map(|number| format!("- **line {number}** 一些中文字符\n")).collect();
-    assert!(answer.len() > 60_000 - 20_000);
+    let answer: String = (0..2000).map(|number| format!("- **line {number}** 一些中文字符\n")).collect();
+    assert!(answer.len() > 60 * 1024);
     let model = FakeModel::start(Reply::text(&answer)).await;
     let project = project(&feishu, &model, json!({}));
     let _daemon = project.start().await;
     feishu.write(&Message::private("ou_ada", "tell me everything"));
     feishu
         .wait_for("the last line", |world| {
-            world.said("oc_ada").last().is_some_and(|last| last.contains("line 1499")).then_some(())
+            world.said("oc_ada").last().is_some_and(|last| last.contains("line 1999")).then_some(())
         })
         .await;
     let all = feishu.look(|world| world.said("oc_ada").join("\n"));
     let mut at = 0;
-    for number in 0..1500 {
+    for number in 0..2000 {
         let line = format!("line {number}**");
         let found =
             all.get(at..).unwrap().find(&line).unwrap_or_else(|| panic!("{line} is missing or out of order"));
