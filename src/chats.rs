@@ -5,11 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::adapters::chat::{ChatParts, GuestList, Respond};
+use crate::adapters::feishu::{FeishuAdapter, FeishuMode, FeishuOptions};
 use crate::adapters::qq::{QqAdapter, QqEvents, QqOptions, Threading as QqThreading};
 use crate::adapters::telegram::{
     Acknowledge, Strangers, TelegramAdapter, TelegramOptions, Threading, WebhookOptions,
 };
-use crate::config::{GroupRespond, GroupThreading, Pairing, QqMode, QqSettings, Settings, TelegramSettings};
+use crate::config::{
+    self, FeishuSettings, GroupRespond, GroupThreading, Pairing, QqMode, QqSettings, Settings,
+    TelegramSettings,
+};
 use crate::domain::{AuthorId, Platform};
 use crate::metrics::Metrics;
 use crate::model::install_tls;
@@ -50,7 +54,7 @@ impl Chats {
     pub(crate) fn new(shared: &Shared<'_>) -> Result<Self, reqwest::Error> {
         let mut chats = Self::default();
         let settings = shared.settings;
-        if settings.telegram.is_none() && settings.qq.is_none() {
+        if settings.telegram.is_none() && settings.feishu.is_none() && settings.qq.is_none() {
             // A client costs memory that a daemon without chats need not have.
             return Ok(chats);
         }
@@ -61,6 +65,15 @@ impl Chats {
             let adapter =
                 Arc::new(TelegramAdapter::new(platform, options, parts).counting(shared.metrics.clone()));
             chats.hooks.extend(adapter.hook());
+            chats.adapters.push(adapter);
+        }
+        if let (Some(own), Ok(platform)) = (&settings.feishu, "feishu".parse::<Platform>()) {
+            let parts = shared.parts(&platform, &http);
+            let adapter =
+                Arc::new(FeishuAdapter::new(platform.clone(), feishu(own, &platform, settings), parts));
+            if own.mode == config::FeishuMode::Webhook {
+                chats.hooks.push(adapter.clone());
+            }
             chats.adapters.push(adapter);
         }
         if let (Some(own), Ok(platform)) = (&settings.qq, "qq".parse::<Platform>()) {
@@ -113,6 +126,26 @@ const fn respond(respond: GroupRespond) -> Respond {
     match respond {
         GroupRespond::Mention => Respond::Mention,
         GroupRespond::All => Respond::All,
+    }
+}
+
+/// The options of the Feishu adapter, as the settings have them.
+pub(crate) fn feishu(own: &FeishuSettings, platform: &Platform, settings: &Settings) -> FeishuOptions {
+    FeishuOptions {
+        app_id: own.app_id.clone(),
+        app_secret: own.app_secret.clone(),
+        domain: own.domain.clone(),
+        mode: match own.mode {
+            config::FeishuMode::Websocket => FeishuMode::Websocket,
+            config::FeishuMode::Webhook => FeishuMode::Webhook {
+                encrypt_key: own.encrypt_key.clone(),
+                verification_token: own.verification_token.clone(),
+            },
+        },
+        guests: guests(settings, platform, &own.allowed_users, &own.allowed_chats),
+        respond: respond(own.groups.respond),
+        per_user: own.groups.threading == GroupThreading::PerUser,
+        followup: own.groups.followup,
     }
 }
 

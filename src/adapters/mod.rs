@@ -4,6 +4,7 @@
 
 mod backoff;
 pub mod chat;
+pub mod feishu;
 mod health;
 pub mod qq;
 mod registry;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::file::{
-    AdaptersFile, ApprovalsFile, DEFAULT_BASE_URL, ExecShellFile, FallbackFile, FeishuFile, GroupsFile,
-    LlmFile, PermissionsFile, ProviderChoice, QqFile, TelegramFile, TelegramMode, WebFile,
+    AdaptersFile, ApprovalsFile, DEFAULT_BASE_URL, ExecShellFile, FallbackFile, FeishuFile, FeishuMode,
+    GroupsFile, LlmFile, PermissionsFile, ProviderChoice, QqFile, TelegramFile, TelegramMode, WebFile,
 };
 use super::forms;
 use super::problem::Fault;
@@ -142,12 +142,23 @@ fn telegram(file: TelegramFile) -> Result<TelegramSettings, Idle> {
 
 fn feishu(file: FeishuFile) -> Result<FeishuSettings, Idle> {
     let secret = filled(file.app_secret);
-    switched(file.enabled, &[("appId", !file.app_id.is_empty()), ("appSecret", secret.is_some())])?;
+    let hooked = file.mode == FeishuMode::Webhook;
+    let provable = filled(file.encrypt_key.clone()).or(filled(file.verification_token.clone())).is_some();
+    switched(
+        file.enabled,
+        &[
+            ("appId", !file.app_id.is_empty()),
+            ("appSecret", secret.is_some()),
+            ("encryptKey", !hooked || provable),
+        ],
+    )?;
     Ok(FeishuSettings {
         app_id: file.app_id,
         app_secret: secret.unwrap_or_default(),
         domain: address(&file.domain),
         mode: file.mode,
+        encrypt_key: filled(file.encrypt_key),
+        verification_token: filled(file.verification_token),
         allowed_users: file.allowed_users,
         allowed_chats: file.allowed_chats,
         groups: groups(&file.groups),

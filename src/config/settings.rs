@@ -160,6 +160,10 @@ pub struct FeishuSettings {
     pub domain: String,
     /// How events arrive.
     pub mode: FeishuMode,
+    /// What encrypts and signs events in webhook mode.
+    pub encrypt_key: Option<SecretString>,
+    /// What events carry in webhook mode.
+    pub verification_token: Option<SecretString>,
     /// Who may write in private.
     pub allowed_users: Vec<String>,
     /// Which groups are served.

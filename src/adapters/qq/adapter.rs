@@ -25,8 +25,8 @@ use crate::domain::{
     Capabilities, CorrelationId, Delivery, Intent, LengthUnit, OutboundIntent, Platform, ThreadId,
 };
 use crate::ports::{
-    Adapter, AdapterError, AdapterIo, BoxFuture, DeliveryError, Door, Hook, HookAnswer, HookRequest, OutboxEntry,
-    Receipt,
+    Adapter, AdapterError, AdapterIo, BoxFuture, DeliveryError, Door, Hook, HookAnswer, HookRequest,
+    OutboxEntry, Receipt,
 };
 
 /// The platform beats every 45 seconds or faster; two beats and some make a dead one.
@@ -99,13 +99,13 @@ impl QqAdapter {
 
     /// Answers a call of the platform's.
     async fn answer(&self, request: &HookRequest) -> HookAnswer {
-        let answer = |status: u16, body: &serde_json::Value| HookAnswer { status, body: body.to_string().into() };
+        let answer =
+            |status: u16, body: &serde_json::Value| HookAnswer { status, body: body.to_string().into() };
         let Some(key) = self.key.as_ref().filter(|_| self.options.events == QqEvents::Webhook) else {
             return HookAnswer::of(404);
         };
-        let header = |name: &str| {
-            request.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
-        };
+        let header =
+            |name: &str| request.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let (signature, timestamp) = (header("x-signature-ed25519"), header("x-signature-timestamp"));
         match key.read(signature, timestamp, &request.body, self.parts.clock.now()) {
             Call::Validation(body) | Call::Beat(body) => answer(200, &body),

@@ -86,7 +86,7 @@ impl Post {
         for _ in 0..DETOURS {
             self.turn(way.place, weight).await?;
             match self.api.call(&way.message(letter)).await {
-                Ok(sent) => return Ok(self.arrived(way.place, &sent)),
+                Ok(sent) => return Ok(self.arrived(way.place, &sent).await),
                 Err(error) => self.go_around(&mut way, error).await?,
             }
         }
@@ -108,7 +108,7 @@ impl Post {
         if let Some(behind) = self.trail.behind(place.chat, delivery, answers).await {
             for message in behind + 1..=behind + LOOKED_AT {
                 if self.edit(place, message, letter, Weight::Must).await? == Edited::Yes {
-                    self.trail.arrived(place.chat, message);
+                    self.trail.arrived(place.chat, message).await;
                     return Ok(Some(message));
                 }
             }
@@ -117,9 +117,11 @@ impl Post {
         self.send(place, letter, Weight::Must).await
     }
 
-    fn arrived(&self, place: Place, sent: &Value) -> Option<i64> {
+    async fn arrived(&self, place: Place, sent: &Value) -> Option<i64> {
         let message = sent.get("message_id").and_then(Value::as_i64)?;
-        self.trail.arrived(place.chat, message);
+        if !place.is_group() {
+            self.trail.arrived(place.chat, message).await;
+        }
         Some(message)
     }
 
@@ -135,7 +137,7 @@ impl Post {
         for _ in 0..DETOURS {
             self.turn(way.place, Weight::Must).await?;
             match self.api.upload(method, way.fields(letter), file.clone()).await {
-                Ok(sent) => return Ok(self.arrived(way.place, &sent)),
+                Ok(sent) => return Ok(self.arrived(way.place, &sent).await),
                 Err(error) => self.go_around(&mut way, error).await?,
             }
         }

@@ -40,8 +40,25 @@ impl Trail {
 
     /// A message is about to be sent.
     pub(super) async fn sets_out(&self, chat: i64, delivery: &DeliveryId) {
-        let mut track = self.track(chat).await;
-        track.sending = Some(delivery.clone());
+        let track = self.track(chat).await;
+        self.note(chat, Track { sending: Some(delivery.clone()), ..track }).await;
+    }
+
+    /// A message stands in a chat. Were that not written down, a later one could be looked for in its place, and
+    /// overwrite it.
+    pub(super) async fn arrived(&self, chat: i64, message: i64) {
+        let track = self.track(chat).await;
+        self.note(chat, Track { last: track.last.max(Some(message)), ..track }).await;
+    }
+
+    /// Behind which message this delivery stands, if it was sent at all: `answers` is the one it answers. Nothing
+    /// means that it never set out.
+    pub(super) async fn behind(&self, chat: i64, delivery: &DeliveryId, answers: Option<i64>) -> Option<i64> {
+        let track = self.track(chat).await;
+        track.last.max(answers).filter(|_| track.sending.as_ref() == Some(delivery))
+    }
+
+    async fn note(&self, chat: i64, track: Track) {
         self.locked(|chats| {
             if chats.len() >= MOST {
                 chats.clear();
@@ -50,24 +67,8 @@ impl Trail {
         });
         let note = serde_json::to_value(track).unwrap_or_default();
         if let Err(error) = self.notes.put(&name(chat), note).await {
-            tracing::debug!(chat, %error, "it could not be noted what is being sent");
+            tracing::debug!(chat, %error, "it could not be noted what was sent");
         }
-    }
-
-    /// A message stands in a chat. It is written down with the next one that sets out.
-    pub(super) fn arrived(&self, chat: i64, message: i64) {
-        self.locked(|chats| {
-            if let Some(track) = chats.get_mut(&chat) {
-                track.last = track.last.max(Some(message));
-            }
-        });
-    }
-
-    /// Behind which message this delivery stands, if it was sent at all: `answers` is the one it answers. Nothing
-    /// means that it never set out.
-    pub(super) async fn behind(&self, chat: i64, delivery: &DeliveryId, answers: Option<i64>) -> Option<i64> {
-        let track = self.track(chat).await;
-        track.last.max(answers).filter(|_| track.sending.as_ref() == Some(delivery))
     }
 
     async fn track(&self, chat: i64) -> Track {

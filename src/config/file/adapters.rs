@@ -102,6 +102,12 @@ pub struct FeishuFile {
     pub domain: String,
     /// How events arrive.
     pub mode: FeishuMode,
+    /// In webhook mode, the app's Encrypt Key, best as ${VAR}.
+    #[schemars(with = "Option<String>", extend("writeOnly" = true))]
+    pub encrypt_key: Option<SecretString>,
+    /// In webhook mode, the app's Verification Token, best as ${VAR}.
+    #[schemars(with = "Option<String>", extend("writeOnly" = true))]
+    pub verification_token: Option<SecretString>,
     /// Open ids of people who may write to the app in private.
     #[schemars(inner(length(min = 1)))]
     pub allowed_users: Vec<String>,
@@ -120,6 +126,8 @@ impl Default for FeishuFile {
             app_secret: None,
             domain: "https://open.feishu.cn".to_owned(),
             mode: FeishuMode::default(),
+            encrypt_key: None,
+            verification_token: None,
             allowed_users: Vec::new(),
             allowed_chats: Vec::new(),
             groups: GroupsFile::default(),
@@ -134,6 +142,8 @@ pub enum FeishuMode {
     /// Over a connection the daemon opens; needs no public address.
     #[default]
     Websocket,
+    /// At /hooks/feishu of the daemon's own listener; needs an address that the platform can reach.
+    Webhook,
 }
 
 /// The `adapters.qq` section.

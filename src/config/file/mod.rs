@@ -9,8 +9,8 @@ mod permissions;
 mod root;
 
 pub use adapters::{
-    AdaptersFile, FeishuFile, FeishuMode, GroupRespond, GroupThreading, GroupsFile, Pairing, QqFile,
-    QqMode, TelegramFile, TelegramMode, WebFile,
+    AdaptersFile, FeishuFile, FeishuMode, GroupRespond, GroupThreading, GroupsFile, Pairing, QqFile, QqMode,
+    TelegramFile, TelegramMode, WebFile,
 };
 pub use llm::{DEFAULT_BASE_URL, FallbackFile, LlmFile, ProviderChoice};
 pub use permissions::{ExecShellFile, PermissionsFile, Sandbox, ToolFile};

@@ -90,6 +90,17 @@ fn an_adapter_runs_when_it_is_there_on_and_has_its_credentials() {
             r#"[("telegram", NoCredentials(["webhookUrl"]))]"#,
         ),
         (json!({ "feishu": { "appId": "a" } }), "web", r#"[("feishu", NoCredentials(["appSecret"]))]"#),
+        (json!({ "feishu": { "appId": "a", "appSecret": "b" } }), "web feishu", "[]"),
+        (
+            json!({ "feishu": { "appId": "a", "appSecret": "b", "mode": "webhook" } }),
+            "web",
+            r#"[("feishu", NoCredentials(["encryptKey"]))]"#,
+        ),
+        (
+            json!({ "feishu": { "appId": "a", "appSecret": "b", "mode": "webhook", "verificationToken": "t" } }),
+            "web feishu",
+            "[]",
+        ),
         (json!({ "qq": { "appId": "a", "appSecret": "b" } }), "web qq", "[]"),
         (json!({ "web": { "enabled": false } }), "web", "[]"),
         (json!({ "web": { "enabled": false }, "telegram": on }), "telegram", r#"[("web", Disabled)]"#),

@@ -5,6 +5,7 @@ pub(crate) mod console;
 pub(crate) mod daemon;
 pub(crate) mod dice;
 pub(crate) mod fake_model;
+pub(crate) mod feishu;
 pub(crate) mod prompt;
 pub(crate) mod qq;
 pub(crate) mod sdk;

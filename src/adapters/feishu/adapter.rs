@@ -1,0 +1,274 @@
+//! The adapter: one app on the platform. Receives over the long connection or the webhook, delivers, and shows what is
+//! fleeting.
+
+use std::collections::VecDeque;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::api::Api;
+use super::calls::Bot;
+use super::connection::{ClientConfig, Reconnect, Refusal};
+use super::delivery::{Courier, OVERALL};
+use super::hook::{Hooks, Waiting};
+use super::intake::Intake;
+use super::line::Lines;
+use super::notes::Notes;
+use super::options::{FeishuMode, FeishuOptions};
+use super::sequences::Sequences;
+use super::socket::connect;
+use super::webhook::Seal;
+use crate::adapters::chat::{Attention, ChatParts, Gate, Pace, Screen, ScreenTask};
+use crate::domain::{Capabilities, Delivery, LengthUnit, OutboundIntent, Platform};
+use crate::ports::{
+    Adapter, AdapterError, AdapterIo, BoxFuture, DeliveryError, Hook, HookAnswer, HookRequest, OutboxEntry,
+    Receipt,
+};
+
+/// How long one message may be. A card holds 30 KB, quotes and escapes included.
+const MOST_BYTES: usize = 9000;
+/// How many webhook requests may wait.
+const HOOKS: usize = 64;
+/// How long a webhook request waits for its answer; the platform waits for 3 seconds.
+const HOOK_WITHIN: Duration = Duration::from_secs(30);
+
+/// Feishu or Lark, by one app.
+#[derive(Debug)]
+pub struct FeishuAdapter {
+    platform: Platform,
+    options: FeishuOptions,
+    parts: ChatParts,
+    api: Api,
+    notes: Notes,
+    courier: Arc<Courier>,
+    attention: Arc<Mutex<Attention>>,
+    screen_task: Mutex<Option<ScreenTask>>,
+    hooks: mpsc::Sender<Waiting>,
+    hook_inbox: Mutex<Option<mpsc::Receiver<Waiting>>>,
+}
+
+impl FeishuAdapter {
+    /// The adapter of this name. Connects to nothing yet.
+    pub fn new(platform: Platform, options: FeishuOptions, parts: ChatParts) -> Self {
+        let api = Api::new(parts.http.clone(), &options.domain, &options.app_id, &options.app_secret);
+        let notes = Notes::new(parts.notes.clone());
+        let (screen, screen_task) = Screen::new();
+        let courier = Courier {
+            api: api.clone(),
+            notes: notes.clone(),
+            files: parts.files.clone(),
+            clock: parts.clock.clone(),
+            language: parts.language,
+            pace: Pace::new(OVERALL),
+            screen,
+            shows_growing: AtomicBool::new(true),
+            sequences: Sequences::default(),
+        };
+        let attention = Attention::new(options.respond, options.followup);
+        let (hooks, hook_inbox) = mpsc::channel(HOOKS);
+        Self {
+            platform,
+            api,
+            notes,
+            courier: Arc::new(courier),
+            attention: Arc::new(Mutex::new(attention)),
+            screen_task: Mutex::new(Some(screen_task)),
+            hooks,
+            hook_inbox: Mutex::new(Some(hook_inbox)),
+            options,
+            parts,
+        }
+    }
+
+    /// The API, for whoever else has a use for it.
+    pub fn api(&self) -> &Api {
+        &self.api
+    }
+
+    fn intake(&self, me: Bot, io: &AdapterIo) -> Arc<Intake> {
+        Arc::new(Intake {
+            platform: self.platform.clone(),
+            app_id: self.options.app_id.clone(),
+            per_user: self.options.per_user,
+            me,
+            api: self.api.clone(),
+            gate: Gate::new(self.platform.clone(), self.options.guests.clone(), self.parts.access.clone()),
+            parts: self.parts.clone(),
+            attention: self.attention.clone(),
+            notes: self.notes.clone(),
+            door: io.door.clone(),
+            lines: Lines::default(),
+            recent: Mutex::new(VecDeque::new()),
+        })
+    }
+
+    async fn receive(&self, io: AdapterIo, stop: CancellationToken) -> Result<(), AdapterError> {
+        let me = tokio::select! {
+            () = stop.cancelled() => return Ok(()),
+            me = self.api.bot() => me.map_err(|error| match error.is_bad_credentials() {
+                true => AdapterError::Fatal(format!("the app id or secret is wrong: {error}")),
+                false => AdapterError::Broken(error.to_string()),
+            })?,
+        };
+        tracing::info!(name = me.name, "connected as an app");
+        let intake = self.intake(me, &io);
+        match &self.options.mode {
+            FeishuMode::Websocket => self.connected(&intake, &io, &stop).await,
+            FeishuMode::Webhook { encrypt_key, verification_token } => {
+                let seal =
+                    Seal { encrypt_key: encrypt_key.clone(), verification_token: verification_token.clone() };
+                self.hooked(seal, &intake, &io, &stop).await
+            }
+        }
+    }
+
+    async fn connected(
+        &self,
+        intake: &Arc<Intake>,
+        io: &AdapterIo,
+        stop: &CancellationToken,
+    ) -> Result<(), AdapterError> {
+        let (mut reconnect, mut config) = (Reconnect::default(), ClientConfig::default());
+        loop {
+            let opened = tokio::select! {
+                () = stop.cancelled() => return Ok(()),
+                opened = connect(&self.api, &self.options) => opened,
+            };
+            let began = Instant::now();
+            let reason = match opened {
+                Ok(connection) => {
+                    config = connection.config;
+                    connection.serve(intake, io, stop).await
+                }
+                Err(Refusal::Later(reason)) => reason,
+                Err(Refusal::Never(reason)) => return Err(AdapterError::Fatal(reason)),
+            };
+            if stop.is_cancelled() {
+                return Ok(());
+            }
+            let wait = reconnect.wait(began.elapsed(), config, self.parts.ids.chance());
+            tracing::warn!(reason, ?wait, "the long connection is lost and will be opened again");
+            tokio::select! {
+                () = stop.cancelled() => return Ok(()),
+                () = tokio::time::sleep(wait) => {}
+            }
+        }
+    }
+
+    async fn hooked(
+        &self,
+        seal: Seal,
+        intake: &Arc<Intake>,
+        io: &AdapterIo,
+        stop: &CancellationToken,
+    ) -> Result<(), AdapterError> {
+        if !seal.protects() {
+            let missing =
+                "webhook mode needs adapters.feishu.encryptKey or adapters.feishu.verificationToken";
+            return Err(AdapterError::Fatal(missing.to_owned()));
+        }
+        let Some(inbox) = take(&self.hook_inbox) else {
+            return Err(AdapterError::Fatal("the webhook is served already".to_owned()));
+        };
+        let mut hooks = Hooks::new(seal, inbox);
+        hooks.serve(intake, io, stop).await;
+        put(&self.hook_inbox, hooks.into_inbox());
+        Ok(())
+    }
+}
+
+fn take<T>(place: &Mutex<Option<T>>) -> Option<T> {
+    place.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
+fn put<T>(place: &Mutex<Option<T>>, thing: T) {
+    *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(thing);
+}
+
+impl Hook for FeishuAdapter {
+    fn path(&self) -> &'static str {
+        "/hooks/feishu"
+    }
+
+    fn call(&self, request: HookRequest) -> BoxFuture<'_, HookAnswer> {
+        Box::pin(async move {
+            let (reply, answer) = oneshot::channel();
+            let asked = async {
+                self.hooks.try_send(Waiting { request, reply }).ok()?;
+                answer.await.ok()
+            };
+            let answered = tokio::time::timeout(HOOK_WITHIN, asked).await;
+            // The platform comes again, and what was accepted meanwhile is recognised.
+            answered.ok().flatten().unwrap_or(HookAnswer::of(503))
+        })
+    }
+}
+
+impl Adapter for FeishuAdapter {
+    fn platform(&self) -> Platform {
+        self.platform.clone()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        capabilities()
+    }
+
+    fn stale_after(&self) -> Option<Duration> {
+        match self.options.mode {
+            // The longest silence a connection may have, and the longest wait for the next one.
+            FeishuMode::Websocket => Some(Duration::from_secs(300)),
+            FeishuMode::Webhook { .. } => None,
+        }
+    }
+
+    fn run(
+        self: Arc<Self>,
+        io: AdapterIo,
+        stop: CancellationToken,
+    ) -> BoxFuture<'static, Result<(), AdapterError>> {
+        Box::pin(async move {
+            let Some(screen) = take(&self.screen_task) else { return self.receive(io, stop).await };
+            let screen_stop = CancellationToken::new();
+            let shown = screen.run(self.courier.clone(), screen_stop.clone());
+            let received = async {
+                let ended = self.receive(io, stop).await;
+                screen_stop.cancel();
+                ended
+            };
+            let (ended, screen) = tokio::join!(received, shown);
+            put(&self.screen_task, screen);
+            ended
+        })
+    }
+
+    fn deliver(&self, entry: OutboxEntry, _attempt: u32) -> BoxFuture<'_, Result<Receipt, DeliveryError>> {
+        Box::pin(self.courier.deliver(entry))
+    }
+
+    fn show(&self, intent: OutboundIntent) {
+        self.courier.screen.show(intent);
+    }
+}
+
+/// What the platform can do.
+pub const fn capabilities() -> Capabilities {
+    Capabilities {
+        delivery: Delivery::Push,
+        buttons: true,
+        rich_cards: true,
+        edits: true,
+        streaming: true,
+        voice: true,
+        files: true,
+        threaded_replies: true,
+        reactions: false,
+        max_length: Some(MOST_BYTES),
+        length_unit: LengthUnit::Bytes,
+        replies_per_message: None,
+        typing_secs: None,
+    }
+}

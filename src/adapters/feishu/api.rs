@@ -1,0 +1,299 @@
+//! One call of the platform's API: the token, the envelope, the deadline, one try more when the token has lapsed.
+//! Never logs a secret or what people say.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::multipart::{Form, Part};
+use reqwest::{Client, Method, RequestBuilder, Response, Url};
+use secrecy::{ExposeSecret as _, SecretString};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::fault::ApiError;
+use super::token::{Granted, Tokens};
+
+/// How long an ordinary call may take.
+const DEADLINE: Duration = Duration::from_secs(15);
+/// How long a call that carries a file may take.
+const LONG_DEADLINE: Duration = Duration::from_secs(50);
+/// How long an answer may be.
+const MOST_BYTES: usize = 8 << 20;
+
+/// The platform's API, as one app may call it. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Api {
+    base: Arc<str>,
+    http: Client,
+    tokens: Tokens,
+}
+
+/// One call.
+#[derive(Debug)]
+pub(super) struct Call {
+    method: Method,
+    path: String,
+    query: Vec<(&'static str, String)>,
+    body: Body,
+}
+
+#[derive(Debug)]
+enum Body {
+    Empty,
+    Json(Value),
+    Upload(Upload),
+}
+
+/// A file on its way to the platform, with the fields that go with it.
+#[derive(Clone, Debug)]
+pub(super) struct Upload {
+    pub(super) fields: Vec<(&'static str, String)>,
+    /// The field the file itself is in.
+    pub(super) field: &'static str,
+    pub(super) name: String,
+    pub(super) bytes: Vec<u8>,
+}
+
+impl Call {
+    pub(super) fn get(path: impl Into<String>) -> Self {
+        Self { method: Method::GET, path: path.into(), query: Vec::new(), body: Body::Empty }
+    }
+
+    pub(super) fn new(method: Method, path: impl Into<String>, body: Value) -> Self {
+        Self { method, path: path.into(), query: Vec::new(), body: Body::Json(body) }
+    }
+
+    pub(super) fn upload(path: impl Into<String>, upload: Upload) -> Self {
+        Self { method: Method::POST, path: path.into(), query: Vec::new(), body: Body::Upload(upload) }
+    }
+
+    pub(super) fn with(mut self, key: &'static str, value: impl Into<String>) -> Self {
+        self.query.push((key, value.into()));
+        self
+    }
+}
+
+impl Api {
+    /// The API at `base` for one app. Connects to nothing yet.
+    pub fn new(http: Client, base: &str, app_id: &str, secret: &SecretString) -> Self {
+        let base: Arc<str> = base.trim_end_matches('/').into();
+        let (fetch_http, fetch_base) = (http.clone(), base.clone());
+        let (app_id, secret) = (app_id.to_owned(), secret.clone());
+        let tokens = Tokens::new(move || {
+            let (http, base) = (fetch_http.clone(), fetch_base.clone());
+            let (app_id, secret) = (app_id.clone(), secret.clone());
+            Box::pin(async move { fetch_token(&http, &base, &app_id, &secret).await })
+        });
+        Self { base, http, tokens }
+    }
+
+    /// Calls, and gives the whole envelope of a call that worked.
+    pub(super) async fn call(&self, call: Call) -> Result<Value, ApiError> {
+        let response = self.with_token(&call, Reading::Json).await?;
+        match response {
+            Answer::Json(envelope) => Ok(envelope),
+            Answer::Bytes(_) => Err(ApiError::Network("an answer that is no json".to_owned())),
+        }
+    }
+
+    /// Calls, and gives the answer to be read as a file.
+    pub(super) async fn open(&self, call: Call) -> Result<Response, ApiError> {
+        match self.with_token(&call, Reading::File).await? {
+            Answer::Bytes(response) => Ok(*response),
+            Answer::Json(_) => Err(ApiError::Network("an answer that is no file".to_owned())),
+        }
+    }
+
+    /// A call that needs no token and has an envelope of its own: gives status and body.
+    pub(super) async fn bare(&self, path: &str, body: &Value) -> Result<(u16, Vec<u8>), ApiError> {
+        let request = self.http.post(format!("{}{path}", self.base)).timeout(DEADLINE);
+        let request = request.header("locale", "zh").json(body);
+        let response = request.send().await.map_err(|error| network(&error))?;
+        let status = response.status().as_u16();
+        Ok((status, bounded(response).await?))
+    }
+
+    async fn with_token(&self, call: &Call, reading: Reading) -> Result<Answer, ApiError> {
+        let token = self.tokens.get().await?;
+        match self.once(call, &token, reading).await {
+            Err(error) if error.wants_fresh_token() => {
+                self.tokens.reject(&token);
+                let token = self.tokens.get().await?;
+                self.once(call, &token, reading).await
+            }
+            other => other,
+        }
+    }
+
+    async fn once(&self, call: &Call, token: &SecretString, reading: Reading) -> Result<Answer, ApiError> {
+        let began = Instant::now();
+        let result = self.answer(call, token, reading).await;
+        let took = began.elapsed().as_millis();
+        match &result {
+            Ok(_) => tracing::debug!(method = %call.method, path = call.path, took, "feishu call"),
+            Err(error) => {
+                tracing::warn!(method = %call.method, path = call.path, took, %error, "feishu call failed");
+            }
+        }
+        result
+    }
+
+    async fn answer(&self, call: &Call, token: &SecretString, reading: Reading) -> Result<Answer, ApiError> {
+        let response = self.request(call, token)?.send().await.map_err(|error| network(&error))?;
+        let status = response.status();
+        let is_json = response
+            .headers()
+            .get("content-type")
+            .and_then(|value| value.to_str().ok())
+            .is_some_and(|kind| kind.contains("json"));
+        if reading == Reading::File && status.is_success() && !is_json {
+            return Ok(Answer::Bytes(Box::new(response)));
+        }
+        let header = |name: &str| {
+            response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
+        };
+        let log = header("x-tt-logid").unwrap_or_default();
+        let after = header("x-ogw-ratelimit-reset").and_then(|text| text.parse().ok());
+        let body = bounded(response).await?;
+        read_envelope(status.as_u16(), &body, after.map(Duration::from_secs), &log).map(Answer::Json)
+    }
+
+    fn request(&self, call: &Call, token: &SecretString) -> Result<RequestBuilder, ApiError> {
+        let mut url = Url::parse(&format!("{}{}", self.base, call.path))
+            .map_err(|error| ApiError::Network(format!("not an address: {error}")))?;
+        if !call.query.is_empty() {
+            url.query_pairs_mut().extend_pairs(&call.query);
+        }
+        let request = self.http.request(call.method.clone(), url);
+        let request = request.bearer_auth(token.expose_secret()).timeout(DEADLINE);
+        Ok(match &call.body {
+            Body::Empty => request,
+            Body::Json(body) => {
+                request.header("content-type", "application/json; charset=utf-8").body(body.to_string())
+            }
+            Body::Upload(upload) => request.multipart(form(upload)).timeout(LONG_DEADLINE),
+        })
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reading {
+    Json,
+    File,
+}
+
+#[derive(Debug)]
+enum Answer {
+    Json(Value),
+    Bytes(Box<Response>),
+}
+
+fn form(upload: &Upload) -> Form {
+    let part = Part::bytes(upload.bytes.clone()).file_name(upload.name.clone());
+    let fields = upload.fields.iter();
+    let form = fields.fold(Form::new(), |form, (name, value)| form.text(*name, value.clone()));
+    form.part(upload.field, part)
+}
+
+/// Reads an answer: the envelope where it says that the call worked, else why it did not.
+fn read_envelope(status: u16, body: &[u8], after: Option<Duration>, log: &str) -> Result<Value, ApiError> {
+    let Ok(envelope) = serde_json::from_slice::<Value>(body) else {
+        return Err(match status {
+            429 => ApiError::of(429, "http 429".to_owned(), after),
+            _ => ApiError::Network(format!("http {status}, and no json")),
+        });
+    };
+    match envelope.get("code").and_then(Value::as_i64) {
+        Some(0) => Ok(envelope),
+        Some(code) => {
+            let words = envelope.get("msg").and_then(Value::as_str).unwrap_or_default();
+            let words: String = words.chars().take(600).collect();
+            let words = if log.is_empty() { words } else { format!("{words} (log {log})") };
+            Err(ApiError::of(code, words, after))
+        }
+        None if status >= 500 => Err(ApiError::Network(format!("http {status}"))),
+        None => Err(ApiError::Network(format!("http {status}, and no code"))),
+    }
+}
+
+async fn fetch_token(
+    http: &Client,
+    base: &str,
+    app_id: &str,
+    secret: &SecretString,
+) -> Result<Granted, ApiError> {
+    let url = format!("{base}/open-apis/auth/v3/tenant_access_token/internal");
+    let body = json!({ "app_id": app_id, "app_secret": secret.expose_secret() });
+    let request = http.post(url).timeout(DEADLINE).json(&body);
+    let response = request.send().await.map_err(|error| network(&error))?;
+    let status = response.status().as_u16();
+    let answer = read_envelope(status, &bounded(response).await?, None, "")?;
+    let token = answer.get("tenant_access_token").and_then(Value::as_str).unwrap_or_default();
+    if token.is_empty() {
+        return Err(ApiError::Network("an answer without a token".to_owned()));
+    }
+    let good_for = Duration::from_secs(answer.get("expire").and_then(Value::as_u64).unwrap_or(60));
+    Ok(Granted { token: token.to_owned().into(), good_for })
+}
+
+async fn bounded(mut response: Response) -> Result<Vec<u8>, ApiError> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| network(&error))? {
+        if body.len() + chunk.len() > MOST_BYTES {
+            return Err(ApiError::Network("the answer is too long".to_owned()));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
+}
+
+/// An error of the transport, without the address: addresses may hold tickets.
+fn network(error: &reqwest::Error) -> ApiError {
+    let mut story = match () {
+        () if error.is_timeout() => "timed out".to_owned(),
+        () if error.is_connect() => "cannot connect".to_owned(),
+        () => "the connection broke".to_owned(),
+    };
+    let mut cause = std::error::Error::source(error);
+    while let Some(inner) = cause {
+        story = format!("{story}: {inner}");
+        cause = inner.source();
+    }
+    ApiError::Network(story)
+}
+
+/// Chooses the cryptography of TLS, if nobody has yet.
+pub(super) fn install_tls() {
+    // An error says that a provider stands already, which is all that is wanted.
+    drop(rustls::crypto::ring::default_provider().install_default());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_judged_by_its_code_and_not_by_its_status() {
+        let read = |status, body: &str| read_envelope(status, body.as_bytes(), None, "L1");
+        assert_eq!(read(200, r#"{"code":0,"data":{"a":1}}"#).unwrap()["data"]["a"], 1);
+        assert_eq!(read(400, r#"{"code":0}"#).unwrap()["code"], 0);
+        let refused = read(200, r#"{"code":230002,"msg":"not in the chat"}"#).unwrap_err();
+        assert_eq!(
+            refused,
+            ApiError::Refused { code: 230_002, words: "not in the chat (log L1)".to_owned() }
+        );
+        assert!(matches!(read(502, "<html>"), Err(ApiError::Network(_))));
+        assert!(matches!(read(500, "{}"), Err(ApiError::Network(_))));
+        assert!(matches!(read(429, "slow"), Err(ApiError::Busy { .. })));
+        let after = Some(Duration::from_secs(9));
+        let busy = read_envelope(429, br#"{"code":99991400,"msg":"slow"}"#, after, "");
+        assert_eq!(busy, Err(ApiError::Busy { code: 99_991_400, after, words: "slow".to_owned() }));
+    }
+
+    #[test]
+    fn nothing_secret_is_printed() {
+        install_tls();
+        let api = Api::new(Client::new(), "http://127.0.0.1:1", "cli_a", &"canary".to_owned().into());
+        assert!(!format!("{api:?}").contains("canary"));
+    }
+}

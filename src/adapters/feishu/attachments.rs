@@ -1,0 +1,218 @@
+//! Files, in and out: fetched from the platform into the thread's folder, and put on it from there.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::api::Api;
+use super::card::Outgoing;
+use super::content::{Resource, ResourceKind};
+use super::event::Heard;
+use super::fault::ApiError;
+use crate::adapters::chat::{FetchError, keep};
+use crate::domain::{AttachmentKind, InboundFile, Language, StoredFile, ThreadId};
+use crate::render::Phrase;
+
+/// How long a file that is fetched may be.
+const MOST_IN: u64 = 50 << 20;
+/// How long fetching one may take.
+const FETCH_WITHIN: Duration = Duration::from_secs(60);
+/// How long a picture and a file may be that the platform takes.
+const MOST_IMAGE: u64 = 10 << 20;
+const MOST_FILE: u64 = 30 << 20;
+
+/// The files of a message.
+#[derive(Debug, Default)]
+pub(super) struct Fetched {
+    /// Those that are here.
+    pub(super) files: Vec<InboundFile>,
+    /// What to say of those that are not.
+    pub(super) troubles: Vec<String>,
+}
+
+/// Fetches the files of a message into the thread's folder.
+pub(super) async fn fetch_files(
+    api: &Api,
+    files: &Path,
+    thread: &ThreadId,
+    heard: &Heard,
+    language: Language,
+) -> Fetched {
+    let mut fetched = Fetched::default();
+    for (index, resource) in heard.content.resources.iter().enumerate() {
+        let name = resource.name.clone().unwrap_or_else(|| resource.kind.default_name().to_owned());
+        // The same file however often the message comes.
+        let tail: String =
+            heard.message.chars().rev().take(8).collect::<Vec<_>>().into_iter().rev().collect();
+        let stored = StoredFile::new(thread.clone(), &format!("{tail}-{index}-"), &name);
+        let fetch = fetch_one(api, files, &heard.message, resource, &stored);
+        match tokio::time::timeout(FETCH_WITHIN, fetch).await {
+            Ok(Ok(media_type)) => {
+                fetched.files.push(InboundFile { media_type, url: stored.url(), name: Some(name) })
+            }
+            Ok(Err(FetchError::TooBig { limit })) => {
+                fetched.troubles.push(Phrase::FileTooBig { name, megabytes: limit >> 20 }.say(language));
+            }
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "a file could not be fetched");
+                fetched.troubles.push(Phrase::FileLost(name).say(language));
+            }
+            Err(_) => fetched.troubles.push(Phrase::FileLost(name).say(language)),
+        }
+    }
+    fetched
+}
+
+async fn fetch_one(
+    api: &Api,
+    files: &Path,
+    message: &str,
+    resource: &Resource,
+    stored: &StoredFile,
+) -> Result<String, FetchError> {
+    let response =
+        api.resource(message, resource).await.map_err(|error| FetchError::Broken(error.to_string()))?;
+    let told = response.headers().get("content-type").and_then(|value| value.to_str().ok());
+    let media_type = media_type(resource.kind, told, stored.name());
+    keep(files, stored, response.bytes_stream(), MOST_IN).await?;
+    Ok(media_type)
+}
+
+fn media_type(kind: ResourceKind, told: Option<&str>, name: &str) -> String {
+    let told = told.map(|told| told.split(';').next().unwrap_or_default().trim().to_ascii_lowercase());
+    let told = told.filter(|told| told.contains('/') && told != "application/octet-stream");
+    let by_name = match extension(name).as_str() {
+        "png" => Some("image/png"),
+        "jpg" | "jpeg" => Some("image/jpeg"),
+        "gif" => Some("image/gif"),
+        "webp" => Some("image/webp"),
+        "pdf" => Some("application/pdf"),
+        "txt" | "log" => Some("text/plain"),
+        "md" => Some("text/markdown"),
+        "csv" => Some("text/csv"),
+        "json" => Some("application/json"),
+        _ => None,
+    };
+    told.unwrap_or_else(|| {
+        let by_kind = match kind {
+            ResourceKind::Image => "image/png",
+            ResourceKind::Audio => "audio/ogg",
+            ResourceKind::Video => "video/mp4",
+            ResourceKind::File => by_name.unwrap_or("application/octet-stream"),
+        };
+        by_kind.to_owned()
+    })
+}
+
+fn extension(name: &str) -> String {
+    name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase()).unwrap_or_default()
+}
+
+/// A file that is to be sent.
+#[derive(Debug)]
+pub(super) struct Attachment<'a> {
+    pub(super) file: &'a StoredFile,
+    pub(super) name: &'a str,
+    pub(super) kind: AttachmentKind,
+}
+
+/// Why a file cannot be sent.
+#[derive(Debug)]
+pub(super) enum Unsent {
+    /// It is empty, gone, or longer than the platform takes: the person is told so.
+    Unfit(Phrase),
+    /// The platform said no.
+    Api(ApiError),
+}
+
+/// Puts a file on the platform, and gives the message that shows it.
+pub(super) async fn upload(api: &Api, files: &Path, attachment: &Attachment<'_>) -> Result<Outgoing, Unsent> {
+    let lost = || Unsent::Unfit(Phrase::FileLost(attachment.name.to_owned()));
+    let path = files.join(attachment.file.path());
+    let length = tokio::fs::metadata(&path).await.map_err(|_| lost())?.len();
+    if length > MOST_FILE {
+        let megabytes = MOST_FILE >> 20;
+        return Err(Unsent::Unfit(Phrase::FileTooBig { name: attachment.name.to_owned(), megabytes }));
+    }
+    if length == 0 {
+        return Err(lost());
+    }
+    let bytes = tokio::fs::read(&path).await.map_err(|_| lost())?;
+    let way = way(attachment.kind, attachment.name, length);
+    let (kind, key, value) = match way {
+        Way::Image => {
+            match api.upload_image(attachment.name, bytes.clone()).await {
+                Ok(key) => ("image", "image_key", key),
+                // What is no picture to the platform is still a file.
+                Err(ApiError::Refused { .. }) => {
+                    let key = api.upload_file(attachment.name, "stream", bytes).await.map_err(Unsent::Api)?;
+                    ("file", "file_key", key)
+                }
+                Err(error) => return Err(Unsent::Api(error)),
+            }
+        }
+        Way::Voice => {
+            ("audio", "file_key", api.upload_file(attachment.name, "opus", bytes).await.map_err(Unsent::Api)?)
+        }
+        Way::File(kind) => {
+            ("file", "file_key", api.upload_file(attachment.name, kind, bytes).await.map_err(Unsent::Api)?)
+        }
+    };
+    Ok(Outgoing { kind, content: serde_json::json!({ key: value }).to_string() })
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Image,
+    Voice,
+    /// With the platform's word for what it is.
+    File(&'static str),
+}
+
+fn way(kind: AttachmentKind, name: &str, length: u64) -> Way {
+    let extension = extension(name);
+    let file = Way::File(match extension.as_str() {
+        "pdf" => "pdf",
+        "doc" | "docx" => "doc",
+        "xls" | "xlsx" => "xls",
+        "ppt" | "pptx" => "ppt",
+        _ => "stream",
+    });
+    match kind {
+        AttachmentKind::Image if length <= MOST_IMAGE => Way::Image,
+        // The platform plays nothing else.
+        AttachmentKind::Voice if matches!(extension.as_str(), "opus" | "ogg") => Way::Voice,
+        AttachmentKind::Image | AttachmentKind::Voice | AttachmentKind::File => file,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_file_goes_the_way_the_platform_has_for_it() {
+        for (kind, name, length, expected) in [
+            (AttachmentKind::Image, "a.png", 1, Way::Image),
+            (AttachmentKind::Image, "a.png", MOST_IMAGE + 1, Way::File("stream")),
+            (AttachmentKind::Voice, "a.opus", 1, Way::Voice),
+            (AttachmentKind::Voice, "a.mp3", 1, Way::File("stream")),
+            (AttachmentKind::File, "Report.PDF", 1, Way::File("pdf")),
+            (AttachmentKind::File, "a.docx", 1, Way::File("doc")),
+            (AttachmentKind::File, "noending", 1, Way::File("stream")),
+        ] {
+            assert_eq!(way(kind, name, length), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_a_file_is_is_told_or_guessed() {
+        for (kind, told, name, expected) in [
+            (ResourceKind::Image, Some("image/jpeg; x=1"), "image.png", "image/jpeg"),
+            (ResourceKind::File, Some("application/octet-stream"), "a.pdf", "application/pdf"),
+            (ResourceKind::File, None, "a.bin", "application/octet-stream"),
+            (ResourceKind::Audio, None, "voice.opus", "audio/ogg"),
+        ] {
+            assert_eq!(media_type(kind, told, name), expected, "{name}");
+        }
+    }
+}

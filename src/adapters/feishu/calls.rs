@@ -1,0 +1,268 @@
+//! The calls of the platform's API that the adapter makes, each as a function with types.
+
+use reqwest::{Method, Response};
+use serde_json::{Value, json};
+
+use super::api::{Api, Call, Upload};
+use super::card::Outgoing;
+use super::content::{Mention, Resource, read_content};
+use super::event::millis;
+use super::fault::ApiError;
+use crate::domain::Timestamp;
+
+/// How many messages the platform gives at once.
+const PAGE: usize = 50;
+
+/// The app as the platform knows it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bot {
+    /// Its own open id: whoever mentions it mentions this.
+    pub open_id: String,
+    /// What people call it.
+    pub name: String,
+    /// Whether it is switched on for the people of the company.
+    pub active: bool,
+}
+
+/// Where a message is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    /// Into a chat.
+    Chat(String),
+    /// As the answer to a message, in its topic or beside it.
+    Reply { message: String, topic: InTopic },
+}
+
+/// Whether an answer stays in the topic of what it answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum InTopic {
+    Yes,
+    No,
+}
+
+/// A message that was said earlier in a chat.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PastMessage {
+    /// Its id.
+    pub id: String,
+    /// Who said it: an open id, or an app id.
+    pub sender: String,
+    /// Whether an app said it.
+    pub by_app: bool,
+    /// When.
+    pub at: Timestamp,
+    /// Its words; files are described.
+    pub text: String,
+}
+
+impl Api {
+    /// The app itself.
+    ///
+    /// # Errors
+    /// When the platform does not say.
+    pub async fn bot(&self) -> Result<Bot, ApiError> {
+        let answer = self.call(Call::get("/open-apis/bot/v3/info")).await?;
+        Ok(Bot {
+            open_id: text(&answer, "/bot/open_id"),
+            name: text(&answer, "/bot/app_name"),
+            active: answer.pointer("/bot/activate_status").and_then(Value::as_i64) == Some(2),
+        })
+    }
+
+    /// The newest messages of a chat, oldest first.
+    ///
+    /// # Errors
+    /// When the platform does not give them, such as for want of a permission.
+    pub async fn list_recent_messages(&self, chat: &str, limit: usize) -> Result<Vec<PastMessage>, ApiError> {
+        let (mut messages, mut page) = (Vec::new(), None::<String>);
+        while messages.len() < limit {
+            let call = Call::get("/open-apis/im/v1/messages")
+                .with("container_id_type", "chat")
+                .with("container_id", chat)
+                .with("sort_type", "ByCreateTimeDesc")
+                .with("page_size", (limit - messages.len()).min(PAGE).to_string());
+            let call = match page.take() {
+                Some(token) => call.with("page_token", token),
+                None => call,
+            };
+            let answer = self.call(call).await?;
+            let items = list(&answer, "/data/items");
+            let none = items.is_empty();
+            messages.extend(items.iter().filter_map(past_message));
+            page = Some(text(&answer, "/data/page_token")).filter(|token| !token.is_empty());
+            let more = answer.pointer("/data/has_more").and_then(Value::as_bool).unwrap_or_default();
+            if none || !more || page.is_none() {
+                break;
+            }
+        }
+        messages.truncate(limit);
+        messages.reverse();
+        Ok(messages)
+    }
+
+    /// One message and, if it is a bundle, those in it.
+    pub(super) async fn message(&self, id: &str) -> Result<Vec<PastMessage>, ApiError> {
+        let answer = self.call(Call::get(format!("/open-apis/im/v1/messages/{id}"))).await?;
+        let items = list(&answer, "/data/items");
+        Ok(items.iter().filter_map(past_message).collect())
+    }
+
+    /// Sends a message, once for each `uuid`. Gives its id.
+    pub(super) async fn send(
+        &self,
+        target: &Target,
+        message: &Outgoing,
+        uuid: &str,
+    ) -> Result<String, ApiError> {
+        let Outgoing { kind, content } = message;
+        let call = match target {
+            Target::Chat(chat) => {
+                let body = json!({ "receive_id": chat, "msg_type": kind, "content": content, "uuid": uuid });
+                Call::new(Method::POST, "/open-apis/im/v1/messages", body).with("receive_id_type", "chat_id")
+            }
+            Target::Reply { message, topic } => {
+                let in_thread = *topic == InTopic::Yes;
+                let body = json!({ "reply_in_thread": in_thread, "msg_type": kind, "content": content, "uuid": uuid });
+                Call::new(Method::POST, format!("/open-apis/im/v1/messages/{message}/reply"), body)
+            }
+        };
+        let answer = self.call(call).await?;
+        Ok(text(&answer, "/data/message_id"))
+    }
+
+    /// Puts another card in the place of one that was sent.
+    pub(super) async fn replace_card(&self, message: &str, card: &Value) -> Result<(), ApiError> {
+        let body = json!({ "content": card.to_string() });
+        self.call(Call::new(Method::PATCH, format!("/open-apis/im/v1/messages/{message}"), body)).await?;
+        Ok(())
+    }
+
+    /// A file of a message, to be read.
+    pub(super) async fn resource(&self, message: &str, resource: &Resource) -> Result<Response, ApiError> {
+        let path = format!("/open-apis/im/v1/messages/{message}/resources/{}", resource.key);
+        self.open(Call::get(path).with("type", resource.kind.wire())).await
+    }
+
+    /// Puts a picture on the platform. Gives its key.
+    pub(super) async fn upload_image(&self, name: &str, bytes: Vec<u8>) -> Result<String, ApiError> {
+        let fields = vec![("image_type", "message".to_owned())];
+        let upload = Upload { fields, field: "image", name: name.to_owned(), bytes };
+        let answer = self.call(Call::upload("/open-apis/im/v1/images", upload)).await?;
+        Ok(text(&answer, "/data/image_key"))
+    }
+
+    /// Puts a file of one of the platform's types on it. Gives its key.
+    pub(super) async fn upload_file(
+        &self,
+        name: &str,
+        kind: &str,
+        bytes: Vec<u8>,
+    ) -> Result<String, ApiError> {
+        let fields = vec![("file_type", kind.to_owned()), ("file_name", name.to_owned())];
+        let upload = Upload { fields, field: "file", name: name.to_owned(), bytes };
+        let answer = self.call(Call::upload("/open-apis/im/v1/files", upload)).await?;
+        Ok(text(&answer, "/data/file_key"))
+    }
+
+    /// Makes a card that can be written while it is shown. Gives its id.
+    pub(super) async fn make_card(&self, card: &Value) -> Result<String, ApiError> {
+        let body = json!({ "type": "card_json", "data": card.to_string() });
+        let answer = self.call(Call::new(Method::POST, "/open-apis/cardkit/v1/cards", body)).await?;
+        Ok(text(&answer, "/data/card_id"))
+    }
+
+    /// Writes the words so far into an element of such a card.
+    pub(super) async fn write_card(
+        &self,
+        card: &str,
+        element: &str,
+        words: &str,
+        sequence: i32,
+    ) -> Result<(), ApiError> {
+        let path = format!("/open-apis/cardkit/v1/cards/{card}/elements/{element}/content");
+        self.call(Call::new(Method::PUT, path, json!({ "content": words, "sequence": sequence }))).await?;
+        Ok(())
+    }
+
+    /// Ends the writing of such a card.
+    pub(super) async fn end_card(&self, card: &str, sequence: i32) -> Result<(), ApiError> {
+        let settings = json!({ "config": { "streaming_mode": false } }).to_string();
+        let path = format!("/open-apis/cardkit/v1/cards/{card}/settings");
+        let body = json!({ "settings": settings, "sequence": sequence });
+        self.call(Call::new(Method::PATCH, path, body)).await?;
+        Ok(())
+    }
+
+    /// Puts the final card in the place of such a card.
+    pub(super) async fn finish_card(&self, id: &str, card: &Value, sequence: i32) -> Result<(), ApiError> {
+        let card = json!({ "type": "card_json", "data": card.to_string() });
+        let body = json!({ "card": card, "sequence": sequence });
+        self.call(Call::new(Method::PUT, format!("/open-apis/cardkit/v1/cards/{id}"), body)).await?;
+        Ok(())
+    }
+}
+
+/// The text at a place of an answer; nothing where there is none.
+fn text(value: &Value, place: &str) -> String {
+    value.pointer(place).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+fn list(value: &Value, place: &str) -> Vec<Value> {
+    value.pointer(place).and_then(Value::as_array).cloned().unwrap_or_default()
+}
+
+/// A message as the history gives it: people in it have flat ids, and what was taken back is left out.
+fn past_message(item: &Value) -> Option<PastMessage> {
+    if item.get("deleted").and_then(Value::as_bool).unwrap_or_default() {
+        return None;
+    }
+    let mention = |mention: &Value| Mention {
+        key: text(mention, "/key"),
+        id: Some(text(mention, "/id")),
+        name: text(mention, "/name"),
+        mine: false,
+    };
+    let mentions: Vec<Mention> = list(item, "/mentions").iter().map(mention).collect();
+    let kind = text(item, "/msg_type");
+    let content = read_content(&kind, &text(item, "/body/content"), &mentions, "");
+    let files = content.resources.iter().map(|file| match &file.name {
+        Some(name) => format!("[{kind}: {name}]"),
+        None => format!("[{kind}]"),
+    });
+    let mut words = vec![content.text.clone()];
+    words.extend(files);
+    words.retain(|words| !words.is_empty());
+    Some(PastMessage {
+        id: text(item, "/message_id"),
+        sender: text(item, "/sender/id"),
+        by_app: text(item, "/sender/sender_type") == "app",
+        at: Timestamp::from_millis(item.get("create_time").map(millis).unwrap_or_default()),
+        text: words.join(" "),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_past_message_is_read_with_its_people_and_files() {
+        let item = json!({
+            "message_id": "om_1", "msg_type": "text", "create_time": "1700000000000", "deleted": false,
+            "sender": { "id": "cli_a", "id_type": "app_id", "sender_type": "app" },
+            "body": { "content": "{\"text\":\"hi @_user_1\"}" },
+            "mentions": [{ "key": "@_user_1", "id": "ou_bo", "id_type": "open_id", "name": "Bo" }],
+        });
+        let expected = PastMessage {
+            id: "om_1".into(),
+            sender: "cli_a".into(),
+            by_app: true,
+            at: Timestamp::from_millis(1_700_000_000_000),
+            text: "hi @Bo".into(),
+        };
+        assert_eq!(past_message(&item), Some(expected));
+        let image = json!({ "message_id": "om_2", "msg_type": "file", "body": { "content": "{\"file_key\":\"k\",\"file_name\":\"a.pdf\"}" } });
+        assert_eq!(past_message(&image).unwrap().text, "[file: a.pdf]");
+        assert_eq!(past_message(&json!({ "deleted": true })), None);
+    }
+}

@@ -1,0 +1,261 @@
+//! How words look on the platform: a card, a post, or a text. A ladder of dresses, each plainer than the one before,
+//! so that what the platform does not take in one is said in the next. Pure.
+
+use serde_json::{Value, json};
+
+use super::markdown::{CARD_TABLES, dressed, harmless, has_tables, is_plain};
+
+/// How long a card or a post may be, as the body of a request; the platform says 30 KB.
+const MOST_BYTES: usize = 28 * 1024;
+
+/// The element of a card that is written while the answer grows.
+pub(super) const ANSWER: &str = "answer";
+
+/// A message ready to be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Outgoing {
+    /// What the platform calls its kind.
+    pub(super) kind: &'static str,
+    /// Its content: JSON in a text.
+    pub(super) content: String,
+}
+
+impl Outgoing {
+    /// A card.
+    pub(super) fn card(card: &Value) -> Self {
+        Self { kind: "interactive", content: card.to_string() }
+    }
+
+    /// A text.
+    pub(super) fn text(text: &str) -> Self {
+        Self { kind: "text", content: json!({ "text": harmless(text) }).to_string() }
+    }
+
+    fn post(markdown: &str) -> Self {
+        let piece = json!({ "tag": "md", "text": dressed(markdown, 0) });
+        let content = json!({ "zh_cn": { "title": "", "content": [[piece]] } }).to_string();
+        Self { kind: "post", content }
+    }
+
+    /// Whether it is short enough for its kind. A text of ours always is.
+    fn fits(&self) -> bool {
+        self.kind == "text" || json!(self.content).to_string().len() <= MOST_BYTES
+    }
+}
+
+/// The dresses of an answer, best first. The last one is always taken, whatever the others hold.
+pub(super) fn ladder(markdown: &str) -> Vec<Outgoing> {
+    if is_plain(markdown) {
+        return vec![Outgoing::text(markdown), Outgoing::post(markdown)];
+    }
+    let mut dresses = vec![Outgoing::card(&answer_card(markdown, CARD_TABLES))];
+    if has_tables(markdown) {
+        dresses.push(Outgoing::card(&answer_card(markdown, 0)));
+    }
+    dresses.push(Outgoing::post(markdown));
+    dresses.retain(Outgoing::fits);
+    dresses.push(Outgoing::text(markdown));
+    dresses
+}
+
+/// The card of an answer.
+pub(super) fn answer_card(markdown: &str, tables: usize) -> Value {
+    let words = json!({ "tag": "markdown", "element_id": ANSWER, "content": dressed(markdown, tables) });
+    with_elements(json!({ "update_multi": true }), vec![words])
+}
+
+/// The card of an answer that is still being written.
+pub(super) fn growing_card(markdown: &str) -> Value {
+    let words = json!({ "tag": "markdown", "element_id": ANSWER, "content": shown(markdown) });
+    let config = json!({ "streaming_mode": true, "update_multi": true, "summary": { "content": "…" } });
+    with_elements(config, vec![words])
+}
+
+/// The words of an answer that is still being written: never nothing, which the platform refuses.
+pub(super) fn shown(markdown: &str) -> String {
+    let words = dressed(markdown, CARD_TABLES);
+    if words.trim().is_empty() { "…".to_owned() } else { words }
+}
+
+/// Whether a card of these words is short enough.
+pub(super) fn fits_card(markdown: &str) -> bool {
+    Outgoing::card(&answer_card(markdown, CARD_TABLES)).fits()
+}
+
+/// How a button looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Look {
+    Yes,
+    No,
+    Quiet,
+}
+
+/// One button of a question.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct CardButton {
+    pub(super) label: String,
+    /// What it gives back when it is pressed.
+    pub(super) value: Value,
+    pub(super) look: Look,
+}
+
+/// A question with its buttons, row by row.
+pub(super) fn question_card(question: &str, rows: Vec<Vec<CardButton>>) -> Value {
+    let mut elements = vec![json!({ "tag": "markdown", "content": dressed(question, 0) })];
+    elements.extend(rows.into_iter().map(|row| {
+        let column = |button: CardButton| {
+            json!({ "tag": "column", "width": "auto", "elements": [as_element(button)] })
+        };
+        let columns: Vec<Value> = row.into_iter().map(column).collect();
+        json!({ "tag": "column_set", "flex_mode": "flow", "columns": columns })
+    }));
+    with_elements(json!({ "update_multi": true }), elements)
+}
+
+/// A question that needs no answer any more, with what became of it.
+pub(super) fn settled_card(question: &str, outcome: &str) -> Value {
+    let words = |text: &str| json!({ "tag": "markdown", "content": dressed(text, 0) });
+    let mut elements = Vec::new();
+    if !question.is_empty() {
+        elements.extend([words(question), json!({ "tag": "hr" })]);
+    }
+    elements.push(words(outcome));
+    with_elements(json!({ "update_multi": true }), elements)
+}
+
+fn as_element(button: CardButton) -> Value {
+    let look = match button.look {
+        Look::Yes => "primary",
+        Look::No => "danger",
+        Look::Quiet => "default",
+    };
+    json!({
+        "tag": "button", "type": look, "text": { "tag": "plain_text", "content": button.label },
+        "behaviors": [{ "type": "callback", "value": button.value }],
+    })
+}
+
+fn with_elements(config: Value, elements: Vec<Value>) -> Value {
+    json!({ "schema": "2.0", "config": config, "body": { "elements": elements } })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn kinds(markdown: &str) -> Vec<&'static str> {
+        ladder(markdown).iter().map(|dress| dress.kind).collect()
+    }
+
+    #[test]
+    fn the_ladder_goes_from_rich_to_plain() {
+        assert_eq!(kinds("just words"), ["text", "post"]);
+        assert_eq!(kinds("**bold** words"), ["interactive", "post", "text"]);
+        assert_eq!(kinds("| a |\n|---|\n| b |\n"), ["interactive", "interactive", "post", "text"]);
+        assert_eq!(kinds(&format!("**b** {}", "\"".repeat(9000))), ["text"], "too long once it is in quotes");
+    }
+
+    #[test]
+    fn a_card_with_twelve_tables_shows_three_of_them_as_tables() {
+        let table = |number: usize| format!("Table {number}\n\n| a | b |\n|---|---|\n| {number} | x |\n\n");
+        let markdown: String = (1..=12).map(table).collect();
+        let ladder = ladder(&markdown);
+        let tables = |dress: &Outgoing| dress.content.matches("|---|").count();
+        assert_eq!(ladder.iter().map(tables).collect::<Vec<_>>(), [3, 0, 0, 12]);
+        for dress in &ladder {
+            for number in 1..=12 {
+                assert!(dress.content.contains(&format!("Table {number}")), "{dress:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_question_carries_its_buttons_and_its_outcome_has_none() {
+        let button =
+            |label: &str, look| CardButton { label: label.into(), value: json!({ "v": label }), look };
+        let card = question_card("**A1**", vec![vec![button("yes", Look::Yes), button("no", Look::No)]]);
+        insta::assert_json_snapshot!(card, @r#"
+        {
+          "schema": "2.0",
+          "config": {
+            "update_multi": true
+          },
+          "body": {
+            "elements": [
+              {
+                "tag": "markdown",
+                "content": "**A1**"
+              },
+              {
+                "tag": "column_set",
+                "flex_mode": "flow",
+                "columns": [
+                  {
+                    "tag": "column",
+                    "width": "auto",
+                    "elements": [
+                      {
+                        "tag": "button",
+                        "type": "primary",
+                        "text": {
+                          "tag": "plain_text",
+                          "content": "yes"
+                        },
+                        "behaviors": [
+                          {
+                            "type": "callback",
+                            "value": {
+                              "v": "yes"
+                            }
+                          }
+                        ]
+                      }
+                    ]
+                  },
+                  {
+                    "tag": "column",
+                    "width": "auto",
+                    "elements": [
+                      {
+                        "tag": "button",
+                        "type": "danger",
+                        "text": {
+                          "tag": "plain_text",
+                          "content": "no"
+                        },
+                        "behaviors": [
+                          {
+                            "type": "callback",
+                            "value": {
+                              "v": "no"
+                            }
+                          }
+                        ]
+                      }
+                    ]
+                  }
+                ]
+              }
+            ]
+          }
+        }
+        "#);
+        let settled = settled_card("**A1**", "approved by Ada").to_string();
+        assert!(settled.contains("approved by Ada") && settled.contains("A1") && !settled.contains("button"));
+    }
+
+    proptest! {
+        #[test]
+        fn every_dress_fits_and_the_last_says_everything(text in "(\\PC|\n){0,3000}") {
+            let ladder = ladder(&text);
+            for dress in &ladder {
+                prop_assert!(dress.fits());
+            }
+            let plain = ladder.iter().find(|dress| dress.kind == "text").unwrap();
+            let json: Value = serde_json::from_str(&plain.content).unwrap();
+            prop_assert_eq!(json["text"].as_str().unwrap().replace('\u{200b}', ""), text.replace('\u{200b}', ""));
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Deliveries: each to its chat or topic, under a key that makes a second try of the same one harmless, in the best
+//! dress the platform takes.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use ring::digest::{SHA256, digest};
+
+use super::api::Api;
+use super::attachments::{Attachment, Unsent, upload};
+use super::calls::{InTopic, Target};
+use super::card::{Outgoing, ladder, settled_card};
+use super::fault::ApiError;
+use super::notes::{Notes, Shown};
+use super::press::menu_card;
+use super::sequences::Sequences;
+use crate::adapters::chat::{Menu, Pace, Rate, Screen, question};
+use crate::domain::{ApprovalId, ChatKind, Intent, Language, OutboundIntent, ThreadId};
+use crate::ports::{Clock, DeliveryError, OutboxEntry, Receipt};
+
+/// What the platform takes from one app, over all chats.
+pub(super) const OVERALL: Rate = Rate { burst: 20, every: Duration::from_millis(60) };
+/// What it takes in one chat.
+const CHAT: Rate = Rate { burst: 4, every: Duration::from_millis(220) };
+
+/// Brings deliveries to the platform.
+#[derive(Debug)]
+pub(super) struct Courier {
+    pub(super) api: Api,
+    pub(super) notes: Notes,
+    pub(super) files: PathBuf,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) language: Option<Language>,
+    pub(super) pace: Pace,
+    pub(super) screen: Screen,
+    /// Whether the platform lets answers be shown while they are written.
+    pub(super) shows_growing: AtomicBool,
+    pub(super) sequences: Sequences,
+}
+
+/// The key under which the platform takes a delivery only once: the same for the same part of the same delivery.
+pub(super) fn uuid(delivery: &str, part: &str) -> String {
+    let hash = digest(&SHA256, format!("{delivery}/{part}").as_bytes());
+    hash.as_ref().iter().take(20).map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl Courier {
+    /// Brings one delivery.
+    pub(super) async fn deliver(&self, entry: OutboxEntry) -> Result<Receipt, DeliveryError> {
+        let OutboxEntry { id, intent, .. } = entry;
+        let id = id.as_str();
+        match &intent.intent {
+            Intent::AssistantText { text } | Intent::Error { text, .. } => {
+                if let Some(receipt) = self.finish_growing(&intent, id, text).await? {
+                    return Ok(receipt);
+                }
+                self.say(&intent, id, text).await
+            }
+            Intent::ApprovalRequest { approval_id, kind, language, .. } => {
+                self.end_growing(&intent).await;
+                let words = question(&intent.intent, self.clock.now()).unwrap_or_default();
+                let language = self.language.unwrap_or(*language);
+                let shown = Shown { message: String::new(), question: words, kind: *kind, language };
+                self.ask(&intent, id, approval_id, shown).await
+            }
+            Intent::ApprovalResolved { approval_id, text } => {
+                self.resolve(&intent, id, approval_id, text).await
+            }
+            Intent::Attachment { file, name, kind, caption, .. } => {
+                self.end_growing(&intent).await;
+                let attachment = Attachment { file, name, kind: *kind };
+                self.attach(&intent, id, &attachment, caption.as_deref()).await
+            }
+            // What is fleeting is shown, not delivered.
+            Intent::AssistantDelta { .. } | Intent::Progress { .. } | Intent::Typing => {
+                Ok(Receipt::default())
+            }
+        }
+    }
+
+    /// Says words in the best dress that is taken.
+    async fn say(&self, intent: &OutboundIntent, id: &str, markdown: &str) -> Result<Receipt, DeliveryError> {
+        let target = self.target(intent, id).await;
+        let mut refused = None;
+        for (rung, dress) in ladder(markdown).iter().enumerate() {
+            match self.send(&intent.thread_id, &target, dress, id, &rung.to_string()).await {
+                Ok(message) => return Ok(Receipt { platform_message: Some(message) }),
+                Err(error) if error.is_bad_content() => {
+                    tracing::info!(kind = dress.kind, %error, "the platform does not take it so");
+                    refused = Some(error);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let nothing = || DeliveryError::Permanent { reason: "there is nothing to say".to_owned() };
+        Err(refused.map_or_else(nothing, DeliveryError::from))
+    }
+
+    async fn ask(
+        &self,
+        intent: &OutboundIntent,
+        id: &str,
+        approval: &ApprovalId,
+        mut shown: Shown,
+    ) -> Result<Receipt, DeliveryError> {
+        let target = self.target(intent, id).await;
+        let card = Outgoing::card(&menu_card(&shown, approval, Menu::First, shown.language));
+        match self.send(&intent.thread_id, &target, &card, id, "card").await {
+            Ok(message) => {
+                shown.message.clone_from(&message);
+                if let Err(error) = self.notes.learn_question(approval, &shown).await {
+                    // Its buttons work all the same; only the outcome will stand below it.
+                    tracing::warn!(%error, "where a question stands could not be noted");
+                }
+                Ok(Receipt { platform_message: Some(message) })
+            }
+            // Without buttons it can still be answered in words.
+            Err(error) if error.is_bad_content() => self.say(intent, id, &shown.question).await,
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn resolve(
+        &self,
+        intent: &OutboundIntent,
+        id: &str,
+        approval: &ApprovalId,
+        outcome: &str,
+    ) -> Result<Receipt, DeliveryError> {
+        let Some(shown) = self.notes.question(approval).await else {
+            return self.say(intent, id, outcome).await;
+        };
+        self.pace.wait(&intent.thread_id.chat(), CHAT).await;
+        match self.api.replace_card(&shown.message, &settled_card(&shown.question, outcome)).await {
+            Ok(()) => Ok(Receipt { platform_message: Some(shown.message) }),
+            // The card is gone, or too old to be changed: the outcome is still worth saying.
+            Err(ApiError::Refused { .. }) => self.say(intent, id, outcome).await,
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn attach(
+        &self,
+        intent: &OutboundIntent,
+        id: &str,
+        attachment: &Attachment<'_>,
+        caption: Option<&str>,
+    ) -> Result<Receipt, DeliveryError> {
+        let message = match upload(&self.api, &self.files, attachment).await {
+            Ok(message) => message,
+            Err(Unsent::Unfit(phrase)) => {
+                let language = self.language.unwrap_or_else(|| Language::of(caption.unwrap_or_default()));
+                return self.say(intent, id, &phrase.say(language)).await;
+            }
+            Err(Unsent::Api(error)) => return Err(error.into()),
+        };
+        let target = self.target(intent, id).await;
+        let sent = self.send(&intent.thread_id, &target, &message, id, "file").await?;
+        if let Some(caption) = caption.filter(|caption| !caption.trim().is_empty()) {
+            self.say(intent, &format!("{id}/caption"), caption).await?;
+        }
+        Ok(Receipt { platform_message: Some(sent) })
+    }
+
+    /// Sends a message; into the chat itself where what it answers is gone.
+    pub(super) async fn send(
+        &self,
+        thread: &ThreadId,
+        target: &Target,
+        message: &Outgoing,
+        id: &str,
+        part: &str,
+    ) -> Result<String, ApiError> {
+        let chat = thread.chat();
+        self.pace.wait(&chat, CHAT).await;
+        let sent = self.api.send(target, message, &uuid(id, part)).await;
+        match sent {
+            Err(error) if error.is_target_gone() && matches!(target, Target::Reply { .. }) => {
+                let fresh = uuid(id, &format!("{part}/fresh"));
+                self.api.send(&Target::Chat(chat), message, &fresh).await
+            }
+            Err(ApiError::Busy { after, .. }) => {
+                self.pace.pause(&chat, CHAT, after.unwrap_or(Duration::from_secs(1)));
+                sent
+            }
+            other => other,
+        }
+    }
+
+    /// Where a delivery goes: in a topic to a message of it, in a group to the question, in private into the chat.
+    pub(super) async fn target(&self, intent: &OutboundIntent, id: &str) -> Target {
+        let chat = intent.thread_id.chat();
+        let question = intent.reply_to.as_ref().filter(|message| message.starts_with("om_"));
+        if let Some(topic) = intent.thread_id.topic() {
+            let anchor = match question {
+                Some(question) => Some(question.clone()),
+                None => self.notes.topic(&topic).await,
+            };
+            return anchor
+                .map_or(Target::Chat(chat), |message| Target::Reply { message, topic: InTopic::Yes });
+        }
+        // Only the first part of a long answer points at the question.
+        let first = id.rsplit_once('#').is_none_or(|(_, index)| index == "0");
+        match question {
+            Some(message) if first && self.notes.chat(&chat).await == ChatKind::Group => {
+                Target::Reply { message: message.clone(), topic: InTopic::No }
+            }
+            _ => Target::Chat(chat),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_short_and_tells_parts_apart() {
+        assert_eq!(uuid("msg_1#0", "0"), uuid("msg_1#0", "0"));
+        assert_ne!(uuid("msg_1#0", "0"), uuid("msg_1#0", "1"));
+        assert_ne!(uuid("msg_1#0", "0"), uuid("msg_1#1", "0"));
+        assert!(uuid(&"x".repeat(500), "0").len() <= 50);
+    }
+}

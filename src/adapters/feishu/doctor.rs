@@ -1,0 +1,91 @@
+//! What is wrong with an app, found out by asking the platform: its credentials, its identity, its connection, and the
+//! permissions it lacks. Sends nothing to anybody.
+
+use reqwest::Client;
+
+use super::api::Api;
+use super::calls::Target;
+use super::card::{Outgoing, answer_card};
+use super::connection::Refusal;
+use super::fault::ApiError;
+use super::options::{FeishuMode, FeishuOptions};
+use super::socket::endpoint;
+
+/// How it stands with one thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// As it should be.
+    Good,
+    /// It works, but something is missing.
+    Lacking,
+    /// It cannot work.
+    Broken,
+}
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What was looked at.
+    pub about: About,
+    /// How it stands.
+    pub standing: Standing,
+    /// What the platform said: a name, a reason, a missing scope.
+    pub detail: String,
+}
+
+/// What is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About {
+    /// The app id and secret.
+    Credentials,
+    /// The bot and whether it is switched on.
+    Bot,
+    /// The long connection.
+    Connection,
+    /// Sending messages: `im:message:send_as_bot`.
+    Sending,
+    /// Showing answers while they grow: `cardkit:card:write`.
+    Growing,
+}
+
+/// Looks at everything that can be looked at without sending anything.
+pub async fn check(http: Client, options: &FeishuOptions) -> Vec<Finding> {
+    let api = Api::new(http, &options.domain, &options.app_id, &options.app_secret);
+    let mut findings = Vec::new();
+    let mut found = |about, standing, detail: String| findings.push(Finding { about, standing, detail });
+    match api.bot().await {
+        Ok(bot) => {
+            found(About::Credentials, Standing::Good, options.app_id.clone());
+            let standing = if bot.active { Standing::Good } else { Standing::Lacking };
+            found(About::Bot, standing, bot.name);
+        }
+        Err(error) => {
+            found(About::Credentials, Standing::Broken, error.to_string());
+            return findings;
+        }
+    }
+    if matches!(options.mode, FeishuMode::Websocket) {
+        match endpoint(&api, options).await {
+            Ok(_) => found(About::Connection, Standing::Good, String::new()),
+            Err(Refusal::Later(reason)) => found(About::Connection, Standing::Lacking, reason),
+            Err(Refusal::Never(reason)) => found(About::Connection, Standing::Broken, reason),
+        }
+    }
+    // A chat that cannot be: whoever may send is told so, whoever may not is told that.
+    let nowhere = Target::Chat("oc_0".to_owned());
+    let sent = api.send(&nowhere, &Outgoing::text("."), "").await.map(drop);
+    let (standing, detail) = permission(sent, Standing::Broken);
+    found(About::Sending, standing, detail);
+    let made = api.make_card(&answer_card(".", 0)).await.map(drop);
+    let (standing, detail) = permission(made, Standing::Lacking);
+    found(About::Growing, standing, detail);
+    findings
+}
+
+fn permission(tried: Result<(), ApiError>, without: Standing) -> (Standing, String) {
+    match tried {
+        Err(error) if error.is_missing_scope() => (without, error.to_string()),
+        Err(ApiError::Network(reason)) => (Standing::Lacking, reason),
+        Ok(()) | Err(ApiError::Busy { .. } | ApiError::Refused { .. }) => (Standing::Good, String::new()),
+    }
+}

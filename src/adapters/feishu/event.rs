@@ -1,0 +1,328 @@
+//! From an event's JSON to what happened. Pure: asks nobody, tolerates everything.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::content::{Content, Mention, read_content};
+use crate::domain::{ChatKind, Timestamp};
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Happened {
+    /// Somebody wrote.
+    Heard(Box<Heard>),
+    /// Somebody took a message back.
+    Recalled { message: String, chat: String },
+    /// Somebody pressed a button.
+    Pressed(Box<Pressed>),
+    /// Nothing that concerns us.
+    Nothing(String),
+}
+
+/// A message.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Heard {
+    /// The message's own id, the same however often it comes.
+    pub(super) message: String,
+    pub(super) chat: String,
+    pub(super) kind: ChatKind,
+    /// The topic it was written in.
+    pub(super) topic: Option<String>,
+    /// The message it answers.
+    pub(super) parent: Option<String>,
+    /// Who wrote it.
+    pub(super) sender: String,
+    pub(super) sender_is_person: bool,
+    pub(super) at: Timestamp,
+    /// Whether it is a new version of a message that was heard before.
+    pub(super) edited: bool,
+    pub(super) mentions_me: bool,
+    /// It mentions somebody, and not us.
+    pub(super) mentions_others: bool,
+    /// Names of people, learned from mentions.
+    pub(super) names: Vec<(String, String)>,
+    pub(super) content: Content,
+}
+
+/// A press of a button.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Pressed {
+    pub(super) event: String,
+    pub(super) by: String,
+    /// What the button carries: not to be trusted.
+    pub(super) value: Value,
+    pub(super) message: String,
+    pub(super) chat: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Envelope {
+    header: HeaderWire,
+    event: Value,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct HeaderWire {
+    event_id: String,
+    event_type: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct MessageEvent {
+    sender: SenderWire,
+    message: MessageWire,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct SenderWire {
+    sender_id: IdWire,
+    sender_type: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct IdWire {
+    open_id: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct MessageWire {
+    message_id: String,
+    parent_id: Option<String>,
+    thread_id: Option<String>,
+    chat_id: String,
+    chat_type: String,
+    message_type: String,
+    content: String,
+    mentions: Option<Vec<MentionWire>>,
+    create_time: Value,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct MentionWire {
+    key: String,
+    id: IdWire,
+    name: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct PressEvent {
+    operator: IdWire,
+    action: ActionWire,
+    context: ContextWire,
+    open_message_id: Option<String>,
+    open_chat_id: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ActionWire {
+    value: Value,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ContextWire {
+    open_message_id: Option<String>,
+    open_chat_id: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct RecallEvent {
+    message_id: String,
+    chat_id: String,
+}
+
+/// Reads an event. `me` is the agent's own open id.
+pub(super) fn read_event(event: Value, me: &str) -> Happened {
+    let Ok(envelope) = serde_json::from_value::<Envelope>(event) else {
+        return Happened::Nothing("an event that cannot be read".to_owned());
+    };
+    match envelope.header.event_type.as_str() {
+        "im.message.receive_v1" => heard(envelope.event, me, false),
+        "im.message.updated_v1" => heard(envelope.event, me, true),
+        "im.message.recalled_v1" => recalled(envelope.event),
+        "card.action.trigger" => pressed(envelope.event, envelope.header.event_id),
+        other => Happened::Nothing(other.chars().take(80).collect()),
+    }
+}
+
+fn heard(event: Value, me: &str, edited: bool) -> Happened {
+    let Ok(MessageEvent { sender, message }) = serde_json::from_value(event) else {
+        return Happened::Nothing("a message that cannot be read".to_owned());
+    };
+    let Some(sender_id) = sender.sender_id.open_id.filter(|id| !id.is_empty()) else {
+        return Happened::Nothing("a message from nobody".to_owned());
+    };
+    if message.message_id.is_empty() || message.chat_id.is_empty() {
+        return Happened::Nothing("a message without an id".to_owned());
+    }
+    let mentions: Vec<Mention> = message
+        .mentions
+        .unwrap_or_default()
+        .into_iter()
+        .map(|mention| Mention {
+            key: mention.key,
+            mine: mention.id.open_id.as_deref().is_some_and(|id| id == me && !me.is_empty()),
+            id: mention.id.open_id,
+            name: mention.name.unwrap_or_default(),
+        })
+        .collect();
+    let content = read_content(&message.message_type, &message.content, &mentions, me);
+    let some = |text: Option<String>| text.filter(|text| !text.is_empty());
+    let named = |mention: &Mention| {
+        let known = !mention.mine && !mention.name.is_empty();
+        mention.id.clone().filter(|_| known).map(|id| (id, mention.name.clone()))
+    };
+    Happened::Heard(Box::new(Heard {
+        message: message.message_id,
+        chat: message.chat_id,
+        kind: if message.chat_type == "p2p" { ChatKind::Direct } else { ChatKind::Group },
+        topic: some(message.thread_id),
+        parent: some(message.parent_id),
+        sender: sender_id,
+        sender_is_person: sender.sender_type == "user",
+        at: Timestamp::from_millis(millis(&message.create_time)),
+        edited,
+        mentions_me: content.mentions_me || mentions.iter().any(|mention| mention.mine),
+        mentions_others: mentions.iter().any(|mention| !mention.mine),
+        names: mentions.iter().filter_map(named).collect(),
+        content,
+    }))
+}
+
+fn recalled(event: Value) -> Happened {
+    match serde_json::from_value::<RecallEvent>(event) {
+        Ok(recall) if !recall.message_id.is_empty() => {
+            Happened::Recalled { message: recall.message_id, chat: recall.chat_id }
+        }
+        _ => Happened::Nothing("a recall that cannot be read".to_owned()),
+    }
+}
+
+fn pressed(event: Value, id: String) -> Happened {
+    let Ok(press) = serde_json::from_value::<PressEvent>(event) else {
+        return Happened::Nothing("a press that cannot be read".to_owned());
+    };
+    let message = press.context.open_message_id.or(press.open_message_id).unwrap_or_default();
+    let chat = press.context.open_chat_id.or(press.open_chat_id).unwrap_or_default();
+    match press.operator.open_id {
+        Some(by) if !by.is_empty() && !id.is_empty() => {
+            Happened::Pressed(Box::new(Pressed { event: id, by, value: press.action.value, message, chat }))
+        }
+        _ => Happened::Nothing("a press by nobody".to_owned()),
+    }
+}
+
+/// Milliseconds that come as a text, or as a number.
+pub(super) fn millis(value: &Value) -> i64 {
+    value.as_i64().or_else(|| value.as_str().and_then(|text| text.parse().ok())).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn message(extra: Value) -> Value {
+        let mut message = json!({
+            "message_id": "om_1", "chat_id": "oc_1", "chat_type": "group", "message_type": "text",
+            "content": "{\"text\":\"@_user_1 hi @_user_2\"}", "create_time": "1700000000123",
+            "mentions": [
+                { "key": "@_user_1", "id": { "open_id": "ou_me" }, "name": "Ship" },
+                { "key": "@_user_2", "id": { "open_id": "ou_bo" }, "name": "Bo" },
+            ],
+        });
+        for (key, value) in extra.as_object().unwrap() {
+            message[key] = value.clone();
+        }
+        json!({
+            "schema": "2.0", "header": { "event_id": "e1", "event_type": "im.message.receive_v1" },
+            "event": { "sender": { "sender_id": { "open_id": "ou_ada" }, "sender_type": "user" }, "message": message },
+        })
+    }
+
+    fn read(event: Value) -> Heard {
+        match read_event(event, "ou_me") {
+            Happened::Heard(heard) => *heard,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_message_tells_who_where_and_to_whom() {
+        let heard = read(message(json!({ "thread_id": "omt_1", "parent_id": "om_0" })));
+        assert_eq!(
+            (heard.message.as_str(), heard.chat.as_str(), heard.sender.as_str()),
+            ("om_1", "oc_1", "ou_ada")
+        );
+        assert_eq!((heard.topic.as_deref(), heard.parent.as_deref()), (Some("omt_1"), Some("om_0")));
+        assert_eq!((heard.kind, heard.at.as_millis()), (ChatKind::Group, 1_700_000_000_123));
+        assert!(heard.mentions_me && heard.mentions_others && heard.sender_is_person && !heard.edited);
+        assert_eq!(heard.content.text, "hi @Bo");
+        assert_eq!(heard.names, [("ou_bo".to_owned(), "Bo".to_owned())]);
+        let direct = read(message(json!({ "chat_type": "p2p", "thread_id": "", "mentions": null })));
+        assert_eq!((direct.kind, direct.topic, direct.mentions_me), (ChatKind::Direct, None, false));
+    }
+
+    #[test]
+    fn a_bot_is_no_person() {
+        let mut event = message(json!({}));
+        event["event"]["sender"]["sender_type"] = json!("app");
+        assert!(!read(event).sender_is_person);
+    }
+
+    #[test]
+    fn a_press_tells_who_and_what() {
+        let event = json!({
+            "header": { "event_id": "e2", "event_type": "card.action.trigger" },
+            "event": {
+                "operator": { "open_id": "ou_ada" }, "action": { "value": { "a": 1 }, "tag": "button" },
+                "context": { "open_message_id": "om_2", "open_chat_id": "oc_1" },
+            },
+        });
+        let expected = Pressed {
+            event: "e2".into(),
+            by: "ou_ada".into(),
+            value: json!({ "a": 1 }),
+            message: "om_2".into(),
+            chat: "oc_1".into(),
+        };
+        assert_eq!(read_event(event, "ou_me"), Happened::Pressed(Box::new(expected)));
+    }
+
+    #[test]
+    fn other_events_are_nothing_to_us() {
+        for event in [
+            json!({ "header": { "event_type": "im.chat.disbanded_v1" }, "event": {} }),
+            json!({ "header": { "event_type": "im.message.receive_v1" }, "event": { "message": 7 } }),
+            json!({ "header": { "event_type": "im.message.receive_v1" }, "event": {} }),
+            json!({ "header": { "event_type": "card.action.trigger" }, "event": {} }),
+            json!([]),
+            json!(null),
+        ] {
+            assert!(matches!(read_event(event.clone(), "ou_me"), Happened::Nothing(_)), "{event}");
+        }
+        let recall = json!({ "header": { "event_type": "im.message.recalled_v1" },
+            "event": { "message_id": "om_1", "chat_id": "oc_1" } });
+        let expected = Happened::Recalled { message: "om_1".into(), chat: "oc_1".into() };
+        assert_eq!(read_event(recall, "ou_me"), expected);
+    }
+
+    proptest! {
+        #[test]
+        fn no_content_is_too_strange(kind in "[a-z_]{0,12}", content in any::<String>()) {
+            let _heard = read(message(json!({ "message_type": kind, "content": content })));
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! What the platform's error codes mean for us. Pure.
+
+use std::time::Duration;
+
+use crate::ports::DeliveryError;
+
+/// Why a call of the platform's API gave nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ApiError {
+    /// No answer, or none that can be read: nobody knows whether it was done.
+    #[error("no answer: {0}")]
+    Network(String),
+    /// Not now.
+    #[error("too many requests: code {code}: {words}")]
+    Busy {
+        /// The platform's code.
+        code: i64,
+        /// The platform's own word on when.
+        after: Option<Duration>,
+        /// The platform's words.
+        words: String,
+    },
+    /// The platform will not do it.
+    #[error("refused: code {code}: {words}")]
+    Refused {
+        /// The platform's code.
+        code: i64,
+        /// The platform's words.
+        words: String,
+    },
+}
+
+/// The platform wants fewer calls.
+const FREQUENCY: i64 = 99_991_400;
+/// Fewer calls for this chat or message.
+const CHAT_FREQUENCY: i64 = 230_020;
+/// The same message is on its way.
+const BEING_SENT: i64 = 230_049;
+/// The app lacks a permission; the words name it.
+const NO_SCOPE: i64 = 99_991_672;
+
+impl ApiError {
+    /// The error that an answer tells of.
+    pub(super) fn of(code: i64, words: String, after: Option<Duration>) -> Self {
+        match code {
+            FREQUENCY | 429 => Self::Busy { code, after: after.or(Some(Duration::from_secs(1))), words },
+            CHAT_FREQUENCY | BEING_SENT => {
+                Self::Busy { code, after: Some(after.unwrap_or(Duration::from_secs(1))), words }
+            }
+            _ => Self::Refused { code, words },
+        }
+    }
+
+    /// The code, where the platform gave one.
+    pub(super) const fn code(&self) -> Option<i64> {
+        match self {
+            Self::Network(_) => None,
+            Self::Busy { code, .. } | Self::Refused { code, .. } => Some(*code),
+        }
+    }
+
+    /// Whether a fresh token may help.
+    pub(super) fn wants_fresh_token(&self) -> bool {
+        matches!(
+            self.code(),
+            Some(99_991_661 | 99_991_663 | 99_991_664 | 99_991_668 | 99_991_671 | 99_991_677)
+        )
+    }
+
+    /// Whether the app's id and secret are no good.
+    pub(super) fn is_bad_credentials(&self) -> bool {
+        matches!(self.code(), Some(10_003 | 10_014 | 10_015))
+    }
+
+    /// Whether the app lacks a permission.
+    pub(super) fn is_missing_scope(&self) -> bool {
+        matches!(self.code(), Some(NO_SCOPE | 230_027))
+    }
+
+    /// Whether the message that was to be answered or changed is gone.
+    pub(super) fn is_target_gone(&self) -> bool {
+        matches!(self.code(), Some(230_011 | 230_019 | 230_110 | 231_003))
+    }
+
+    /// Whether the platform does not take this card or text, but may take the same words in a plainer dress.
+    pub(super) fn is_bad_content(&self) -> bool {
+        let Self::Refused { code, .. } = self else { return false };
+        matches!(
+            code,
+            99_992_402 | 230_001 | 230_025 | 230_054 | 230_055 | 230_099 | 200_220 | 200_860 | 10_002
+        )
+    }
+
+    /// Whether a card was not taken for its tables.
+    pub(super) fn is_too_many_tables(&self) -> bool {
+        matches!(self, Self::Refused { code: 230_099, words } if words.contains("11310"))
+    }
+}
+
+impl From<ApiError> for DeliveryError {
+    fn from(error: ApiError) -> Self {
+        let reason = error.to_string();
+        match error {
+            ApiError::Network(_) => Self::Retry { after: None, reason },
+            ApiError::Busy { after, .. } => Self::Retry { after, reason },
+            // A token that could not be had is no fault of the message's.
+            ApiError::Refused { .. } if error.wants_fresh_token() || error.is_bad_credentials() => {
+                Self::Retry { after: Some(Duration::from_secs(30)), reason }
+            }
+            ApiError::Refused { .. } => Self::Permanent { reason },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_tried_again_only_where_that_can_help() {
+        for (code, retried) in [
+            (99_991_400, true),
+            (230_020, true),
+            (230_049, true),
+            (99_991_663, true),
+            (10_014, true),
+            (99_991_672, false),
+            (230_002, false),
+            (230_013, false),
+            (230_053, false),
+            (230_025, false),
+            (1, false),
+        ] {
+            let error = DeliveryError::from(ApiError::of(code, "words".into(), None));
+            assert_eq!(matches!(error, DeliveryError::Retry { .. }), retried, "{code}");
+        }
+        let network = DeliveryError::from(ApiError::Network("cut".into()));
+        assert!(matches!(network, DeliveryError::Retry { after: None, .. }));
+    }
+
+    #[test]
+    fn the_platforms_own_word_on_when_is_kept() {
+        let after = Some(Duration::from_secs(42));
+        let DeliveryError::Retry { after: told, .. } = ApiError::of(99_991_400, String::new(), after).into()
+        else {
+            panic!("not tried again")
+        };
+        assert_eq!(told, after);
+    }
+
+    #[test]
+    fn a_rejected_card_is_known_and_so_is_its_reason() {
+        let tables = ApiError::of(230_099, "Failed, ErrCode: 11310; element exceeds".into(), None);
+        assert!(tables.is_bad_content() && tables.is_too_many_tables());
+        let other = ApiError::of(230_099, "ErrCode: 11246".into(), None);
+        assert!(other.is_bad_content() && !other.is_too_many_tables());
+        assert!(!ApiError::of(230_002, String::new(), None).is_bad_content());
+        assert!(ApiError::of(230_011, String::new(), None).is_target_gone());
+    }
+}

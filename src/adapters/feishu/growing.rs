@@ -1,0 +1,198 @@
+//! Answers that are seen to grow: a card that is written while the model writes, and becomes the answer at the end.
+//!
+//! The card is noted before it is shown, so that after a crash the answer still ends in it and not beside it. Where
+//! the platform does not let it be, answers are simply sent when they are whole.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::calls::{InTopic, Target};
+use super::card::{ANSWER, Outgoing, answer_card, fits_card, growing_card, shown};
+use super::delivery::Courier;
+use super::fault::ApiError;
+use super::markdown::CARD_TABLES;
+use super::notes::Growing;
+use crate::adapters::chat::{Frame, Painter};
+use crate::domain::{CorrelationId, OutboundIntent, ThreadId};
+use crate::ports::{BoxFuture, DeliveryError, Receipt};
+
+/// How long showing one frame may take.
+const PAINT_WITHIN: Duration = Duration::from_secs(8);
+/// How often the words of a card are written.
+const INTERVAL: Duration = Duration::from_millis(500);
+/// The platform ends the writing by itself after ten minutes.
+const GROWS_FOR_MS: i64 = 9 * 60 * 1000;
+
+impl Painter for Courier {
+    fn paint(
+        &self,
+        thread: ThreadId,
+        correlation: CorrelationId,
+        frame: Frame,
+        message: Option<String>,
+    ) -> BoxFuture<'_, Option<String>> {
+        Box::pin(async move {
+            let words = match frame {
+                Frame::Draft(words) => words,
+                Frame::Progress(words) => format!("⏳ {words}"),
+                Frame::Typing => return message,
+            };
+            if !self.shows_growing.load(Ordering::Relaxed) || !fits_card(&words) {
+                return message;
+            }
+            let painted = self.write_growing(&thread, correlation, &words);
+            match tokio::time::timeout(PAINT_WITHIN, painted).await {
+                Ok(Ok(card)) => Some(card),
+                Ok(Err(error)) => {
+                    // Without the permission it will not work the next time either.
+                    if error.is_missing_scope() || error.is_bad_content() {
+                        self.shows_growing.store(false, Ordering::Relaxed);
+                    }
+                    message
+                }
+                Err(_) => message,
+            }
+        })
+    }
+
+    fn interval(&self, _thread: &ThreadId) -> Duration {
+        INTERVAL
+    }
+}
+
+impl Courier {
+    async fn write_growing(
+        &self,
+        thread: &ThreadId,
+        correlation: CorrelationId,
+        words: &str,
+    ) -> Result<String, ApiError> {
+        let known = self.notes.growing(thread).await;
+        let mine = known.filter(|growing| growing.correlation == correlation);
+        let Some(growing) = mine else { return self.begin_growing(thread, correlation, words).await };
+        let age = self.clock.now().as_millis() - growing.made;
+        if growing.ended.is_none() && growing.message.is_some() && age < GROWS_FOR_MS {
+            self.api.write_card(&growing.card, ANSWER, &shown(words), self.sequence(&growing)).await?;
+        }
+        Ok(growing.card)
+    }
+
+    async fn begin_growing(
+        &self,
+        thread: &ThreadId,
+        correlation: CorrelationId,
+        words: &str,
+    ) -> Result<String, ApiError> {
+        let made = self.clock.now().as_millis();
+        let card = self.api.make_card(&growing_card(words)).await?;
+        let mut growing = Growing { correlation, card: card.clone(), message: None, made, ended: None };
+        let noted = |error| ApiError::Network(format!("the card could not be noted: {error}"));
+        self.notes.learn_growing(thread, &growing).await.map_err(noted)?;
+        growing.message = Some(self.show_card(thread, &growing).await?);
+        self.notes.learn_growing(thread, &growing).await.map_err(noted)?;
+        Ok(card)
+    }
+
+    /// Shows the card in the chat, once however often it is tried.
+    async fn show_card(&self, thread: &ThreadId, growing: &Growing) -> Result<String, ApiError> {
+        let target = match thread.topic() {
+            Some(topic) => match self.notes.topic(&topic).await {
+                Some(message) => Target::Reply { message, topic: InTopic::Yes },
+                None => Target::Chat(thread.chat()),
+            },
+            None => Target::Chat(thread.chat()),
+        };
+        let content = json!({ "type": "card", "data": { "card_id": growing.card } }).to_string();
+        let message = Outgoing { kind: "interactive", content };
+        self.send(thread, &target, &message, &growing.card, "growing").await
+    }
+
+    /// Ends the answer in the card that was seen to grow; nothing where there is none, or it can hold no more.
+    pub(super) async fn finish_growing(
+        &self,
+        intent: &OutboundIntent,
+        id: &str,
+        words: &str,
+    ) -> Result<Option<Receipt>, DeliveryError> {
+        let thread = &intent.thread_id;
+        self.screen.take(thread, &intent.correlation_id).await;
+        let Some(mut growing) = self.notes.growing(thread).await else { return Ok(None) };
+        if growing.correlation != intent.correlation_id {
+            self.close(thread, growing).await;
+            return Ok(None);
+        }
+        if growing.ended.as_deref().is_some_and(|ended| ended != id) {
+            return Ok(None);
+        }
+        if growing.message.is_none() {
+            match self.show_card(thread, &growing).await {
+                Ok(message) => growing.message = Some(message),
+                Err(ApiError::Refused { .. }) => return Ok(None),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        // From here on this card is this delivery's, also after a crash.
+        growing.ended = Some(id.to_owned());
+        let noted = self.notes.learn_growing(thread, &growing).await;
+        if noted.is_err() || !fits_card(words) {
+            self.end_quietly(&growing).await;
+            return Ok(None);
+        }
+        self.end_quietly(&growing).await;
+        match self.put_answer(&growing, words).await {
+            Ok(()) => Ok(Some(Receipt { platform_message: growing.message })),
+            Err(ApiError::Refused { code, words }) => {
+                tracing::warn!(code, words, "the card could not be finished; the answer is sent beside it");
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn put_answer(&self, growing: &Growing, words: &str) -> Result<(), ApiError> {
+        let put = |tables| async move {
+            let card = answer_card(words, tables);
+            self.api.finish_card(&growing.card, &card, self.sequence(growing)).await
+        };
+        match put(CARD_TABLES).await {
+            Err(error) if error.is_too_many_tables() => put(0).await,
+            other => other,
+        }
+    }
+
+    /// Ends what grows in a thread as it stands, because something else is said.
+    pub(super) async fn end_growing(&self, intent: &OutboundIntent) {
+        let thread = &intent.thread_id;
+        self.screen.take(thread, &intent.correlation_id).await;
+        if let Some(growing) = self.notes.growing(thread).await {
+            self.close(thread, growing).await;
+        }
+    }
+
+    async fn close(&self, thread: &ThreadId, mut growing: Growing) {
+        if growing.ended.is_some() {
+            return;
+        }
+        self.screen.take(thread, &growing.correlation).await;
+        self.end_quietly(&growing).await;
+        growing.ended = Some(String::new());
+        if let Err(error) = self.notes.learn_growing(thread, &growing).await {
+            tracing::warn!(%error, "the end of a card could not be noted");
+        }
+    }
+
+    async fn end_quietly(&self, growing: &Growing) {
+        if let Err(error) = self.api.end_card(&growing.card, self.sequence(growing)).await {
+            tracing::debug!(%error, "the writing of a card could not be ended");
+        }
+    }
+
+    /// A number that only grows for one card, also over a restart.
+    fn sequence(&self, growing: &Growing) -> i32 {
+        let since = self.clock.now().as_millis().saturating_sub(growing.made).max(0);
+        let floor = i32::try_from(since).unwrap_or(i32::MAX - 1);
+        self.sequences.next(&growing.card, floor)
+    }
+}

@@ -1,0 +1,112 @@
+//! The webhook: requests that our own listener was sent, proved, taken in like any other event, and answered.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::intake::{Intake, Outcome};
+use super::webhook::{Opened, Replays, Seal, Signature};
+use crate::ports::{AdapterIo, HookAnswer, HookRequest};
+
+/// A request to the webhook that waits for its answer.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    pub(super) request: HookRequest,
+    pub(super) reply: oneshot::Sender<HookAnswer>,
+}
+
+fn said(status: u16, body: &serde_json::Value) -> HookAnswer {
+    HookAnswer { status, body: body.to_string().into_bytes() }
+}
+
+/// The requests, and which of them were heard before.
+#[derive(Debug)]
+pub(super) struct Hooks {
+    seal: Seal,
+    inbox: mpsc::Receiver<Waiting>,
+    replays: Replays,
+}
+
+/// A request that was taken in: what it is known by, and what became of it.
+type Done = (Option<String>, Outcome, oneshot::Sender<HookAnswer>);
+
+impl Hooks {
+    pub(super) fn new(seal: Seal, inbox: mpsc::Receiver<Waiting>) -> Self {
+        Self { seal, inbox, replays: Replays::default() }
+    }
+
+    pub(super) fn into_inbox(self) -> mpsc::Receiver<Waiting> {
+        self.inbox
+    }
+
+    /// Answers requests until told to stop.
+    pub(super) async fn serve(&mut self, intake: &Arc<Intake>, io: &AdapterIo, stop: &CancellationToken) {
+        let mut taken: JoinSet<Done> = JoinSet::new();
+        io.health.alive(io.clock.now());
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                Some(done) = taken.join_next() => match done {
+                    Ok((nonce, outcome, reply)) => {
+                        if let Some(nonce) = nonce.filter(|_| outcome != Outcome::Again) {
+                            self.replays.remember(nonce, io.clock.now());
+                        }
+                        // The platform may have hung up; then it asks again.
+                        drop(reply.send(answer_to(&outcome)));
+                    }
+                    Err(error) => tracing::error!(%error, "an event could not be handled"),
+                },
+                Some(request) = self.inbox.recv() => {
+                    if let Some(task) = self.open(request, intake, io) {
+                        taken.spawn(task);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Proves a request. One that is answered at once gives nothing more to do.
+    fn open(
+        &self,
+        waiting: Waiting,
+        intake: &Arc<Intake>,
+        io: &AdapterIo,
+    ) -> Option<impl Future<Output = Done> + Send + use<>> {
+        let Waiting { request, reply } = waiting;
+        let header = |name: &str| request.headers.get(name).and_then(|value| value.to_str().ok());
+        let proof = Signature {
+            timestamp: header("x-lark-request-timestamp"),
+            nonce: header("x-lark-request-nonce"),
+            signature: header("x-lark-signature"),
+        };
+        let answer = match self.seal.open(proof, &request.body, io.clock.now()) {
+            Ok(Opened::Challenge(challenge)) => said(200, &json!({ "challenge": challenge })),
+            Ok(Opened::Event { nonce: Some(nonce), .. }) if self.replays.knows(&nonce) => {
+                tracing::warn!("a request came that was accepted before");
+                said(200, &json!({}))
+            }
+            Ok(Opened::Event { event, nonce }) => {
+                io.health.alive(io.clock.now());
+                let handled = Intake::take_in(intake, event.to_string().as_bytes());
+                return Some(async move { (nonce, handled.await, reply) });
+            }
+            Err(rejected) => {
+                tracing::warn!(%rejected, "a webhook request was refused");
+                said(403, &json!({ "msg": "refused" }))
+            }
+        };
+        drop(reply.send(answer));
+        None
+    }
+}
+
+fn answer_to(outcome: &Outcome) -> HookAnswer {
+    match outcome {
+        Outcome::Taken => said(200, &json!({})),
+        Outcome::Answered(data) => said(200, data),
+        Outcome::Again => said(500, &json!({})),
+    }
+}

@@ -1,0 +1,36 @@
+//! Feishu and Lark: the long connection or a webhook in, cards, posts and texts out. Speaks the wire itself, with no
+//! SDK, so that reconnects, acknowledgements and retries are ours.
+
+mod adapter;
+mod api;
+mod attachments;
+mod calls;
+mod card;
+mod connection;
+mod content;
+mod delivery;
+mod doctor;
+mod event;
+mod fault;
+mod fragments;
+mod frame;
+mod growing;
+mod hook;
+mod intake;
+mod line;
+mod markdown;
+mod notes;
+mod options;
+mod press;
+mod sequences;
+mod socket;
+mod token;
+mod webhook;
+mod words;
+
+pub use adapter::{FeishuAdapter, capabilities};
+pub use api::Api;
+pub use calls::{Bot, PastMessage};
+pub use doctor::{About, Finding, Standing, check};
+pub use fault::ApiError;
+pub use options::{FeishuMode, FeishuOptions};

@@ -1,0 +1,137 @@
+//! What the adapter keeps in its notebook: where questions stand, which chats are private, and what a topic can be
+//! answered at.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::domain::{ApprovalId, ApprovalKind, ChatKind, CorrelationId, Language, ThreadId};
+use crate::ports::{Notebook, StoreError};
+
+/// How many chats and topics are kept in mind.
+const MOST: usize = 10_000;
+
+/// A question that was shown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Shown {
+    /// The message with its card.
+    pub(super) message: String,
+    /// Its words, for the card that takes its place.
+    pub(super) question: String,
+    pub(super) kind: ApprovalKind,
+    pub(super) language: Language,
+}
+
+/// An answer that was shown while it was written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Growing {
+    pub(super) correlation: CorrelationId,
+    pub(super) card: String,
+    /// The message that shows the card, once it is known.
+    pub(super) message: Option<String>,
+    /// When the card was made, in milliseconds since the epoch.
+    pub(super) made: i64,
+    /// The delivery that ended it.
+    pub(super) ended: Option<String>,
+}
+
+/// The notebook, with what was written lately in mind.
+#[derive(Clone, Debug)]
+pub(super) struct Notes {
+    book: Arc<dyn Notebook>,
+    known: Arc<Mutex<HashMap<String, Value>>>,
+}
+
+impl Notes {
+    pub(super) fn new(book: Arc<dyn Notebook>) -> Self {
+        Self { book, known: Arc::default() }
+    }
+
+    /// Remembers whether a chat is private.
+    pub(super) async fn learn_chat(&self, chat: &str, kind: ChatKind) -> Result<(), StoreError> {
+        self.learn(format!("chat-{chat}"), Value::Bool(kind == ChatKind::Direct)).await
+    }
+
+    /// Whether a chat is private; one that nobody remembers is taken for a group.
+    pub(super) async fn chat(&self, chat: &str) -> ChatKind {
+        match self.recall(format!("chat-{chat}")).await {
+            Some(Value::Bool(true)) => ChatKind::Direct,
+            _ => ChatKind::Group,
+        }
+    }
+
+    /// Remembers a message of a topic, so that something can be said there.
+    pub(super) async fn learn_topic(&self, topic: &str, message: &str) -> Result<(), StoreError> {
+        let name = format!("topic-{topic}");
+        // Any message of the topic will do; the first one is as good as the last.
+        if self.recall(name.clone()).await.is_some() {
+            return Ok(());
+        }
+        self.learn(name, Value::String(message.to_owned())).await
+    }
+
+    /// A message of a topic.
+    pub(super) async fn topic(&self, topic: &str) -> Option<String> {
+        self.recall(format!("topic-{topic}")).await?.as_str().map(str::to_owned)
+    }
+
+    /// Remembers where a question stands.
+    pub(super) async fn learn_question(
+        &self,
+        approval: &ApprovalId,
+        shown: &Shown,
+    ) -> Result<(), StoreError> {
+        let note = serde_json::to_value(shown).unwrap_or_default();
+        self.book.put(&format!("question-{approval}"), note).await
+    }
+
+    /// Where a question stands.
+    pub(super) async fn question(&self, approval: &ApprovalId) -> Option<Shown> {
+        let note = self.book.get(&format!("question-{approval}")).await.ok().flatten()?;
+        serde_json::from_value(note).ok()
+    }
+
+    /// Remembers the answer that is being written in a thread.
+    pub(super) async fn learn_growing(&self, thread: &ThreadId, growing: &Growing) -> Result<(), StoreError> {
+        let note = serde_json::to_value(growing).unwrap_or_default();
+        self.learn(format!("growing-{thread}"), note).await
+    }
+
+    /// The answer that is, or was last, being written in a thread.
+    pub(super) async fn growing(&self, thread: &ThreadId) -> Option<Growing> {
+        serde_json::from_value(self.recall(format!("growing-{thread}")).await?).ok()
+    }
+
+    async fn learn(&self, name: String, note: Value) -> Result<(), StoreError> {
+        if self.known().get(&name) == Some(&note) {
+            return Ok(());
+        }
+        self.book.put(&name, note.clone()).await?;
+        self.keep(name, note);
+        Ok(())
+    }
+
+    async fn recall(&self, name: String) -> Option<Value> {
+        if let Some(note) = self.known().get(&name) {
+            return Some(note.clone()).filter(|note| !note.is_null());
+        }
+        // A note that cannot be read is as good as none.
+        let note = self.book.get(&name).await.ok().flatten();
+        self.keep(name, note.clone().unwrap_or_default());
+        note
+    }
+
+    fn keep(&self, name: String, note: Value) {
+        let mut known = self.known();
+        if known.len() >= MOST {
+            known.clear();
+        }
+        known.insert(name, note);
+    }
+
+    fn known(&self) -> std::sync::MutexGuard<'_, HashMap<String, Value>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,42 @@
+//! What the adapter must be told.
+
+use std::time::Duration;
+
+use secrecy::SecretString;
+
+use crate::adapters::chat::{GuestList, Respond};
+
+/// How the adapter talks to the platform, and to whom.
+#[derive(Clone, Debug)]
+pub struct FeishuOptions {
+    /// The app's id.
+    pub app_id: String,
+    /// The app's secret.
+    pub app_secret: SecretString,
+    /// The address of the open platform, without a slash at its end.
+    pub domain: String,
+    /// How events arrive.
+    pub mode: FeishuMode,
+    /// Whom the settings name.
+    pub guests: GuestList,
+    /// Which messages of a group are answered.
+    pub respond: Respond,
+    /// Whether each person in a group has a conversation of their own.
+    pub per_user: bool,
+    /// For how long after an answer the same person need not mention the agent again.
+    pub followup: Duration,
+}
+
+/// How events arrive.
+#[derive(Clone, Debug)]
+pub enum FeishuMode {
+    /// Over a connection the daemon opens.
+    Websocket,
+    /// At an address of ours.
+    Webhook {
+        /// Encrypts and signs what comes.
+        encrypt_key: Option<SecretString>,
+        /// Is in everything that comes.
+        verification_token: Option<SecretString>,
+    },
+}

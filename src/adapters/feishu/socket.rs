@@ -1,0 +1,190 @@
+//! The long connection: opened at a fresh address each time, kept alive, and left when nothing is heard. Events go to
+//! the intake; each is answered once the intake says what became of it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use futures_util::{SinkExt as _, StreamExt as _};
+use secrecy::ExposeSecret as _;
+use serde_json::json;
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout};
+use tokio_tungstenite::tungstenite::{self, Message, protocol::WebSocketConfig};
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async_with_config};
+use tokio_util::sync::CancellationToken;
+
+use super::api::{Api, install_tls};
+use super::connection::{ClientConfig, Endpoint, Refusal, read_endpoint, read_handshake};
+use super::fragments::{Fragments, Taken};
+use super::frame::{Frame, Kind};
+use super::intake::{Intake, Outcome};
+use super::options::FeishuOptions;
+use crate::ports::AdapterIo;
+
+const CONNECT_WITHIN: Duration = Duration::from_secs(15);
+const SEND_WITHIN: Duration = Duration::from_secs(10);
+const MOST_BYTES: usize = 16 << 20;
+
+type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+
+/// An open connection.
+#[derive(Debug)]
+pub(super) struct Connection {
+    socket: Socket,
+    service: i32,
+    pub(super) config: ClientConfig,
+}
+
+/// Opens a connection.
+pub(super) async fn connect(api: &Api, options: &FeishuOptions) -> Result<Connection, Refusal> {
+    let Endpoint { url, service, config } = endpoint(api, options).await?;
+    install_tls();
+    let limits =
+        WebSocketConfig::default().max_message_size(Some(MOST_BYTES)).max_frame_size(Some(MOST_BYTES));
+    let opened = timeout(CONNECT_WITHIN, connect_async_with_config(url, Some(limits), true)).await;
+    match opened {
+        Ok(Ok((socket, _))) => Ok(Connection { socket, service, config }),
+        Ok(Err(error)) => Err(refusal(&error)),
+        Err(_) => Err(Refusal::Later("the connection could not be opened in time".to_owned())),
+    }
+}
+
+/// Asks where a connection may be opened. The address is good for once.
+pub(super) async fn endpoint(api: &Api, options: &FeishuOptions) -> Result<Endpoint, Refusal> {
+    let body = json!({ "AppID": options.app_id, "AppSecret": options.app_secret.expose_secret() });
+    match api.bare("/callback/ws/endpoint", &body).await {
+        Ok((status, body)) => read_endpoint(status, &body),
+        Err(error) => Err(Refusal::Later(error.to_string())),
+    }
+}
+
+fn refusal(error: &tungstenite::Error) -> Refusal {
+    match error {
+        tungstenite::Error::Http(response) => {
+            let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
+            read_handshake(
+                header("Handshake-Status"),
+                header("Handshake-Msg"),
+                header("Handshake-Autherrcode"),
+            )
+        }
+        // Other errors could print the address, which holds a ticket.
+        tungstenite::Error::Io(error) => Refusal::Later(format!("the handshake failed: {error}")),
+        _ => Refusal::Later("the handshake failed".to_owned()),
+    }
+}
+
+impl Connection {
+    /// Hears and answers until the connection is lost or it is told to stop; says why.
+    pub(super) async fn serve(
+        self,
+        intake: &Arc<Intake>,
+        io: &AdapterIo,
+        stop: &CancellationToken,
+    ) -> String {
+        let Self { socket, service, mut config } = self;
+        let (mut out, mut incoming) = socket.split();
+        let (mut fragments, mut answers) = (Fragments::default(), JoinSet::new());
+        let (mut last_heard, mut next_ping) = (Instant::now(), Instant::now());
+        io.health.alive(io.clock.now());
+        loop {
+            let frame = tokio::select! {
+                () = stop.cancelled() => return "told to stop".to_owned(),
+                () = tokio::time::sleep_until(last_heard + config.silence()) => {
+                    return "nothing was heard for too long".to_owned();
+                }
+                () = tokio::time::sleep_until(next_ping) => {
+                    next_ping = Instant::now() + config.ping;
+                    Frame::ping(service)
+                }
+                Some(answered) = answers.join_next() => match answered {
+                    Ok(frame) => frame,
+                    Err(error) => {
+                        tracing::error!(%error, "an event could not be handled");
+                        continue;
+                    }
+                },
+                heard = incoming.next() => {
+                    let bytes = match heard {
+                        Some(Ok(Message::Binary(bytes))) => bytes,
+                        Some(Ok(Message::Close(_))) | None => return "the platform closed it".to_owned(),
+                        Some(Ok(_)) => {
+                            last_heard = Instant::now();
+                            continue;
+                        }
+                        Some(Err(error)) => return format!("it broke: {error}"),
+                    };
+                    last_heard = Instant::now();
+                    io.health.alive(io.clock.now());
+                    match Frame::read(&bytes) {
+                        Ok(frame) if frame.kind() == Kind::Pong => {
+                            config = config.updated(frame.payload.as_deref().unwrap_or_default());
+                            next_ping = next_ping.min(Instant::now() + config.ping);
+                        }
+                        Ok(frame) if frame.kind() == Kind::Event => {
+                            if let Some(task) = take(&mut fragments, frame, intake) {
+                                answers.spawn(task);
+                            }
+                        }
+                        Ok(_) => {}
+                        Err(error) => tracing::warn!(%error, "a frame that cannot be read"),
+                    }
+                    continue;
+                }
+            };
+            let sent = timeout(SEND_WITHIN, out.send(Message::Binary(frame.bytes().into()))).await;
+            if !matches!(sent, Ok(Ok(()))) {
+                return "nothing can be sent over it".to_owned();
+            }
+        }
+    }
+}
+
+/// What is to be done about an event frame: nothing while parts of it are missing.
+fn take(
+    fragments: &mut Fragments,
+    frame: Frame,
+    intake: &Arc<Intake>,
+) -> Option<impl Future<Output = Frame> + Send + use<>> {
+    let began = Instant::now();
+    let (frame, payload) = match fragments.take(frame, began) {
+        Taken::Whole { frame, payload } => (frame, payload),
+        Taken::Part => return None,
+        Taken::Refused(reason) => {
+            tracing::warn!(reason, "a piece of an event was refused");
+            return None;
+        }
+    };
+    // The place in the line is taken here, in the order of the frames.
+    let handled = Intake::take_in(intake, &payload);
+    Some(async move {
+        let outcome = handled.await;
+        let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        frame.answered(took, acknowledgement(&outcome))
+    })
+}
+
+fn acknowledgement(outcome: &Outcome) -> Vec<u8> {
+    let answer = match outcome {
+        Outcome::Taken => json!({ "code": 200 }),
+        Outcome::Answered(data) => json!({ "code": 200, "data": STANDARD.encode(data.to_string()) }),
+        Outcome::Again => json!({ "code": 500 }),
+    };
+    answer.to_string().into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_acknowledgement_says_what_became_of_the_event() {
+        let said = |outcome| String::from_utf8(acknowledgement(&outcome)).unwrap();
+        assert_eq!(said(Outcome::Taken), r#"{"code":200}"#);
+        assert_eq!(said(Outcome::Again), r#"{"code":500}"#);
+        assert_eq!(said(Outcome::Answered(json!({}))), r#"{"code":200,"data":"e30="}"#);
+    }
+}

@@ -1,0 +1,181 @@
+//! The app's access token: fetched once for all who need it, and again before it lapses.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use futures_util::future::Shared;
+use secrecy::{ExposeSecret as _, SecretString};
+use tokio::time::Instant;
+
+use super::fault::ApiError;
+use crate::ports::BoxFuture;
+
+/// How long before its end a token is replaced.
+const EARLY: Duration = Duration::from_secs(600);
+
+/// A token as the platform hands it out.
+#[derive(Clone, Debug)]
+pub(super) struct Granted {
+    pub(super) token: SecretString,
+    /// For how long it is good.
+    pub(super) good_for: Duration,
+}
+
+/// Asks the platform for a token.
+type Fetch = dyn Fn() -> BoxFuture<'static, Result<Granted, ApiError>> + Send + Sync;
+/// One such question, shared by all who wait for it.
+type Flight = Shared<BoxFuture<'static, Result<Granted, ApiError>>>;
+
+/// The token, shared by all calls. The lock is held for a look, never over an await; whoever waits shares one
+/// question to the platform.
+#[derive(Clone)]
+pub(super) struct Tokens {
+    fetch: Arc<Fetch>,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+enum State {
+    #[default]
+    Empty,
+    Held {
+        token: SecretString,
+        until: Instant,
+    },
+    Asked(Flight),
+}
+
+impl fmt::Debug for Tokens {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tokens").finish_non_exhaustive()
+    }
+}
+
+impl Tokens {
+    /// Tokens that come from here.
+    pub(super) fn new(
+        fetch: impl Fn() -> BoxFuture<'static, Result<Granted, ApiError>> + Send + Sync + 'static,
+    ) -> Self {
+        Self { fetch: Arc::new(fetch), state: Arc::default() }
+    }
+
+    /// A token that is good for a while.
+    pub(super) async fn get(&self) -> Result<SecretString, ApiError> {
+        let flight = {
+            let mut state = self.state();
+            match &*state {
+                State::Held { token, until } if Instant::now() < *until => return Ok(token.clone()),
+                State::Asked(flight) => flight.clone(),
+                State::Held { .. } | State::Empty => {
+                    let flight = (self.fetch)().shared();
+                    *state = State::Asked(flight.clone());
+                    flight
+                }
+            }
+        };
+        let answer = flight.clone().await;
+        let mut state = self.state();
+        if matches!(&*state, State::Asked(current) if current.ptr_eq(&flight)) {
+            *state = match &answer {
+                Ok(granted) => {
+                    let early = EARLY.min(granted.good_for / 2);
+                    State::Held {
+                        token: granted.token.clone(),
+                        until: Instant::now() + granted.good_for.saturating_sub(early),
+                    }
+                }
+                Err(_) => State::Empty,
+            };
+        }
+        answer.map(|granted| granted.token)
+    }
+
+    /// The platform does not take this token any more.
+    pub(super) fn reject(&self, bad: &SecretString) {
+        let mut state = self.state();
+        // Somebody else may have replaced it already.
+        if matches!(&*state, State::Held { token, .. } if token.expose_secret() == bad.expose_secret()) {
+            *state = State::Empty;
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    /// Tokens that are numbered, and how many were asked for.
+    fn numbered(good_for: u64, fails: usize) -> (Tokens, Arc<AtomicUsize>) {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let count = asked.clone();
+        let tokens = Tokens::new(move || {
+            let number = count.fetch_add(1, Ordering::SeqCst) + 1;
+            Box::pin(async move {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+                if number <= fails {
+                    return Err(ApiError::Network("cut".into()));
+                }
+                let token = SecretString::from(format!("t-{number}"));
+                Ok(Granted { token, good_for: Duration::from_secs(good_for) })
+            })
+        });
+        (tokens, asked)
+    }
+
+    async fn text(tokens: &Tokens) -> String {
+        tokens.get().await.unwrap().expose_secret().to_owned()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn many_who_need_a_token_ask_once() {
+        let (tokens, asked) = numbered(7200, 0);
+        let all = futures_util::future::join_all((0..20).map(|_| text(&tokens))).await;
+        assert!(all.iter().all(|token| token == "t-1"));
+        assert_eq!(asked.load(Ordering::SeqCst), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_token_is_replaced_before_it_lapses() {
+        let (tokens, _) = numbered(7200, 0);
+        assert_eq!(text(&tokens).await, "t-1");
+        tokio::time::advance(Duration::from_secs(6590)).await;
+        assert_eq!(text(&tokens).await, "t-1");
+        tokio::time::advance(Duration::from_secs(20)).await;
+        assert_eq!(text(&tokens).await, "t-2");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_rejected_token_is_replaced_and_only_that_one() {
+        let (tokens, asked) = numbered(7200, 0);
+        let first = tokens.get().await.unwrap();
+        tokens.reject(&first);
+        assert_eq!(text(&tokens).await, "t-2");
+        tokens.reject(&first);
+        assert_eq!(text(&tokens).await, "t-2", "an old rejection does not take the new one");
+        assert_eq!(asked.load(Ordering::SeqCst), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_failed_question_is_asked_again_by_the_next() {
+        let (tokens, _) = numbered(7200, 1);
+        assert!(tokens.get().await.is_err());
+        assert_eq!(text(&tokens).await, "t-2");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_gives_up_does_not_take_the_others_with_them() {
+        let (tokens, asked) = numbered(7200, 0);
+        let hasty = tokio::time::timeout(Duration::from_millis(5), tokens.get());
+        let (hasty, patient) = tokio::join!(hasty, text(&tokens));
+        assert!(hasty.is_err());
+        assert_eq!((patient.as_str(), asked.load(Ordering::SeqCst)), ("t-1", 1));
+    }
+}

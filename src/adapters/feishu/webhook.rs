@@ -1,0 +1,260 @@
+//! What comes to our own address instead of over the long connection: proved to be the platform's, decrypted, and not
+//! heard twice. Pure: the time is handed in.
+
+use std::collections::BTreeMap;
+
+use aes::Aes256;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use cbc::cipher::{BlockDecryptMut as _, KeyIvInit as _, block_padding::Pkcs7};
+use ring::digest::{SHA256, digest};
+use secrecy::{ExposeSecret as _, SecretString};
+use serde_json::Value;
+use subtle::ConstantTimeEq as _;
+
+use crate::domain::Timestamp;
+
+/// How far the platform's clock and ours may be apart, and for how long a request is remembered.
+const WINDOW_MS: i64 = 5 * 60 * 1000;
+/// How many requests are remembered.
+const MOST_NONCES: usize = 10_000;
+
+/// What proves that a request is the platform's.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Seal {
+    /// Encrypts and signs.
+    pub(super) encrypt_key: Option<SecretString>,
+    /// Is in every event.
+    pub(super) verification_token: Option<SecretString>,
+}
+
+/// The headers that matter.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Signature<'a> {
+    pub(super) timestamp: Option<&'a str>,
+    pub(super) nonce: Option<&'a str>,
+    pub(super) signature: Option<&'a str>,
+}
+
+/// What came.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Opened {
+    /// The platform asks whether we are here: this is to be said back.
+    Challenge(String),
+    /// Something happened.
+    Event {
+        /// What.
+        event: Value,
+        /// What the request is known by, where it is signed.
+        nonce: Option<String>,
+    },
+}
+
+/// Why a request is not heard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Rejected {
+    #[error("the body cannot be read")]
+    Malformed,
+    #[error("the body cannot be decrypted")]
+    Sealed,
+    #[error("the signature or the token is wrong")]
+    Forged,
+    #[error("the request is too old, or from the future")]
+    Stale,
+    #[error("neither adapters.feishu.encryptKey nor adapters.feishu.verificationToken is set")]
+    Unprotected,
+}
+
+impl Seal {
+    /// Whether there is anything to prove a request by.
+    pub(super) fn protects(&self) -> bool {
+        self.encrypt_key.is_some() || self.verification_token.is_some()
+    }
+
+    /// Proves and opens a request.
+    pub(super) fn open(&self, proof: Signature<'_>, body: &[u8], now: Timestamp) -> Result<Opened, Rejected> {
+        if !self.protects() {
+            return Err(Rejected::Unprotected);
+        }
+        let outer: Value = serde_json::from_slice(body).map_err(|_| Rejected::Malformed)?;
+        let event = match (&self.encrypt_key, outer.get("encrypt").and_then(Value::as_str)) {
+            (Some(key), Some(sealed)) => decrypt(key, sealed)?,
+            // Whoever has the key encrypts with it.
+            (Some(_), None) => return Err(Rejected::Forged),
+            (None, Some(_)) => return Err(Rejected::Sealed),
+            (None, None) => outer,
+        };
+        let text = |pointer: &str| event.pointer(pointer).and_then(Value::as_str);
+        let token = text("/header/token").or_else(|| text("/token"));
+        if let Some(expected) = &self.verification_token
+            && !same(token.unwrap_or_default().as_bytes(), expected.expose_secret().as_bytes())
+        {
+            return Err(Rejected::Forged);
+        }
+        if text("/type") == Some("url_verification") {
+            return text("/challenge")
+                .map(|words| Opened::Challenge(words.to_owned()))
+                .ok_or(Rejected::Malformed);
+        }
+        let nonce = match &self.encrypt_key {
+            Some(key) => Some(verify(key, proof, body, now)?),
+            None => None,
+        };
+        Ok(Opened::Event { event, nonce })
+    }
+}
+
+fn decrypt(key: &SecretString, sealed: &str) -> Result<Value, Rejected> {
+    let bytes = STANDARD.decode(sealed).map_err(|_| Rejected::Sealed)?;
+    let (iv, text) = bytes.split_at_checked(16).ok_or(Rejected::Sealed)?;
+    let key = digest(&SHA256, key.expose_secret().as_bytes());
+    let cipher = cbc::Decryptor::<Aes256>::new_from_slices(key.as_ref(), iv).map_err(|_| Rejected::Sealed)?;
+    let plain = cipher.decrypt_padded_vec_mut::<Pkcs7>(text).map_err(|_| Rejected::Sealed)?;
+    serde_json::from_slice(&plain).map_err(|_| Rejected::Sealed)
+}
+
+fn verify(key: &SecretString, proof: Signature<'_>, body: &[u8], now: Timestamp) -> Result<String, Rejected> {
+    let (Some(timestamp), Some(nonce), Some(signature)) = (proof.timestamp, proof.nonce, proof.signature)
+    else {
+        return Err(Rejected::Forged);
+    };
+    let mut signed = Vec::with_capacity(body.len() + 128);
+    for part in [timestamp.as_bytes(), nonce.as_bytes(), key.expose_secret().as_bytes(), body] {
+        signed.extend_from_slice(part);
+    }
+    let expected: String =
+        digest(&SHA256, &signed).as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    if !same(expected.as_bytes(), signature.to_ascii_lowercase().as_bytes()) {
+        return Err(Rejected::Forged);
+    }
+    let at = timestamp.trim().parse::<i64>().map_err(|_| Rejected::Stale)?.saturating_mul(1000);
+    if now.as_millis().saturating_sub(at).saturating_abs() > WINDOW_MS {
+        return Err(Rejected::Stale);
+    }
+    Ok(format!("{timestamp}.{nonce}.{signature}"))
+}
+
+fn same(a: &[u8], b: &[u8]) -> bool {
+    a.ct_eq(b).into()
+}
+
+/// Requests that were heard and accepted already: a copy of one changes nothing.
+#[derive(Debug, Default)]
+pub(super) struct Replays {
+    heard: BTreeMap<String, Timestamp>,
+}
+
+impl Replays {
+    /// Whether this request was accepted before.
+    pub(super) fn knows(&self, nonce: &str) -> bool {
+        self.heard.contains_key(nonce)
+    }
+
+    /// Remembers an accepted request for as long as its copies would pass as fresh.
+    pub(super) fn remember(&mut self, nonce: String, now: Timestamp) {
+        if self.heard.len() >= MOST_NONCES {
+            // Those outside the window are refused by their age.
+            let fresh = |at: &Timestamp| now.as_millis().saturating_sub(at.as_millis()) <= 2 * WINDOW_MS;
+            self.heard.retain(|_, at| fresh(at));
+        }
+        if self.heard.len() < MOST_NONCES {
+            self.heard.insert(nonce, now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cbc::cipher::BlockEncryptMut as _;
+    use serde_json::json;
+
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
+
+    fn seal(key: Option<&str>, token: Option<&str>) -> Seal {
+        let secret = |text: &str| SecretString::from(text.to_owned());
+        Seal { encrypt_key: key.map(secret), verification_token: token.map(secret) }
+    }
+
+    fn encrypted(key: &str, event: &Value) -> Vec<u8> {
+        let key = digest(&SHA256, key.as_bytes());
+        let cipher = cbc::Encryptor::<Aes256>::new_from_slices(key.as_ref(), &[7; 16]).unwrap();
+        let mut bytes = vec![7; 16];
+        bytes.extend(cipher.encrypt_padded_vec_mut::<Pkcs7>(event.to_string().as_bytes()));
+        json!({ "encrypt": STANDARD.encode(bytes) }).to_string().into_bytes()
+    }
+
+    fn signed(key: &str, timestamp: &str, nonce: &str, body: &[u8]) -> String {
+        let all = [timestamp.as_bytes(), nonce.as_bytes(), key.as_bytes(), body].concat();
+        digest(&SHA256, &all).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    #[test]
+    fn the_published_example_is_decrypted() {
+        // From the platform's documentation.
+        let sealed = "P37w+VZImNgPEO1RBhJ6RtKl7n6zymIbEG1pReEzghk=";
+        let bytes = STANDARD.decode(sealed).unwrap();
+        let key = digest(&SHA256, b"test key");
+        let cipher = cbc::Decryptor::<Aes256>::new_from_slices(key.as_ref(), &bytes[..16]).unwrap();
+        assert_eq!(cipher.decrypt_padded_vec_mut::<Pkcs7>(&bytes[16..]).unwrap(), b"hello world");
+    }
+
+    #[test]
+    fn a_challenge_is_answered_once_its_token_is_right() {
+        let ask = json!({ "type": "url_verification", "challenge": "c", "token": "t" });
+        let plain = ask.to_string();
+        let open = |seal: Seal, body: &[u8]| seal.open(Signature::default(), body, NOW);
+        assert_eq!(open(seal(None, Some("t")), plain.as_bytes()), Ok(Opened::Challenge("c".into())));
+        assert_eq!(open(seal(None, Some("x")), plain.as_bytes()), Err(Rejected::Forged));
+        assert_eq!(open(seal(Some("k"), None), &encrypted("k", &ask)), Ok(Opened::Challenge("c".into())));
+        assert_eq!(open(seal(Some("k"), None), &encrypted("y", &ask)), Err(Rejected::Sealed));
+        assert_eq!(open(seal(Some("k"), None), plain.as_bytes()), Err(Rejected::Forged));
+        assert_eq!(open(seal(None, None), plain.as_bytes()), Err(Rejected::Unprotected));
+        assert_eq!(open(seal(None, Some("t")), b"{"), Err(Rejected::Malformed));
+    }
+
+    #[test]
+    fn an_event_needs_the_right_signature_and_a_recent_time() {
+        let event = json!({ "schema": "2.0", "header": { "token": "t", "event_type": "x" } });
+        let body = encrypted("k", &event);
+        let stamp = |shift: i64| (NOW.as_millis() / 1000 + shift).to_string();
+        let open = |timestamp: &str, signature: &str, body: &[u8]| {
+            let proof =
+                Signature { timestamp: Some(timestamp), nonce: Some("n"), signature: Some(signature) };
+            seal(Some("k"), Some("t")).open(proof, body, NOW)
+        };
+        let good = signed("k", &stamp(0), "n", &body);
+        let Ok(Opened::Event { event: read, nonce: Some(nonce) }) = open(&stamp(0), &good, &body) else {
+            panic!("refused")
+        };
+        assert_eq!(read, event);
+        assert!(nonce.contains('n'));
+        assert_eq!(
+            open(&stamp(0), &good.replace(|c: char| c == good.chars().next().unwrap(), "0"), &body).is_ok(),
+            good.starts_with('0')
+        );
+        assert_eq!(open(&stamp(1), &good, &body), Err(Rejected::Forged), "another time");
+        assert_eq!(open(&stamp(0), &signed("x", &stamp(0), "n", &body), &body), Err(Rejected::Forged));
+        for shift in [-301, 301] {
+            let old = signed("k", &stamp(shift), "n", &body);
+            assert_eq!(open(&stamp(shift), &old, &body), Err(Rejected::Stale), "{shift}");
+        }
+        let unsigned = seal(Some("k"), None).open(Signature::default(), &body, NOW);
+        assert_eq!(unsigned, Err(Rejected::Forged));
+    }
+
+    #[test]
+    fn an_accepted_request_is_known_when_it_comes_again() {
+        let mut replays = Replays::default();
+        assert!(!replays.knows("a"));
+        replays.remember("a".into(), NOW);
+        assert!(replays.knows("a"));
+        for number in 0..2 * MOST_NONCES {
+            replays.remember(number.to_string(), NOW);
+        }
+        assert_eq!(replays.heard.len(), MOST_NONCES);
+        replays.remember("later".into(), NOW.plus_millis(11 * 60 * 1000));
+        assert!(replays.knows("later") && !replays.knows("a"));
+    }
+}

@@ -1,0 +1,17 @@
+//! A faithful little Feishu: real HTTP, a real websocket with protobuf frames, the platform's own error codes, and
+//! people who write, press and look. It outlives the daemons that talk to it.
+
+mod api;
+mod cards;
+mod multipart;
+pub(crate) mod people;
+pub(crate) mod server;
+mod socket;
+mod wire;
+pub(crate) mod world;
+
+/// The credentials the platform knows.
+pub(crate) const APP_ID: &str = "cli_0123456789abcdef";
+pub(crate) const APP_SECRET: &str = "feishu-secret-canary-1";
+/// The app's own open id.
+pub(crate) const BOT: &str = "ou_ship";
