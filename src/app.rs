@@ -3,6 +3,7 @@
 //! Two apps can run in one process; nothing here is global.
 
 use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ use crate::config::{Approver, Endpoint, ModelSettings, Provider, Sandbox, Settin
 use crate::domain::{Approval, Platform};
 use crate::metrics::Metrics;
 use crate::model::{FallbackModel, Http, ModelSpec, OfflineModel, OpenAiModel, Pace, Shared};
-use crate::permissions::{FileAccess, GrantBook, JudgeSettings, ProjectJudge};
+use crate::permissions::{ChangePreview, FileAccess, GrantBook, JudgeSettings, Preview, ProjectJudge};
 use crate::policy::Rights;
 use crate::policy::shell::{BadRule, ShellRules};
 use crate::ports::{
@@ -27,10 +28,10 @@ use crate::ports::{
     SystemClock, ThreadStore, ToolBox,
 };
 use crate::sandbox;
-use crate::store::{AuditLog, FileApprovals, replace_file};
+use crate::store::{AuditLog, FileApprovals, FileShelf, replace_file};
 use crate::telemetry::Redactor;
-use crate::threads::{AgentFacts, Asking, Limits, Router, Workshop};
-use crate::tools::{ExecSettings, Redact, all_tools, programs_of};
+use crate::threads::{AgentFacts, Asking, DiscreetModel, Limits, Router, Workshop};
+use crate::tools::{Confinement, Diff, ExecSettings, Redact, all_tools, preview, programs_of};
 
 /// How long one call of a tool may take.
 const TOOL_DEADLINE: Duration = Duration::from_secs(120);
@@ -63,8 +64,6 @@ pub struct World {
 pub struct ShellWorld {
     /// The daemon's environment; little of it is passed on.
     pub environment: Vec<(String, String)>,
-    /// What this machine has to keep commands in.
-    pub sandbox: sandbox::Status,
     /// Takes secrets out of what commands say.
     pub redactor: Redactor,
 }
@@ -171,6 +170,8 @@ pub struct App {
     /// Who was let in beyond the settings.
     pub access: Arc<dyn AccessBook>,
     audit: Arc<AuditLog>,
+    /// What keeps its commands in, as soon as that is known.
+    pub sandbox: sandbox::News,
     ingress: Phase,
     threads: Phase,
     /// Ends the router at once, and with it every actor and every wait.
@@ -210,15 +211,18 @@ impl App {
         let healths = AdapterHealths::default();
         let (recovered_sender, recovered) = watch::channel(false);
         let redactor = world.shell.redactor.clone();
-        let redact = Box::new(move |text: &str| redactor.apply(text).into_owned());
-        let audit = Arc::new(AuditLog::start(&settings.state, redact)?);
-        let tools = all_tools(exec_settings(settings, world.shell.clone()));
-        let judge = project_judge(settings, &tools, world.clock.clone())?;
+        let redacted = Box::new(move |text: &str| redactor.apply(text).into_owned());
+        let audit = Arc::new(AuditLog::start(&settings.state, redacted)?);
+        let (ingress, threads) = (Phase::default(), Phase::default());
+        let (found, sandbox) = sandbox::find_out(sandbox_mode(settings), recovered.clone(), &threads.tasks);
+        let tools = all_tools(exec_settings(settings, world.shell.clone(), found));
+        let judge = project_judge(settings, &tools, world.clock.clone(), redact(&world.shell.redactor))?;
         let books = Books::open(settings, &judge, audit.clone());
         let chats = Chats::new(&ChatShared {
             settings,
             approvals: books.approvals.clone(),
             access: books.access.clone(),
+            metrics: metrics.clone(),
             clock: world.clock.clone(),
             ids: world.ids.clone(),
         })?;
@@ -233,9 +237,9 @@ impl App {
             healths: healths.clone(),
             recovered: recovered.clone(),
             metrics: metrics.clone(),
+            sandbox: sandbox.clone(),
         };
         let adapters = adapter_set(settings, web, &world, parts, chats.adapters);
-        let (ingress, threads) = (Phase::default(), Phase::default());
         let access = books.access.clone();
         let clock = world.clock.clone();
         let shop = workshop(settings, store, world, (tools, judge), books, &adapters, metrics.clone());
@@ -245,7 +249,7 @@ impl App {
         ingress
             .tasks
             .spawn(async move { supervise(&adapters, keeper_door, clock, keeper_healths, stop).await });
-        Ok(Self { door, healths, metrics, recovered, access, audit, ingress, threads, cut })
+        Ok(Self { door, healths, metrics, recovered, access, audit, sandbox, ingress, threads, cut })
     }
 
     /// Waits until everything that was open has been taken up and every adapter is past its first check.
@@ -327,10 +331,11 @@ fn workshop(
     let fallbacks: Duration = settings.model.fallbacks.iter().map(patience).sum();
     Workshop {
         store,
-        model: world.model,
+        model: Arc::new(DiscreetModel::new(world.model, &world.shell.redactor)),
         tools,
         judge: Arc::new(judge),
         approvals: books.approvals,
+        shelf: Arc::new(FileShelf::new(settings.state.join("files"))),
         grants: books.grants,
         audit: books.audit,
         asking: Asking {
@@ -361,26 +366,31 @@ fn workshop(
         },
         slots: Arc::new(Semaphore::new(settings.limits.max_concurrent_runs)),
         metrics,
+        redactor: world.shell.redactor,
     }
 }
 
-fn exec_settings(settings: &Settings, shell: ShellWorld) -> ExecSettings {
+/// What the operator wants of the sandbox.
+pub fn sandbox_mode(settings: &Settings) -> sandbox::Mode {
+    match settings.permissions.exec_shell.sandbox {
+        Sandbox::Auto => sandbox::Mode::Auto,
+        Sandbox::Require => sandbox::Mode::Require,
+        Sandbox::Off => sandbox::Mode::Off,
+    }
+}
+
+fn exec_settings(settings: &Settings, shell: ShellWorld, found: sandbox::Finding) -> ExecSettings {
     let wanted = &settings.permissions.exec_shell;
-    let redactor = shell.redactor;
     ExecSettings {
         helper: sandbox::own_binary(),
-        mode: match wanted.sandbox {
-            Sandbox::Auto => sandbox::Mode::Auto,
-            Sandbox::Require => sandbox::Mode::Require,
-            Sandbox::Off => sandbox::Mode::Off,
-        },
-        status: shell.sandbox,
+        mode: sandbox_mode(settings),
+        found,
         readable: programs_of(&shell.environment),
         environment: shell.environment,
         timeout: wanted.timeout,
         grace: EXEC_GRACE,
         limits: sandbox::Limits::default(),
-        redact: Redact::new(move |text| redactor.apply(text).into_owned()),
+        redact: redact(&shell.redactor),
     }
 }
 
@@ -388,6 +398,7 @@ fn project_judge(
     settings: &Settings,
     tools: &ToolBox,
     clock: Arc<dyn Clock>,
+    redact: Redact,
 ) -> Result<ProjectJudge, BadRule> {
     let shell = &settings.permissions.exec_shell;
     let root = settings.project.to_string_lossy();
@@ -397,10 +408,26 @@ fn project_judge(
         shell: ShellRules::new(shell.mode, shell.compound, &shell.allow, &shell.deny, root)?,
         modes: settings.permissions.tools.clone(),
         effects_of: Arc::new(move |name| tools.get(name).map(|(spec, _)| spec.effects)),
+        preview: preview_in(settings.project.clone(), redact),
         state: settings.state.clone(),
         language: settings.language.unwrap_or_default(),
     };
     Ok(ProjectJudge::new(judge, clock))
+}
+
+/// Shows what calls would change in a project.
+fn preview_in(project: PathBuf, redact: Redact) -> Preview {
+    Arc::new(move |call| {
+        let room = Confinement::of(&project, &call.thread);
+        let planned = preview(&call.tool, &call.input, &room, &redact)?;
+        let shown = |Diff { text, left_out }| ChangePreview { diff: text, left_out };
+        Some(planned.map(shown).map_err(|failure| failure.to_string()))
+    })
+}
+
+fn redact(redactor: &Redactor) -> Redact {
+    let redactor = redactor.clone();
+    Redact::new(move |text| redactor.apply(text).into_owned())
 }
 
 fn rights(settings: &Settings) -> Rights {

@@ -10,6 +10,7 @@ use crate::adapters::telegram::{
 };
 use crate::config::{GroupRespond, GroupThreading, Pairing, Settings, TelegramSettings};
 use crate::domain::{AuthorId, Platform};
+use crate::metrics::Metrics;
 use crate::model::install_tls;
 use crate::ports::{AccessBook, Adapter, ApprovalBook, Clock, Hook, Ids};
 use crate::store::FileNotes;
@@ -26,6 +27,8 @@ pub(crate) struct Shared<'a> {
     pub(crate) approvals: Arc<dyn ApprovalBook>,
     /// Who was let in.
     pub(crate) access: Arc<dyn AccessBook>,
+    /// What is counted.
+    pub(crate) metrics: Arc<Metrics>,
     /// The time.
     pub(crate) clock: Arc<dyn Clock>,
     /// Fresh ids.
@@ -54,7 +57,8 @@ impl Chats {
         if let (Some(own), Ok(platform)) = (&settings.telegram, "telegram".parse::<Platform>()) {
             let parts = shared.parts(&platform, &http);
             let options = telegram(own, &platform, settings, &*shared.ids);
-            let adapter = Arc::new(TelegramAdapter::new(platform, options, parts));
+            let adapter =
+                Arc::new(TelegramAdapter::new(platform, options, parts).counting(shared.metrics.clone()));
             chats.hooks.extend(adapter.hook());
             chats.adapters.push(adapter);
         }

@@ -1,6 +1,8 @@
 //! The command line: types and help texts only. What a command does is in `commands`.
 
+use std::num::NonZeroU32;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -89,6 +91,21 @@ pub enum Command {
     /// Look at conversations
     #[command(subcommand)]
     Threads(ThreadsCommand),
+
+    /// Decide what the agent asks for
+    #[command(subcommand)]
+    Approvals(ApprovalsCommand),
+
+    /// Look at what was allowed for longer than once, and take it back
+    #[command(subcommand)]
+    Grants(GrantsCommand),
+
+    /// Let people in, and out
+    #[command(subcommand)]
+    Access(AccessCommand),
+
+    /// Read who was allowed what, and what came of it
+    Audit(AuditArgs),
 
     /// Look at the configuration
     #[command(subcommand)]
@@ -216,6 +233,182 @@ pub enum ExportFormat {
     Markdown,
 }
 
+/// What can be done with the agent's questions.
+#[derive(Debug, Subcommand)]
+pub enum ApprovalsCommand {
+    /// List them, newest first
+    List {
+        /// Which of them
+        #[arg(long, value_enum, default_value_t = ApprovalFilter::Pending)]
+        state: ApprovalFilter,
+
+        /// How to print
+        #[command(flatten)]
+        output: Output,
+    },
+
+    /// Show one, with everything that is known about the call
+    Show {
+        /// Its number (A1) or its id
+        #[arg(value_name = "APPROVAL")]
+        approval: String,
+
+        /// How to print
+        #[command(flatten)]
+        output: Output,
+    },
+
+    /// Say yes; to a call that a restart cut off: run it again
+    Approve {
+        /// Its number (A1) or its id
+        #[arg(value_name = "APPROVAL")]
+        approval: String,
+
+        /// How far it reaches: once, thread, shape, project, or minutes=N
+        #[arg(long, value_name = "SCOPE", default_value = "once")]
+        scope: ScopeArg,
+
+        /// What else to say
+        #[command(flatten)]
+        words: DecisionArgs,
+    },
+
+    /// Say no; to a call that a restart cut off: leave it
+    Deny {
+        /// Its number (A1) or its id
+        #[arg(value_name = "APPROVAL")]
+        approval: String,
+
+        /// What else to say
+        #[command(flatten)]
+        words: DecisionArgs,
+    },
+
+    /// Say that a call that a restart cut off was done
+    Done {
+        /// Its number (A1) or its id
+        #[arg(value_name = "APPROVAL")]
+        approval: String,
+
+        /// What else to say
+        #[command(flatten)]
+        words: DecisionArgs,
+    },
+}
+
+/// What a decision can be told.
+#[derive(Clone, Debug, Default, Args)]
+pub struct DecisionArgs {
+    /// Why, for the record and for the agent
+    #[arg(long, value_name = "WORDS")]
+    pub reason: Option<String>,
+
+    /// How to print
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// Which questions are listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ApprovalFilter {
+    /// Those that wait
+    Pending,
+    /// All there ever were
+    All,
+}
+
+/// How far a yes reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScopeArg {
+    /// This call.
+    Once,
+    /// Calls like it in its conversation.
+    Thread,
+    /// Commands of its shape, everywhere.
+    Shape,
+    /// Calls like it, everywhere.
+    Project,
+    /// Calls like it in its conversation, for so many minutes.
+    Minutes(NonZeroU32),
+}
+
+impl FromStr for ScopeArg {
+    type Err = String;
+
+    fn from_str(raw: &str) -> Result<Self, String> {
+        match raw {
+            "once" => Ok(Self::Once),
+            "thread" => Ok(Self::Thread),
+            "shape" => Ok(Self::Shape),
+            "project" => Ok(Self::Project),
+            other => other
+                .strip_prefix("minutes=")
+                .and_then(|minutes| minutes.parse().ok())
+                .map(Self::Minutes)
+                .ok_or_else(|| "use once, thread, shape, project, or minutes=N".to_owned()),
+        }
+    }
+}
+
+/// What can be done with grants.
+#[derive(Debug, Subcommand)]
+pub enum GrantsCommand {
+    /// List them, oldest first
+    List(Output),
+
+    /// Take one back: from the next call on the agent asks again
+    Revoke {
+        /// Its number, such as G1
+        #[arg(value_name = "GRANT")]
+        grant: String,
+    },
+}
+
+/// What can be done about who may talk to the agent.
+#[derive(Debug, Subcommand)]
+pub enum AccessCommand {
+    /// List who was let in, which groups are open, and who asks
+    List(Output),
+
+    /// Let in whoever was given this code
+    Approve {
+        /// The code
+        #[arg(value_name = "CODE")]
+        code: String,
+    },
+
+    /// Take access back from a person or a group
+    Revoke {
+        /// Such as telegram:user:123 or telegram:chat:-100123
+        #[arg(value_name = "WHO")]
+        who: String,
+    },
+}
+
+/// What `audit` can be told.
+#[derive(Clone, Debug, Default, Args)]
+pub struct AuditArgs {
+    /// Only what happened since: 30m, 2h, 7d, or a date such as 2026-11-16
+    #[arg(long, value_name = "WHEN")]
+    pub since: Option<String>,
+
+    /// Only what happened in this conversation
+    #[arg(long, value_name = "THREAD")]
+    pub thread: Option<String>,
+
+    /// Only this kind of event, such as decision, execution, or grant (for all of grant-*)
+    #[arg(long, value_name = "EVENT")]
+    pub event: Option<String>,
+
+    /// Only so many of the newest lines
+    #[arg(short, long, value_name = "N", default_value_t = 100)]
+    pub limit: usize,
+
+    /// Print the lines as they are, one JSON object each
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// What can be done with the configuration.
 #[derive(Debug, Subcommand)]
 pub enum ConfigCommand {
@@ -274,6 +467,18 @@ mod tests {
             "threads list --json",
             "threads show web:chat:1 --limit 5 --json",
             "threads export web:chat:1 -f markdown -o a.md",
+            "approvals list",
+            "approvals list --state all --json",
+            "approvals show A1 --json",
+            "approvals approve A1 --scope minutes=10 --reason fine",
+            "approvals deny A1",
+            "approvals done A1 --json",
+            "grants list --json",
+            "grants revoke G1",
+            "access list --json",
+            "access approve ABCD2345",
+            "access revoke telegram:chat:-100",
+            "audit --since 2h --thread web:chat:1 --event decision --limit 5 --json",
             "config check --json",
             "config schema",
             "completions zsh",
@@ -282,5 +487,20 @@ mod tests {
             assert!(Cli::try_parse_from(words).is_ok(), "{line}");
         }
         assert!(Cli::try_parse_from(["shipagent", "runn"]).is_err());
+    }
+
+    #[test]
+    fn a_scope_is_one_of_five() {
+        let ten = NonZeroU32::new(10).unwrap();
+        for (text, expected) in [
+            ("once", Some(ScopeArg::Once)),
+            ("project", Some(ScopeArg::Project)),
+            ("minutes=10", Some(ScopeArg::Minutes(ten))),
+            ("minutes=0", None),
+            ("minutes", None),
+            ("forever", None),
+        ] {
+            assert_eq!(text.parse().ok(), expected, "{text}");
+        }
     }
 }

@@ -49,6 +49,9 @@ pub struct Metrics {
     pub deliveries: Counter,
     /// Deliveries that were tried again; on a platform without idempotency keys each may show twice.
     pub delivery_retries: Counter,
+    /// Deliveries that were cut between request and answer, on a platform without idempotency keys: each may show
+    /// twice, and nothing else may.
+    pub deliveries_unsure: Counter,
     /// Deliveries that were given up.
     pub dead_letters: Counter,
 }
@@ -90,6 +93,11 @@ impl Metrics {
             "delivery_retries_total",
             "Deliveries that were tried again.",
             &[("", &self.delivery_retries)],
+        );
+        family(
+            "deliveries_unsure_total",
+            "Deliveries without an answer, tried again: each may show twice.",
+            &[("", &self.deliveries_unsure)],
         );
         family("dead_letters_total", "Deliveries that were given up.", &[("", &self.dead_letters)]);
         out

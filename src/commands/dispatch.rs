@@ -6,12 +6,13 @@ use std::path::Path;
 use clap::CommandFactory;
 
 use super::doctor::{Surgery, doctor};
-use super::{chat, config, init, run as daemon, threads};
+use super::{access, approvals, audit, chat, config, grants, init, run as daemon, threads};
 use crate::app::model_of;
 use crate::cli::{Cli, Command, ConfigCommand, Exit, Output};
 use crate::config::{Env, ModelSettings};
 use crate::model::install_tls;
 use crate::ports::SystemClock;
+use crate::sandbox;
 
 /// Runs the command that was asked for. What people should read goes to `out`, trouble to the standard error
 /// output.
@@ -36,6 +37,10 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
         Command::Doctor(output) => examine(&project, &env, output, out),
         Command::Chat(args) => chat::run(&project, &env, &args, out, &mut io::stderr()),
         Command::Threads(command) => threads::run(&project, &env, command, out, &mut io::stderr()),
+        Command::Approvals(command) => approvals::run(&project, &env, command, out, &mut io::stderr()),
+        Command::Grants(command) => grants::run(&project, &env, command, out, &mut io::stderr()),
+        Command::Access(command) => access::run(&project, &env, command, out, &mut io::stderr()),
+        Command::Audit(args) => audit::run(&project, &env, &args, out, &mut io::stderr()),
         Command::Config(ConfigCommand::Check(output)) => Ok(config::check(&project, &env, output, out)?),
         Command::Config(ConfigCommand::Schema) => Ok(config::print_schema(out)?),
         Command::Completions { shell } => {
@@ -50,6 +55,7 @@ fn examine(project: &Path, env: &Env, output: Output, out: &mut dyn Write) -> an
     install_tls();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let model = |settings: &ModelSettings| Ok(model_of(settings));
-    let surgery = Surgery { project, env, clock: &SystemClock, model: &model };
+    let sandbox = || sandbox::probe(&sandbox::own_binary());
+    let surgery = Surgery { project, env, clock: &SystemClock, model: &model, sandbox: &sandbox };
     Ok(runtime.block_on(doctor(surgery, output, out))?)
 }

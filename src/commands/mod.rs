@@ -1,14 +1,22 @@
 //! What each command does. Commands write to what they are given and return how the program should end; they
 //! never print by themselves and never end the process.
 
+pub mod access;
 mod address;
+pub mod approvals;
+pub mod audit;
 pub mod chat;
 pub mod config;
+mod daemon;
 mod dispatch;
 pub mod doctor;
+pub mod grants;
 pub mod init;
+mod look;
 pub mod run;
+mod sandbox_words;
 mod summary;
+mod table;
 mod terminal;
 pub mod threads;
 

@@ -1,6 +1,6 @@
 //! `shipagent run`: the daemon, from its settings to its last breath.
 
-use std::io::{IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -16,7 +16,6 @@ use crate::config::{Env, Settings};
 use crate::model::install_tls;
 use crate::notify;
 use crate::ports::ThreadStore;
-use crate::sandbox;
 use crate::signals::Signals;
 use crate::store::{FileStore, OpenError, survive_file_size_limits};
 use crate::telemetry::{self, Console, Options, Redactor};
@@ -83,11 +82,7 @@ async fn serve(
     let secrets = settings.secrets.iter().map(|secret| secret.expose_secret().to_owned());
     let secrets = secrets.chain(web.as_ref().map(|web| web.token.expose_secret().to_owned()));
     let redactor = Redactor::new(secrets)?;
-    let shell = ShellWorld {
-        environment: env.all(),
-        sandbox: sandbox::probe(&sandbox::own_binary()),
-        redactor: redactor.clone(),
-    };
+    let shell = ShellWorld { environment: env.all(), redactor: redactor.clone() };
     let _logs = telemetry::init(Options {
         filter: env.get("SHIPAGENT_LOG").unwrap_or_default().to_owned(),
         console: Console::Auto,
@@ -106,12 +101,8 @@ async fn serve(
     let app = match App::start(settings, store.clone(), World::real(&settings.model, shell), web) {
         Ok(app) => app,
         Err(error) => {
-            writeln!(err, "{error}")?;
             store.close().await;
-            return Ok(match error {
-                StartError::Rule(_) => Exit::Configuration,
-                StartError::State(_) | StartError::Http(_) => Exit::Failed,
-            });
+            return not_started(&error, err);
         }
     };
     tokio::select! {
@@ -125,6 +116,7 @@ async fn serve(
             tokio::select! {
                 _signal = signals.next() => {}
                 () = notify::watchdog(move || health.ready()) => {}
+                told = tell_sandbox(&app, &summary, out) => told?,
             }
         }
         _signal = signals.next() => {}
@@ -145,6 +137,25 @@ async fn serve(
     }
 }
 
+fn not_started(error: &StartError, err: &mut dyn Write) -> anyhow::Result<Exit> {
+    writeln!(err, "{error}")?;
+    Ok(match error {
+        StartError::Rule(_) => Exit::Configuration,
+        StartError::State(_) | StartError::Http(_) => Exit::Failed,
+    })
+}
+
+/// Adds to the summary what keeps commands in, as soon as that is known; a start does not wait for it. Ends only
+/// when nothing more can be written.
+async fn tell_sandbox(app: &App, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let mut news = app.sandbox.clone();
+    let report = news.wait_for(Option::is_some).await.ok().and_then(|report| report.clone());
+    if let Some(report) = report {
+        summary.write_sandbox(&report, out)?;
+    }
+    std::future::pending().await
+}
+
 /// Asks the system for more open files than the few that are usual: each client is one. Where it grants no more,
 /// fewer clients are let in.
 fn raise_open_files() {
@@ -160,7 +171,7 @@ fn raise_open_files() {
 /// Whether a service manager keeps what is printed, for more eyes than the operator's.
 fn is_journaled(env: &Env) -> bool {
     let managed = ["JOURNAL_STREAM", "INVOCATION_ID", "NOTIFY_SOCKET"].map(|name| env.filled(name));
-    managed.iter().any(Option::is_some) && !std::io::stdout().is_terminal()
+    managed.iter().any(Option::is_some) && !io::stdout().is_terminal()
 }
 
 fn listen(settings: &Settings, web: &crate::config::WebSettings) -> anyhow::Result<WebSocket> {

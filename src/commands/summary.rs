@@ -5,8 +5,9 @@ use std::net::SocketAddr;
 
 use secrecy::{ExposeSecret, SecretString};
 
+use super::sandbox_words;
 use crate::config::{Provider, Settings};
-use crate::domain::Language;
+use crate::domain::{Language, SandboxReport};
 
 /// What there is to say.
 #[derive(Debug)]
@@ -53,6 +54,14 @@ impl Summary<'_> {
             line(word("console ", "控制台"), &console)?;
         }
         line(word("stop    ", "停止"), word("Ctrl-C (twice: at once)", "Ctrl-C（按两次立即停止）"))?;
+        out.flush()
+    }
+
+    /// Writes what keeps commands in, once that is known.
+    pub(super) fn write_sandbox(&self, report: &SandboxReport, out: &mut dyn Write) -> io::Result<()> {
+        let language = self.settings.operator_language;
+        let name = if language == Language::Zh { "沙箱" } else { "sandbox " };
+        writeln!(out, "  {name}  {}", sandbox_words::standing(report, language))?;
         out.flush()
     }
 

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use super::problem::Fault;
 use super::suggest::nearest;
 use crate::domain::AuthorId;
+use crate::policy::shell::check_rule;
 
 /// The places an id may belong to.
 const PLATFORMS: [&str; 7] = ["telegram", "feishu", "qq", "web", "api", "cli", "task"];
@@ -20,6 +21,7 @@ pub(super) fn check(format: &str, text: &str) -> Result<(), Fault> {
         "author-id" => author(text).map(drop),
         "approver" => approver(text).map(drop),
         "host-name" => host(text),
+        "command-start" => check_rule(text).map_err(|_| Fault::BadRule(clip(text))),
         _ => Ok(()),
     }
 }

@@ -157,6 +157,8 @@ pub enum Fault {
     },
     /// Not a host name.
     BadHost(String),
+    /// Not the beginning of one plain command.
+    BadRule(String),
     /// The server needs a key and there is none.
     KeyNeeded,
     /// The checker let something through that the types refuse: a fault of ours.
@@ -170,6 +172,7 @@ impl Fault {
         if let Self::BadUrl(found)
         | Self::BadListen(found)
         | Self::BadHost(found)
+        | Self::BadRule(found)
         | Self::BadAuthor { found, .. }
         | Self::BadApprover { found, .. } = &mut self
         {

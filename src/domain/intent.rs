@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ApprovalId, ApprovalKind, CorrelationId, ErrorKind, Language, Risk, StoredFile, ThreadId};
+use super::{
+    ApprovalId, ApprovalKind, CorrelationId, ErrorKind, Language, Risk, StoredFile, ThreadId, ToolCallId,
+};
 
 /// What is meant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,6 +24,9 @@ pub enum Intent {
     Progress {
         /// One line.
         text: String,
+        /// The call it tells of, where it is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call_id: Option<ToolCallId>,
     },
     /// Somebody is writing. Never kept.
     Typing,

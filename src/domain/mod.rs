@@ -10,6 +10,7 @@ mod ids;
 mod ingress;
 mod intent;
 mod language;
+mod sandbox;
 mod stored_file;
 mod thread_state;
 mod time;
@@ -31,6 +32,7 @@ pub use ingress::{
 };
 pub use intent::{AttachmentKind, DeliveryId, Intent, OutboundIntent};
 pub use language::Language;
+pub use sandbox::{SandboxLevel, SandboxReport};
 pub use stored_file::StoredFile;
 pub use thread_state::ThreadState;
 pub use time::Timestamp;

@@ -210,3 +210,142 @@ impl Grants for GrantBook {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::num::NonZeroU32;
+    use std::sync::Mutex;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::domain::{ApprovalKind, ApprovalNumber, Decided, Risk};
+
+    /// An audit trail in memory.
+    #[derive(Debug, Default)]
+    struct Paper(Mutex<Vec<String>>);
+
+    impl Audit for Paper {
+        fn record(&self, line: AuditLine) {
+            let event = serde_json::to_value(line.event).unwrap();
+            let grants: Vec<String> = line.grants.iter().map(ToString::to_string).collect();
+            let who = line.author.map(|author| author.to_string()).unwrap_or_default();
+            let said = format!("{} {} {who}", event.as_str().unwrap(), grants.join("+"));
+            self.0.lock().unwrap().push(said.trim().to_owned());
+        }
+    }
+
+    fn replace(path: &Path, bytes: &[u8], _mode: u32) -> io::Result<()> {
+        let mut temp = tempfile::NamedTempFile::new_in(path.parent().unwrap())?;
+        temp.write_all(bytes)?;
+        temp.persist(path)?;
+        Ok(())
+    }
+
+    fn at(minutes: u64) -> Timestamp {
+        Timestamp::from_millis(0).plus_millis(minutes * 60_000)
+    }
+
+    fn approval(scope: Scope) -> Approval {
+        let decided =
+            Decided { by: "web:user:ada".parse().unwrap(), at: at(0), via: "text".to_owned(), reason: None };
+        Approval {
+            id: "a".repeat(40).parse().unwrap(),
+            number: ApprovalNumber(1),
+            kind: ApprovalKind::Tool,
+            thread: "web:chat:1".parse().unwrap(),
+            correlation: "run_1".parse().unwrap(),
+            tool_call: "call_1".parse().unwrap(),
+            tool: "write_file".to_owned(),
+            input: json!({}),
+            summary: "write_file a".to_owned(),
+            details: None,
+            risk: Risk::Medium,
+            fingerprint: "f".to_owned(),
+            requested_by: "web:user:ada".parse().unwrap(),
+            created_at: at(0),
+            expires_at: at(60),
+            state: ApprovalState::Approved { decided, scope },
+        }
+    }
+
+    fn book(dir: &Path) -> (GrantBook, Arc<Paper>) {
+        let paper = Arc::new(Paper::default());
+        let propose = Box::new(|approval: &Approval, scope, now| {
+            crate::policy::grants::proposed(scope, &approval.thread, now, None)
+        });
+        (GrantBook::new(dir, propose, replace, paper.clone()), paper)
+    }
+
+    fn minutes(count: u32) -> Scope {
+        Scope::Minutes(NonZeroU32::new(count).unwrap())
+    }
+
+    fn bob() -> Revoker {
+        Revoker { author: "web:user:bob".parse().unwrap(), via: "http".to_owned() }
+    }
+
+    async fn numbers(book: &GrantBook, now: Timestamp) -> Vec<String> {
+        book.list(now).await.unwrap().iter().map(|grant| grant.number.to_string()).collect()
+    }
+
+    #[tokio::test]
+    async fn a_number_never_comes_twice_however_its_grant_went() {
+        let dir = tempfile::tempdir().unwrap();
+        let (book, paper) = book(dir.path());
+        for scope in [Scope::Thread, minutes(5), Scope::Project] {
+            book.add(approval(scope), scope, at(0)).await.unwrap();
+        }
+        assert_eq!(numbers(&book, at(1)).await, ["G1", "G2", "G3"]);
+        let gone = book.revoke(GrantNumber(3), bob(), at(2)).await.unwrap().unwrap();
+        assert_eq!((gone.tool.as_str(), gone.reach), ("write_file", Reach::Project));
+        assert_eq!(book.revoke(GrantNumber(3), bob(), at(2)).await.unwrap(), None);
+        assert_eq!(numbers(&book, at(5)).await, ["G1"], "G2 is over");
+        book.revoke(GrantNumber(1), bob(), at(6)).await.unwrap();
+        // Another process, a later day: only the file is left to know.
+        let (later, _) = self::book(dir.path());
+        later.add(approval(Scope::Thread), Scope::Thread, at(7)).await.unwrap();
+        assert_eq!(numbers(&later, at(8)).await, ["G4"]);
+        assert_eq!(
+            *paper.0.lock().unwrap(),
+            [
+                "grant-added G1 web:user:ada",
+                "grant-added G2 web:user:ada",
+                "grant-added G3 web:user:ada",
+                "grant-revoked G3 web:user:bob",
+                "grant-expired G2",
+                "grant-revoked G1 web:user:bob",
+            ]
+        );
+    }
+
+    #[tokio::test]
+    async fn once_grants_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let (book, paper) = book(dir.path());
+        book.add(approval(Scope::Once), Scope::Once, at(0)).await.unwrap();
+        assert!(numbers(&book, at(0)).await.is_empty());
+        assert!(paper.0.lock().unwrap().is_empty() && !dir.path().join("grants.json").exists());
+    }
+
+    #[tokio::test]
+    async fn a_garbled_file_grants_nothing_and_is_never_written_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("grants.json");
+        let (book, paper) = book(dir.path());
+        book.add(approval(Scope::Thread), Scope::Thread, at(0)).await.unwrap();
+        let good = std::fs::read_to_string(&path).unwrap();
+        for garbled in
+            [good.replace("grants", "granted"), good.replace("G1", "X1"), good + "}", "[]".to_owned()]
+        {
+            replace(&path, garbled.as_bytes(), 0).unwrap();
+            assert!(matches!(GrantBook::read(dir.path()), Err(StoreError::Garbled { .. })), "{garbled}");
+            assert!(book.add(approval(Scope::Thread), Scope::Thread, at(1)).await.is_err());
+            assert!(book.revoke(GrantNumber(1), bob(), at(1)).await.is_err());
+            assert!(book.list(at(1)).await.is_err());
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), garbled);
+        }
+        assert_eq!(paper.0.lock().unwrap().len(), 1);
+    }
+}

@@ -252,10 +252,10 @@ mod tests {
         assert_eq!(guests.open(chat.clone(), &id("telegram:user:9"), at(0)), (true, Touched::Yes));
         assert_eq!(guests.open(chat.clone(), &id("telegram:user:9"), at(1)), (false, Touched::No));
         knock(&mut guests, "telegram:user:1", at(0), "AAAA2222");
-        assert_eq!(guests.revoke(&Guest::Person(id("telegram:user:1"))).0, true);
+        assert!(guests.revoke(&Guest::Person(id("telegram:user:1"))).0);
         assert_eq!(guests.approve("AAAA2222", &operator(), at(1)).0, Approved::NoSuchCode);
         assert_eq!(guests.revoke(&Guest::Person(id("telegram:user:1"))), (false, Touched::No));
-        assert_eq!(guests.revoke(&Guest::Chat(chat.clone())).0, true);
+        assert!(guests.revoke(&Guest::Chat(chat.clone())).0);
         assert!(!guests.is_open(&chat));
     }
 
@@ -268,7 +268,6 @@ mod tests {
         guests.approve("XXXX2222", &operator(), at(1));
         let text = serde_json::to_string(&guests).unwrap();
         assert_eq!(serde_json::from_str::<Guests>(&text).unwrap(), guests);
-        assert!(serde_json::from_str::<Guests>("[]").is_err());
         assert!(serde_json::from_str::<Guests>(r#"{"peoples": []}"#).is_err());
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::details::{self, ChangePreview};
 use super::grants::{GrantBook, StoredGrant};
 use crate::domain::Class;
 use crate::domain::{Approval, Effects, GrantNumber, Language, Reach, Risk, Scope, ThreadId, Timestamp};
@@ -24,6 +25,10 @@ const DIGEST_BYTES: usize = 8 << 20;
 /// Looks up what calls of a tool may do; nothing means that there is no such tool.
 pub type EffectsOf = Arc<dyn Fn(&str) -> Option<Effects> + Send + Sync>;
 
+/// Works out what a call would change, or why it would fail; nothing for a call that changes no text. Reads files,
+/// writes none, and gives nothing away that the call itself could not reach.
+pub type Preview = Arc<dyn Fn(&CallToJudge) -> Option<Result<ChangePreview, String>> + Send + Sync>;
+
 /// What a judge goes by.
 pub struct JudgeSettings {
     /// The project directory, absolute and resolved.
@@ -34,6 +39,8 @@ pub struct JudgeSettings {
     pub modes: BTreeMap<String, Mode>,
     /// What calls of a tool may do.
     pub effects_of: EffectsOf,
+    /// What calls would change.
+    pub preview: Preview,
     /// The `.ship` directory, where the grants are.
     pub state: PathBuf,
     /// The language of reasons.
@@ -105,12 +112,14 @@ impl JudgeSettings {
         let cwd = call.input.get("cwd").and_then(Value::as_str).unwrap_or_default();
         let scripts: Vec<FileDigest> = judged.scripts.iter().map(|script| self.digest(cwd, script)).collect();
         let (ruling, grants) = self.ruling(&verdict, &call.thread, now, &facts);
+        let command = call.input.get("command").and_then(Value::as_str).unwrap_or_default();
+        let more = || details::command(command, cwd, &judged.summary, self.language);
         Judgement {
+            details: self.details(&verdict, &ruling, more),
             ruling,
             grants,
             fingerprint: fingerprint(&call.tool, &call.input, cwd, &scripts),
             summary: judged.summary.clone(),
-            details: self.details(&verdict),
             risk: risk_of(&verdict, judged.risk),
         }
     }
@@ -130,14 +139,15 @@ impl JudgeSettings {
         let changes = !matches!(effects, Some(Effects::ReadOnly | Effects::Speaks));
         let files = if changes { files } else { Vec::new() };
         let (ruling, grants) = self.ruling(&verdict, &call.thread, now, &facts);
+        let more = || (self.preview)(call).map(|preview| details::change(&preview, self.language));
         Judgement {
+            details: self.details(&verdict, &ruling, more),
             ruling,
             grants,
             fingerprint: fingerprint(&call.tool, &call.input, "", &files),
             summary: path
                 .or(target)
                 .map_or_else(|| call.tool.clone(), |what| format!("{} {what}", call.tool)),
-            details: self.details(&verdict),
             risk,
         }
     }
@@ -172,15 +182,19 @@ impl JudgeSettings {
         }
     }
 
-    fn details(&self, verdict: &Verdict) -> Option<String> {
-        let Verdict::Ask { reasons, .. } = verdict else { return None };
-        Some(
-            reasons
-                .iter()
-                .map(|reason| format!("- {}", reason.words(self.language)))
-                .collect::<Vec<_>>()
-                .join("\n"),
-        )
+    /// What a person is told beside the summary; nothing where nobody is asked.
+    fn details(
+        &self,
+        verdict: &Verdict,
+        ruling: &Ruling,
+        more: impl FnOnce() -> Option<String>,
+    ) -> Option<String> {
+        let (Verdict::Ask { reasons, .. }, Ruling::Ask) = (verdict, ruling) else { return None };
+        let reasons = details::reasons(reasons, self.language);
+        Some(match more() {
+            Some(more) => format!("{reasons}\n\n{more}"),
+            None => reasons,
+        })
     }
 
     /// Whether a path that a command reads is in the project once links are followed. One that does not exist yet

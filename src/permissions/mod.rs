@@ -3,11 +3,13 @@
 
 mod access;
 mod code;
+mod details;
 mod grants;
 mod guests;
 mod judge;
 mod shared_file;
 
 pub use access::FileAccess;
+pub use details::ChangePreview;
 pub use grants::{GrantBook, Propose, Replace, StoredGrant};
-pub use judge::{EffectsOf, JudgeSettings, ProjectJudge};
+pub use judge::{EffectsOf, JudgeSettings, Preview, ProjectJudge};

@@ -117,11 +117,18 @@ impl<T: Serialize + DeserializeOwned + Default> SharedFile<T> {
 /// What stands in a file; the empty content where there is none.
 pub(super) fn load<T: DeserializeOwned + Default>(path: &Path) -> Result<T, StoreError> {
     match std::fs::read(path) {
-        Ok(bytes) => serde_json::from_slice(&bytes)
-            .map_err(|source| StoreError::Garbled { path: path.to_owned(), source }),
+        Ok(bytes) => parse(&bytes).map_err(|source| StoreError::Garbled { path: path.to_owned(), source }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(T::default()),
         Err(source) => Err(StoreError::Io { path: path.to_owned(), source }),
     }
+}
+
+/// Reads an object, and nothing else: serde would take the fields of one from a list as well.
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> serde_json::Result<T> {
+    if bytes.trim_ascii_start().first() != Some(&b'{') {
+        return Err(serde::de::Error::custom("expected an object"));
+    }
+    serde_json::from_slice(bytes)
 }
 
 #[cfg(test)]
@@ -137,7 +144,13 @@ mod tests {
         Ok(())
     }
 
-    fn file(dir: &Path) -> SharedFile<Vec<u32>> {
+    #[derive(Debug, Default, Serialize, serde::Deserialize)]
+    struct Numbers {
+        #[serde(default)]
+        all: Vec<u32>,
+    }
+
+    fn file(dir: &Path) -> SharedFile<Numbers> {
         SharedFile::new(dir, "numbers", replace)
     }
 
@@ -145,19 +158,19 @@ mod tests {
     fn changes_of_several_hands_are_all_there_and_every_reader_sees_them() {
         let dir = tempfile::tempdir().unwrap();
         let reader = file(dir.path());
-        assert_eq!(*reader.read().unwrap(), Vec::<u32>::new());
+        assert!(reader.read().unwrap().all.is_empty());
         std::thread::scope(|scope| {
             for hand in 0..4_u32 {
                 let dir = dir.path();
                 scope.spawn(move || {
                     let file = file(dir);
                     for number in 0..25 {
-                        file.change(|numbers| (numbers.push(hand * 100 + number), Touched::Yes)).unwrap();
+                        file.change(|numbers| (numbers.all.push(hand * 100 + number), Touched::Yes)).unwrap();
                     }
                 });
             }
         });
-        assert_eq!(reader.read().unwrap().len(), 100);
+        assert_eq!(reader.read().unwrap().all.len(), 100);
     }
 
     #[test]
@@ -171,10 +184,12 @@ mod tests {
     fn a_file_that_cannot_be_understood_is_told_and_left_as_it_is() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("numbers.json");
-        replace(&path, b"[1, 2", 0).unwrap();
-        let file = file(dir.path());
-        assert!(matches!(file.read(), Err(StoreError::Garbled { .. })));
-        assert!(matches!(file.change(|_| ((), Touched::Yes)), Err(StoreError::Garbled { .. })));
-        assert_eq!(std::fs::read(&path).unwrap(), b"[1, 2");
+        for garbled in [&b"{\"all\": [1, 2"[..], b"[]", b"", b"{\"all\": 1}"] {
+            replace(&path, garbled, 0).unwrap();
+            let file = file(dir.path());
+            assert!(matches!(file.read(), Err(StoreError::Garbled { .. })), "{garbled:?}");
+            assert!(matches!(file.change(|_| ((), Touched::Yes)), Err(StoreError::Garbled { .. })));
+            assert_eq!(std::fs::read(&path).unwrap(), garbled);
+        }
     }
 }

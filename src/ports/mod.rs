@@ -14,6 +14,7 @@ mod hook;
 mod judge;
 mod model;
 mod notebook;
+mod shelf;
 mod store;
 mod tool;
 mod toolbox;
@@ -32,6 +33,7 @@ pub use hook::{Hook, HookAnswer, HookRequest};
 pub use judge::{CallToJudge, Judge, Judgement, Ruling};
 pub use model::{Completion, Model, ModelDelta, ModelError, Prompt, ToolCall, Usage};
 pub use notebook::Notebook;
+pub use shelf::Shelf;
 pub use store::{
     Commit, Durability, OutboxEntry, OutboxLine, StoreError, StoreTotals, ThreadRecord, ThreadStore,
     ThreadSummary, Work,

@@ -1,7 +1,9 @@
 //! The daemon's words in English.
 
 use super::phrases::{Phrase, Status};
-use crate::domain::{Answer, Approval, ApprovalNumber, ApprovalState, Command, ErrorKind, ThreadState};
+use crate::domain::{
+    Answer, Approval, ApprovalKind, ApprovalNumber, ApprovalState, Command, ErrorKind, ThreadState,
+};
 
 pub(super) fn say(phrase: &Phrase) -> String {
     match phrase {
@@ -189,8 +191,15 @@ fn duration(seconds: u64) -> String {
 fn resolved(approval: &Approval, by: Option<&str>) -> String {
     let number = approval.number;
     let by = by.map(|by| format!(" by {by}")).unwrap_or_default();
+    let cut_off = approval.kind == ApprovalKind::UnknownOutcome;
     match &approval.state {
         ApprovalState::Pending => format!("{number} waits for a decision."),
+        ApprovalState::Approved { .. } if cut_off => format!("{number} was approved to run again{by}."),
+        ApprovalState::Spent { .. } if cut_off => format!("{number} was noted as done{by}."),
+        ApprovalState::Denied { .. } if cut_off => format!("{number} was skipped{by}."),
+        ApprovalState::Expired { .. } if cut_off => {
+            format!("{number} expired without a decision and was not run again.")
+        }
         ApprovalState::Approved { .. } | ApprovalState::Spent { .. } => format!("{number} was approved{by}."),
         ApprovalState::Denied { .. } => format!("{number} was denied{by}."),
         ApprovalState::Expired { .. } => format!("{number} expired without a decision and was not run."),

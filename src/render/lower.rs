@@ -55,7 +55,7 @@ mod tests {
         assert_eq!(lower(&error("Too many. Try later."), &limited(12)), [error("Too many.")]);
         for intent in [
             Intent::Typing,
-            Intent::Progress { text: "reading a long file".into() },
+            Intent::Progress { text: "reading a long file".into(), call_id: None },
             Intent::AssistantDelta { text: "longer than the limit".into() },
         ] {
             assert_eq!(lower(&intent, &limited(8)), [intent]);

@@ -4,6 +4,7 @@ mod en;
 mod fence;
 mod grants;
 mod lower;
+pub mod markdown;
 mod phrases;
 mod split;
 mod zh;

@@ -1,7 +1,9 @@
 //! The daemon's words in Chinese.
 
 use super::phrases::{Phrase, Status};
-use crate::domain::{Answer, Approval, ApprovalNumber, ApprovalState, Command, ErrorKind, ThreadState};
+use crate::domain::{
+    Answer, Approval, ApprovalKind, ApprovalNumber, ApprovalState, Command, ErrorKind, ThreadState,
+};
 
 pub(super) fn say(phrase: &Phrase) -> String {
     match phrase {
@@ -155,8 +157,13 @@ fn duration(seconds: u64) -> String {
 fn resolved(approval: &Approval, by: Option<&str>) -> String {
     let number = approval.number;
     let by = by.map(|by| format!("{by} ")).unwrap_or_default();
+    let cut_off = approval.kind == ApprovalKind::UnknownOutcome;
     match &approval.state {
         ApprovalState::Pending => format!("{number} 等待决定。"),
+        ApprovalState::Approved { .. } if cut_off => format!("{by}已同意重跑 {number}。"),
+        ApprovalState::Spent { .. } if cut_off => format!("{by}已确认 {number} 做过了。"),
+        ApprovalState::Denied { .. } if cut_off => format!("{by}已跳过 {number}。"),
+        ApprovalState::Expired { .. } if cut_off => format!("{number} 过期未决定，没有重跑。"),
         ApprovalState::Approved { .. } | ApprovalState::Spent { .. } => format!("{by}已同意 {number}。"),
         ApprovalState::Denied { .. } => format!("{by}已拒绝 {number}。"),
         ApprovalState::Expired { .. } => format!("{number} 过期未决定，没有执行。"),

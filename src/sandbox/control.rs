@@ -7,6 +7,9 @@ use std::os::unix::net::UnixStream;
 use super::report::Report;
 use super::spec::Spec;
 
+/// What the daemon says when it lets go of a command on purpose.
+pub(super) const GOODBYE: &[u8] = b"q";
+
 /// More than any spec needs.
 const SPEC_BYTES: usize = 4 * 1024 * 1024;
 
@@ -46,11 +49,32 @@ impl Control {
         }
     }
 
-    /// Waits until the daemon closes its end, or dies.
-    pub(super) fn wait_for_hangup(&mut self) {
-        let mut ignored = [0; 64];
-        while matches!(self.0.read(&mut ignored), Ok(1..)) {}
+    /// Whether the daemon has closed its end, or died. To be asked once the spec was read: nothing else ever comes.
+    pub(super) fn is_hung_up(&mut self) -> bool {
+        let looked = self.0.set_nonblocking(true).and_then(|()| self.0.read(&mut [0]));
+        self.0.set_nonblocking(false).ok();
+        !matches!(looked, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
     }
+
+    /// Waits until the daemon lets go, and says how.
+    pub(super) fn wait_for_hangup(&mut self) -> Farewell {
+        loop {
+            match self.0.read(&mut [0]) {
+                Ok(1..) => return Farewell::Asked,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Ok(0) | Err(_) => return Farewell::Dead,
+            }
+        }
+    }
+}
+
+/// How a daemon lets go of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Farewell {
+    /// It asks the command to end, and waits for it.
+    Asked,
+    /// It died. The next one asks people what became of the command, and they may want it run again: it must not go on.
+    Dead,
 }
 
 /// A spec as it is sent: once for each helper.

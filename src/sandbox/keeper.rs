@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, kill_process_group};
 
-use super::control::Control;
+use super::control::{Control, Farewell};
 use super::report::{Report, Restrictions};
 use super::spec::{Isolation, Spec};
 use super::{limits, linux};
@@ -24,6 +24,10 @@ pub(super) fn run() -> ExitCode {
 fn keep(spec: &Spec, control: &mut Control) -> Result<Report, String> {
     let restrictions = restrict(spec)?;
     control.report(&Report::Entered(restrictions));
+    // A daemon that is gone asks what became of the command. It must not begin behind its back.
+    if control.is_hung_up() {
+        return Ok(Report::Killed { signal: Signal::TERM.as_raw() });
+    }
     let shell = Command::new("/bin/sh")
         .arg("-c")
         .arg(&spec.command)
@@ -38,9 +42,10 @@ fn keep(spec: &Spec, control: &mut Control) -> Result<Report, String> {
     thread::Builder::new()
         .name("lifeline".to_owned())
         .spawn(move || {
-            lifeline.wait_for_hangup();
-            signal(shell, Signal::TERM);
-            thread::sleep(grace);
+            if lifeline.wait_for_hangup() == Farewell::Asked {
+                signal(shell, Signal::TERM);
+                thread::sleep(grace);
+            }
             signal(shell, Signal::KILL);
         })
         .map_err(|error| {

@@ -11,7 +11,7 @@ use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::process::{Child, ChildStderr, ChildStdout, Command};
 
-use super::control::frames;
+use super::control::{GOODBYE, frames};
 use super::linux;
 use super::report::Report;
 use super::spec::Spec;
@@ -57,10 +57,17 @@ pub struct Running {
 }
 
 /// Keeps a command running. When it is dropped the command is asked to end, and what has not ended after the
-/// grace of its spec is killed.
+/// grace of its spec is killed. When the daemon dies with it, the command is killed at once.
 #[derive(Debug)]
 pub struct Lifeline {
-    _held_open: OwnedWriteHalf,
+    held_open: OwnedWriteHalf,
+}
+
+impl Drop for Lifeline {
+    fn drop(&mut self) {
+        // A command that has ended hears nothing, and one that cannot hear is killed sooner.
+        drop(self.held_open.try_write(GOODBYE));
+    }
 }
 
 /// Hears of the end of a command.
@@ -99,7 +106,7 @@ pub async fn start(
     };
     let (reports, mut lifeline) = UnixStream::from_std(ours)?.into_split();
     lifeline.write_all(&frames).await?;
-    let (lifeline, end) = (Lifeline { _held_open: lifeline }, End { supervisor, reports });
+    let (lifeline, end) = (Lifeline { held_open: lifeline }, End { supervisor, reports });
     Ok(Running { lifeline, end, stdout, stderr })
 }
 

@@ -11,9 +11,11 @@
 //! tools, threads or settings.
 
 mod control;
+mod finding;
 mod keeper;
 mod launch;
 mod limits;
+mod news;
 mod probe;
 mod report;
 mod rules;
@@ -28,7 +30,9 @@ mod linux;
 #[path = "elsewhere.rs"]
 mod linux;
 
+pub use finding::{Finder, Finding};
 pub use launch::{End, Ended, LaunchError, Lifeline, Running, own_binary, start};
+pub use news::{News, find_out};
 pub use probe::probe;
 pub use spec::{Isolation, Limits, Spec};
 pub use stage::run_if_asked;

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::spec::Isolation;
+use crate::domain::{SandboxLevel, SandboxReport};
 
 /// How well commands are kept in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -56,6 +57,31 @@ impl Status {
             (Mode::Require, Level::Unavailable) => Err(Refusal { reasons: self.reasons.join("; ") }),
             (Mode::Auto | Mode::Require, _) => Ok(self.isolation),
         }
+    }
+
+    /// The same for people, with what the operator wants.
+    pub fn report(&self, mode: Mode) -> SandboxReport {
+        SandboxReport {
+            level: match self.level {
+                Level::Full => SandboxLevel::Full,
+                Level::Partial => SandboxLevel::Partial,
+                Level::Unavailable => SandboxLevel::Unavailable,
+            },
+            by: match self.isolation {
+                Isolation::Namespaces => "namespaces",
+                Isolation::Rules => "rules",
+                Isolation::Nothing => "nothing",
+            },
+            landlock: self.landlock,
+            required: mode == Mode::Require,
+            reasons: self.reasons.clone(),
+        }
+    }
+
+    /// What there is to report where the operator wants no sandbox, whatever the machine has.
+    pub fn off() -> SandboxReport {
+        let (level, by) = (SandboxLevel::Off, "nothing");
+        SandboxReport { level, by, landlock: 0, required: false, reasons: Vec::new() }
     }
 }
 

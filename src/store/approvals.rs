@@ -1,13 +1,14 @@
 //! Approvals on disk: one file each, kept after the decision. Written beside and renamed, so that a file is always
 //! a whole approval.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::atomic::replace_file;
 use super::disk::refused;
 use super::layout::{Layout, private_dir};
-use crate::domain::{Approval, ApprovalFile, ApprovalId, ApprovalNumber, ThreadId};
+use crate::domain::{Approval, ApprovalFile, ApprovalId, ApprovalNumber, ApprovalState, ThreadId};
 use crate::ports::{ApprovalBook, BoxFuture, StoreError};
 
 const OWNER_ONLY: u32 = 0o600;
@@ -18,12 +19,18 @@ pub struct FileApprovals {
     layout: Layout,
     /// Whoever has it may give out a number.
     numbering: tokio::sync::Semaphore,
+    /// What was pending when it was first asked for. The files are many and are read once, not once a thread.
+    left: tokio::sync::OnceCell<BTreeMap<ThreadId, Vec<ApprovalId>>>,
 }
 
 impl FileApprovals {
     /// The approvals under this `.ship` directory. Touches nothing.
     pub fn new(ship_dir: &Path) -> Self {
-        Self { layout: Layout::new(ship_dir), numbering: tokio::sync::Semaphore::new(1) }
+        Self {
+            layout: Layout::new(ship_dir),
+            numbering: tokio::sync::Semaphore::new(1),
+            left: tokio::sync::OnceCell::new(),
+        }
     }
 
     /// Reads every approval, newest first; what is none is passed over and reported.
@@ -69,6 +76,14 @@ impl ApprovalBook for FileApprovals {
 
     fn list(&self) -> BoxFuture<'_, Result<Vec<Approval>, StoreError>> {
         self.blocking(|layout| read_all(&layout.approvals()))
+    }
+
+    fn left_pending(&self, thread: &ThreadId) -> BoxFuture<'_, Result<Vec<ApprovalId>, StoreError>> {
+        let thread = thread.clone();
+        Box::pin(async move {
+            let left = self.left.get_or_try_init(|| self.blocking(pending)).await?;
+            Ok(left.get(&thread).cloned().unwrap_or_default())
+        })
     }
 
     fn of_thread(
@@ -122,6 +137,16 @@ fn read_all(dir: &Path) -> Result<Vec<Approval>, StoreError> {
     }
     approvals.sort_by(|a, b| b.created_at.cmp(&a.created_at).then(b.number.cmp(&a.number)));
     Ok(approvals)
+}
+
+fn pending(layout: &Layout) -> Result<BTreeMap<ThreadId, Vec<ApprovalId>>, StoreError> {
+    let mut left: BTreeMap<ThreadId, Vec<ApprovalId>> = BTreeMap::new();
+    for approval in read_all(&layout.approvals())? {
+        if approval.state == ApprovalState::Pending {
+            left.entry(approval.thread).or_default().push(approval.id);
+        }
+    }
+    Ok(left)
 }
 
 /// The number after the last one given out. Where the note of it is lost, the files tell.

@@ -52,6 +52,7 @@ mod record;
 mod recover;
 mod retire;
 mod scribe;
+mod shelf;
 mod stats;
 #[cfg(test)]
 mod tests;
@@ -67,4 +68,5 @@ pub use layout::{Layout, private_dir};
 pub use lock::{Holder, Lock, OpenError};
 pub use notes::FileNotes;
 pub use reader::Reader;
+pub use shelf::FileShelf;
 pub use stats::Stats;

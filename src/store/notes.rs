@@ -69,6 +69,8 @@ impl Notebook for FileNotes {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
     use serde_json::json;
 
     use super::*;
@@ -91,7 +93,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let notes = FileNotes::new(dir.path(), &"qq".parse().unwrap());
         notes.put("session", json!("s")).await.unwrap();
-        std::fs::write(dir.path().join("state/qq/session.json"), "{\"sess").unwrap();
+        let torn = dir.path().join("state/qq/session.json");
+        std::fs::File::create(torn).unwrap().write_all(b"{\"sess").unwrap();
         assert_eq!(notes.get("session").await.unwrap(), None);
     }
 }

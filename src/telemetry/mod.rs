@@ -5,7 +5,9 @@
 mod filter;
 mod init;
 mod redact;
+mod stream;
 mod writer;
 
 pub use init::{Console, Guard, Options, TelemetryError, init, turn_span};
 pub use redact::{RedactError, Redactor};
+pub use stream::RedactedStream;

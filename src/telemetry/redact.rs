@@ -12,6 +12,12 @@ const MARK: &str = "[redacted]";
 /// Shorter values are not looked for: they would be found in innocent words.
 const SHORTEST: usize = 6;
 
+/// By how many letters the beginning of a secret is known.
+const BEGINNING: usize = 4;
+
+/// How many bytes one letter of a secret may take, spelled out; more only where somebody escapes an escape.
+const LONGEST_SPELLING: usize = 14;
+
 /// What gives itself away: a bearer token, an API key, the token of a bot (in a URL it follows a letter, and
 /// its colon may be encoded). The first group stays.
 const SHAPES: &str = concat!(
@@ -29,7 +35,9 @@ pub struct RedactError;
 #[derive(Clone)]
 pub struct Redactor {
     known: Option<Regex>,
-    shapes: Regex,
+    shapes: Option<Regex>,
+    /// How secrets begin that are more than one word, and how far the longest of them may reach.
+    long: Option<(Regex, usize)>,
 }
 
 impl Redactor {
@@ -53,7 +61,24 @@ impl Redactor {
         } else {
             Some(Regex::new(&spellings.join("|")).map_err(|_| RedactError)?)
         };
-        Ok(Self { known, shapes: Regex::new(SHAPES).map_err(|_| RedactError)? })
+        let shapes = Some(Regex::new(SHAPES).map_err(|_| RedactError)?);
+        Ok(Self { known, shapes, long: beginnings(&secrets)? })
+    }
+
+    /// One that looks for known secrets alone: for texts that people and models wrote, where what only looks like
+    /// a secret may be meant.
+    #[must_use]
+    pub fn only_known(mut self) -> Self {
+        self.shapes = None;
+        self
+    }
+
+    /// Up to where no secret of several words can have begun that goes on behind the end of this text.
+    pub(super) fn sure_of(&self, text: &str) -> usize {
+        let Some((beginning, reach)) = &self.long else { return text.len() };
+        let window = text.floor_char_boundary(text.len().saturating_sub(*reach));
+        let begun = beginning.find_at(text, window).map_or(text.len(), |found| found.start());
+        begun.min(text.floor_char_boundary(text.len().saturating_sub(BEGINNING * LONGEST_SPELLING)))
     }
 
     /// The text without secrets; the same text where there are none.
@@ -63,11 +88,19 @@ impl Redactor {
             None => Cow::Borrowed(text),
         };
         // Most text has nothing to replace, and looking is much cheaper than replacing.
-        if !self.shapes.is_match(&text) {
-            return text;
-        }
-        Cow::Owned(self.shapes.replace_all(&text, replace_shape).into_owned())
+        let Some(shapes) = self.shapes.as_ref().filter(|shapes| shapes.is_match(&text)) else { return text };
+        Cow::Owned(shapes.replace_all(&text, replace_shape).into_owned())
     }
+}
+
+/// How the secrets begin that have anything but visible ASCII in them: no gap between words ends those.
+fn beginnings(secrets: &[String]) -> Result<Option<(Regex, usize)>, RedactError> {
+    let long = || secrets.iter().filter(|secret| !secret.bytes().all(|byte| byte.is_ascii_graphic()));
+    let Some(longest) = long().map(|secret| secret.chars().count()).max() else { return Ok(None) };
+    let spelled: Vec<String> =
+        long().map(|secret| spelled(&secret.chars().take(BEGINNING).collect::<String>())).collect();
+    let beginning = Regex::new(&spelled.join("|")).map_err(|_| RedactError)?;
+    Ok(Some((beginning, longest.saturating_mul(LONGEST_SPELLING))))
 }
 
 impl fmt::Debug for Redactor {

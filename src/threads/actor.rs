@@ -12,8 +12,11 @@ use super::asking::Spare;
 use super::deliver::Deliveries;
 use super::jobs::{Done, Jobs};
 use super::mailbox::{Letter, Mail, Note};
+use super::progress::{Hearing, LastLine};
 use super::workshop::Workshop;
-use crate::domain::{CorrelationId, IngressEvent, IngressKind, Intent, MessageId, ThreadId, ToolCallId};
+use crate::domain::{
+    Command, CorrelationId, IngressEvent, IngressKind, Intent, MessageId, ThreadId, ToolCallId,
+};
 use crate::ports::{
     Acceptance, Durability, InnerDoor, ModelDelta, RunOutcome, Saying, StoreError, Subscription,
     ThreadRecord, ThreadView,
@@ -60,6 +63,8 @@ pub(super) struct Actor {
     pub(super) jobs: Jobs,
     /// What the running model call shows.
     pub(super) deltas: Option<mpsc::Receiver<ModelDelta>>,
+    /// How far running calls have come.
+    pub(super) progress: Hearing,
     pub(super) slot: Option<OwnedSemaphorePermit>,
     pub(super) tickets: BTreeMap<Ticket, oneshot::Sender<Acceptance>>,
     pub(super) waiters: BTreeMap<CorrelationId, Vec<oneshot::Sender<RunOutcome>>>,
@@ -98,6 +103,7 @@ enum Wake {
     Mail(Option<Mail>),
     Delta(ModelDelta),
     DeltasEnded,
+    Progress(LastLine),
     Done(Done),
     Stop,
     Expiry,
@@ -126,6 +132,7 @@ impl Actor {
             stage,
             jobs: Jobs::default(),
             deltas: None,
+            progress: Hearing::default(),
             slot: None,
             tickets: BTreeMap::new(),
             waiters: BTreeMap::new(),
@@ -172,6 +179,7 @@ impl Actor {
                 biased;
                 letter = mailbox.recv(), if open => Wake::Mail(letter.map(Letter::open)),
                 delta = next_delta(&mut self.deltas), if self.deltas.is_some() => delta.map_or(Wake::DeltasEnded, Wake::Delta),
+                line = self.progress.next() => Wake::Progress(line),
                 done = self.jobs.next() => Wake::Done(done),
                 () = stop.cancelled(), if !stopping => Wake::Stop,
                 () = tokio::time::sleep(expiry.unwrap_or_default()), if expiry.is_some() => Wake::Expiry,
@@ -186,6 +194,7 @@ impl Actor {
                 Wake::Mail(None) => open = false,
                 Wake::Delta(delta) => self.take_deltas(delta),
                 Wake::DeltasEnded => self.deltas = None,
+                Wake::Progress(line) => self.show_progress(line),
                 Wake::Done(done) => self.take_done(done).await,
                 Wake::Stop => {
                     stopping = true;
@@ -303,6 +312,11 @@ impl Actor {
         let mut brought = Brought::default();
         if let IngressKind::Decision(decision) = &event.kind {
             brought.approval = self.shop.approvals.get(&decision.approval).await?.map(Box::new);
+        }
+        if let IngressKind::Command(order) = &event.kind
+            && order.command == Command::Grants
+        {
+            brought.words = Some(self.govern(&order.words, &event.author).await);
         }
         Ok(brought)
     }

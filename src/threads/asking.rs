@@ -4,11 +4,13 @@ use serde_json::Value;
 
 use super::actor::{Actor, outcome_of};
 use super::jobs::{Done, judge_panicked};
-use crate::domain::{Approval, ApprovalId, ApprovalNumber, CorrelationId, Intent, Scope, ToolCallId};
-use crate::ports::{CallToJudge, RunOutcome, StoreError};
+use crate::domain::{
+    Approval, ApprovalId, ApprovalNumber, ApprovalState, CorrelationId, Intent, Scope, ToolCallId,
+};
+use crate::ports::{AuditLine, CallToJudge, RunOutcome, StoreError};
 use crate::render::GrantPhrase;
 use crate::turn::{Event, Seat};
-use crate::uimessage::{Part, ToolState, UiMessage};
+use crate::uimessage::{Part, ToolState, UiMessage, unfinished_runs};
 
 impl Actor {
     /// Has a call judged, beside the actor: it may read files.
@@ -45,7 +47,7 @@ impl Actor {
         if let Err(error) = self.shop.grants.add(approval, scope, self.shop.clock.now()).await {
             tracing::error!(error = &error as &dyn std::error::Error, "a grant could not be kept");
             let language = self.conversation.language();
-            self.show(Intent::Progress { text: GrantPhrase::NotKept(number).say(language) });
+            self.show(Intent::Progress { text: GrantPhrase::NotKept(number).say(language), call_id: None });
         }
     }
 
@@ -53,7 +55,32 @@ impl Actor {
     pub(super) async fn approvals_of(&self, tail: &[UiMessage]) -> Result<Vec<Approval>, StoreError> {
         let ids =
             tail.iter().flat_map(|message| &message.parts).filter_map(open_approval).collect::<Vec<_>>();
+        if !unfinished_runs(tail).is_empty() {
+            self.withdraw_unasked(&ids).await?;
+        }
         if ids.is_empty() { Ok(Vec::new()) } else { self.shop.approvals.of_thread(&self.id, ids).await }
+    }
+
+    /// A question is written down before it is asked. One that was cut off in between, so that no call names it, can
+    /// never be answered: it is withdrawn, and the call is asked about anew.
+    async fn withdraw_unasked(&self, asked: &[ApprovalId]) -> Result<(), StoreError> {
+        let mut left = self.shop.approvals.left_pending(&self.id).await?;
+        left.extend(self.conversation.pending_approvals().into_iter().map(|approval| approval.id));
+        left.retain(|id| !asked.contains(id));
+        if left.is_empty() {
+            return Ok(());
+        }
+        let unasked = self.shop.approvals.of_thread(&self.id, left).await?;
+        for approval in unasked.into_iter().filter(|approval| approval.state == ApprovalState::Pending) {
+            let reason = "it was cut off before anybody was asked".to_owned();
+            let state = ApprovalState::Cancelled { at: self.shop.clock.now(), reason };
+            let approval = Approval { state, ..approval };
+            self.shop.approvals.save(approval.clone()).await?;
+            if let Some(line) = AuditLine::settled(&approval) {
+                self.shop.audit.record(line);
+            }
+        }
+        Ok(())
     }
 
     /// How long until a question needs no answer any more; nothing while none waits.

@@ -7,14 +7,18 @@ mod actor;
 mod asking;
 mod count;
 mod deliver;
+mod discreet;
 mod execution;
+mod governing;
 mod jobs;
 mod mailbox;
 mod outbound;
 mod perform;
+mod progress;
 mod router;
 mod workshop;
 mod wound;
 
+pub use discreet::DiscreetModel;
 pub use router::Router;
 pub use workshop::{AgentFacts, Asking, Limits, Workshop};

@@ -10,16 +10,20 @@ use super::execution::Execution;
 use super::jobs::{Done, model_panicked, tool_panicked};
 use crate::domain::Class;
 use crate::domain::{
-    CorrelationId, Delivery, DeliveryId, ErrorKind, Intent, OutboundIntent, Permit, ToolCallId,
+    AttachmentKind, Capabilities, CorrelationId, Delivery, DeliveryId, ErrorKind, Intent, Language,
+    OutboundIntent, Permit, StoredFile, ToolCallId,
 };
 use crate::ports::{
     AuditEvent, AuditLine, Commit, Durability, ModelError, OutboxEntry, OutboxLine, StoreError, ToolContext,
     ToolFailure, Work,
 };
-use crate::render::lower;
+use crate::render::{Phrase, lower};
 use crate::telemetry::turn_span;
 use crate::turn::{Effect, Event, Facts, Spoken, build_prompt};
 use crate::uimessage::UiMessage;
+
+/// An answer of more messages than this is sent as a file.
+const MOST_MESSAGES: usize = 12;
 
 /// How many deltas of a model call may wait for the actor.
 const DELTA_BACKLOG: usize = 64;
@@ -93,7 +97,7 @@ impl Actor {
         say: Vec<Spoken>,
         durability: Durability,
     ) -> Result<(), StoreError> {
-        let entries = self.entries(say);
+        let entries = self.entries(say).await?;
         let busy = !self.conversation.is_idle() || !entries.is_empty() || self.deliveries.outstanding() > 0;
         let commit = Commit {
             thread: self.id.clone(),
@@ -115,10 +119,10 @@ impl Actor {
     }
 
     /// What must be sent, cut to what the platform takes; nothing where clients read the thread themselves.
-    fn entries(&self, say: Vec<Spoken>) -> Vec<OutboxEntry> {
+    async fn entries(&self, say: Vec<Spoken>) -> Result<Vec<OutboxEntry>, StoreError> {
         let capabilities = self.shop.capabilities(self.id.platform());
         if capabilities.delivery == Delivery::Pull {
-            return Vec::new();
+            return Ok(Vec::new());
         }
         let at = self.shop.clock.now();
         let entry = |spoken: &Spoken, index: usize, intent: Intent| OutboxEntry {
@@ -126,11 +130,39 @@ impl Actor {
             at,
             intent: self.addressed(&spoken.correlation, spoken.reply_to.clone(), intent),
         };
-        let chunks = say.iter().flat_map(|spoken| {
-            let parts = lower(&spoken.intent, &capabilities).into_iter().enumerate();
-            parts.map(|(index, intent)| entry(spoken, index, intent)).collect::<Vec<_>>()
-        });
-        chunks.collect()
+        let mut entries = Vec::new();
+        for spoken in &say {
+            let mut parts = lower(&spoken.intent, &capabilities);
+            if parts.len() > most_messages(&capabilities)
+                && let Intent::AssistantText { text } = &spoken.intent
+            {
+                parts = self.with_file(&spoken.source, text, parts).await?;
+            }
+            let parts = parts.into_iter().enumerate();
+            entries.extend(parts.map(|(index, intent)| entry(spoken, index, intent)));
+        }
+        Ok(entries)
+    }
+
+    /// An answer that would flood the chat: its beginning, and all of it as a file.
+    async fn with_file(
+        &self,
+        source: &str,
+        text: &str,
+        parts: Vec<Intent>,
+    ) -> Result<Vec<Intent>, StoreError> {
+        let language = Language::of(text);
+        let file = StoredFile::new(self.id.clone(), &format!("{source}-"), "answer.md");
+        self.shop.shelf.keep(&file, text.as_bytes().to_vec()).await?;
+        let beginning = parts.into_iter().next();
+        let whole = Intent::Attachment {
+            file,
+            name: "answer.md".to_owned(),
+            media_type: "text/markdown".to_owned(),
+            kind: AttachmentKind::File,
+            caption: Some(Phrase::RestInFile.say(self.shop.language.unwrap_or(language))),
+        };
+        Ok(beginning.into_iter().chain([whole]).collect())
     }
 
     fn addressed(
@@ -195,6 +227,7 @@ impl Actor {
             return;
         };
         let cancel = CancellationToken::new();
+        let (progress, passing) = self.progress.of(&call);
         let context = ToolContext {
             project: self.shop.agent.project.clone(),
             thread: self.id.clone(),
@@ -202,7 +235,7 @@ impl Actor {
             permit: Permit::of(class),
             history: self.shop.store.clone(),
             door: self.door.open(),
-            progress: None,
+            progress: Some(progress),
             clock: self.shop.clock.clone(),
             cancel: cancel.clone(),
         };
@@ -213,7 +246,8 @@ impl Actor {
         let job = async move {
             // Dropping the job must reach work that the tool has handed to other threads.
             let _cancel_when_dropped = cancel.drop_guard();
-            let outcome = tokio::time::timeout(deadline, tool.call(arguments, context)).await;
+            let work = passing.during(tool.call(arguments, context));
+            let outcome = tokio::time::timeout(deadline, work).await;
             let outcome = outcome.unwrap_or(Err(ToolFailure::TimedOut(deadline.as_secs())));
             execution.end(&outcome);
             match &outcome {
@@ -261,4 +295,13 @@ impl Actor {
             drop(waiter.send(outcome.clone()));
         }
     }
+}
+
+/// How many messages one answer may be. Where replies are counted, one is left for a word in between.
+fn most_messages(capabilities: &Capabilities) -> usize {
+    if !capabilities.files {
+        return usize::MAX;
+    }
+    let allowed = capabilities.replies_per_message.and_then(|count| usize::try_from(count).ok());
+    allowed.map_or(MOST_MESSAGES, |count| count.saturating_sub(1).clamp(1, MOST_MESSAGES))
 }

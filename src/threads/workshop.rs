@@ -10,7 +10,10 @@ use tokio::sync::Semaphore;
 use crate::domain::{Capabilities, Language, Platform, ThreadId, WhileRunning, WhileWaiting};
 use crate::metrics::Metrics;
 use crate::policy::Rights;
-use crate::ports::{Adapter, ApprovalBook, Audit, Clock, Grants, Ids, Judge, Model, ThreadStore, ToolBox};
+use crate::ports::{
+    Adapter, ApprovalBook, Audit, Clock, Grants, Ids, Judge, Model, Shelf, ThreadStore, ToolBox,
+};
+use crate::telemetry::Redactor;
 use crate::turn::{EffectsOf, Rules};
 
 /// Who the agent is.
@@ -73,6 +76,8 @@ pub struct Workshop {
     pub adapters: BTreeMap<Platform, Arc<dyn Adapter>>,
     /// Who says whether a call may run.
     pub judge: Arc<dyn Judge>,
+    /// Where files are put.
+    pub shelf: Arc<dyn Shelf>,
     /// The record of questions and answers.
     pub approvals: Arc<dyn ApprovalBook>,
     /// What people have allowed beyond a single call.
@@ -95,6 +100,8 @@ pub struct Workshop {
     pub slots: Arc<Semaphore>,
     /// What is counted.
     pub metrics: Arc<Metrics>,
+    /// Takes secrets out of what is shown.
+    pub redactor: Redactor,
 }
 
 impl Workshop {

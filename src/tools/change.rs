@@ -5,12 +5,13 @@ use std::io::Read;
 use serde_json::{Value, json};
 
 use super::confine::{Confinement, Inside};
-use super::diff::diff;
+use super::diff::{Diff, diff};
 use super::edit_file::plan_edit;
+use super::exec_shell::Redact;
 use super::sniff::binary_kind;
 use super::version::version_of;
 use super::write_file::plan_write;
-use crate::ports::{ToolContext, ToolFailure, ToolOutcome};
+use crate::ports::{ToolFailure, ToolOutcome};
 
 /// The most that is written, and that is read to be changed.
 pub(super) const FILE_BYTES: usize = 4 * 1024 * 1024;
@@ -40,16 +41,24 @@ impl Change {
     }
 }
 
-/// What a call of `write_file` or `edit_file` would change, as a unified diff; nothing for any other tool. Fails
-/// as the call would. Touches the disk, but changes nothing.
-pub fn preview(tool: &str, arguments: &Value, context: &ToolContext) -> Option<Result<String, ToolFailure>> {
-    let confinement = Confinement::new(context);
+/// What a call of `write_file` or `edit_file` would change, as a unified diff without secrets; nothing for any other
+/// tool. Fails as the call would. Touches the disk, but changes nothing.
+pub fn preview(
+    tool: &str,
+    arguments: &Value,
+    confinement: &Confinement,
+    redact: &Redact,
+) -> Option<Result<Diff, ToolFailure>> {
     let change = match tool {
-        "write_file" => plan_write(arguments.clone(), &confinement),
-        "edit_file" => plan_edit(arguments.clone(), &confinement).map(|(change, _)| change),
+        "write_file" => plan_write(arguments.clone(), confinement),
+        "edit_file" => plan_edit(arguments.clone(), confinement).map(|(change, _)| change),
         _ => return None,
     };
-    Some(change.map(|change| diff(&change.inside.shown(), change.before.as_deref(), &change.after)))
+    Some(change.map(|change| {
+        // Before they are compared: the marks of a diff would stand between the lines of a secret.
+        let before = change.before.as_deref().map(|text| redact.apply(text));
+        diff(&change.inside.shown(), before.as_deref(), &redact.apply(&change.after))
+    }))
 }
 
 /// The text of a file that is to be changed; nothing where there is none.
@@ -96,11 +105,15 @@ mod tests {
     fn a_change_is_shown_before_it_is_made_and_changes_nothing() {
         let project = Project::new();
         project.file("a.txt", "one\ntwo\n");
-        let preview = |tool, arguments: Value| preview(tool, &arguments, &project.context());
-        let shown =
-            preview("edit_file", json!({"path": "a.txt", "old": "two", "new": "2"})).unwrap().unwrap();
+        let redact = Redact::new(|text| text.replace("hunter2", "[redacted]"));
+        let confinement = Confinement::new(&project.context());
+        let preview = |tool, arguments: Value| preview(tool, &arguments, &confinement, &redact);
+        let call = json!({"path": "a.txt", "old": "two", "new": "2"});
+        let shown = preview("edit_file", call).unwrap().unwrap().text;
         assert!(shown.contains("-two\n+2\n"), "{shown}");
-        let shown = preview("write_file", json!({"path": "b/c.txt", "content": "new\n"})).unwrap().unwrap();
+        let call = json!({"path": "b/c.txt", "content": "new hunter2\n"});
+        let shown = preview("write_file", call).unwrap().unwrap().text;
+        assert!(shown.ends_with("+new [redacted]\n"), "{shown}");
         assert!(shown.contains("--- /dev/null\n+++ b/b/c.txt\n"), "{shown}");
         assert!(preview("edit_file", json!({"path": "a.txt", "old": "x", "new": "y"})).unwrap().is_err());
         assert!(preview("write_file", json!({"path": ".env", "content": ""})).unwrap().is_err());

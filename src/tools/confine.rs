@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use super::reserved::is_reserved;
+use crate::domain::ThreadId;
 use crate::ports::{ToolContext, ToolFailure};
 
 /// The room that a call's tools may move in.
@@ -35,8 +36,13 @@ impl Inside {
 impl Confinement {
     /// The room of one call.
     pub fn new(context: &ToolContext) -> Self {
-        let own_files = Path::new(".ship/files").join(context.thread.file_name());
-        Self { project: context.project.clone(), own_files }
+        Self::of(&context.project, &context.thread)
+    }
+
+    /// The room of a thread's calls.
+    pub fn of(project: &Path, thread: &ThreadId) -> Self {
+        let own_files = Path::new(".ship/files").join(thread.file_name());
+        Self { project: project.to_owned(), own_files }
     }
 
     /// The project directory.

@@ -39,7 +39,7 @@ pub use chat_load_history::ChatLoadHistory;
 pub use chat_send::ChatSend;
 pub use confine::{Confinement, Inside};
 pub use current_time::CurrentTime;
-pub use diff::diff;
+pub use diff::{Diff, diff};
 pub use edit_file::EditFile;
 pub use exec_shell::{ExecSettings, ExecShell, Redact, programs_of};
 pub use list_files::ListFiles;

@@ -4,6 +4,7 @@
 use super::asking::{Authority, Heard};
 use super::commands::record;
 use super::effect::Spoken;
+use super::intake::Arrival;
 use super::{Conversation, Effect, Ticket};
 use crate::domain::{
     Answer, Approval, ApprovalNumber, ApprovalState, CorrelationId, Decided, Decision, IngressEvent, Intent,
@@ -74,13 +75,12 @@ impl Conversation {
     pub(super) fn decide(
         &mut self,
         decision: &Decision,
-        settled: Option<&Approval>,
-        event: &IngressEvent,
-        ticket: Ticket,
+        arrival: &Arrival,
         now: Timestamp,
         fresh: &mut dyn FnMut() -> CorrelationId,
         out: &mut Vec<Effect>,
     ) {
+        let (event, settled) = (&arrival.event, arrival.brought.approval.as_deref());
         let number = self
             .pending_approvals()
             .iter()
@@ -103,9 +103,9 @@ impl Conversation {
         };
         if heard == Heard::Counted {
             let accepted = Acceptance::Accepted { message: event.message.clone(), correlation: fresh() };
-            out.push(Effect::Answer(ticket, accepted));
+            out.push(Effect::Answer(arrival.ticket, accepted));
         } else {
-            out.push(Effect::Answer(ticket, Acceptance::Refused(words)));
+            out.push(Effect::Answer(arrival.ticket, Acceptance::Refused(words)));
         }
         out.push(Effect::Publish);
     }
@@ -138,7 +138,7 @@ impl Conversation {
             let source = format!("{}.reminder", run.correlation);
             let (correlation, reply_to) = (run.correlation.clone(), run.reply_to.clone());
             // Those who read the thread themselves see it in passing; everybody else is sent it.
-            out.push(Effect::Show(Intent::Progress { text: text.clone() }));
+            out.push(Effect::Show(Intent::Progress { text: text.clone(), call_id: None }));
             let say = vec![Spoken { source, correlation, reply_to, intent: Intent::AssistantText { text } }];
             out.push(Effect::Commit { messages: Vec::new(), say, durability: Durability::Written });
         }

@@ -3,10 +3,11 @@
 //! The record of an approval is written before anybody is asked, and before anything follows from an answer. A
 //! call that was allowed is looked at once more in the moment it runs: it must still be the call that was shown.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::audit::settle;
+use super::audit::write_down;
 use super::effect::Spoken;
+use super::endings::{close_part, done_before, not_run};
 use super::event::Seat;
 use super::ledger::Call;
 use super::run::{Phase, TOOL_METADATA};
@@ -192,14 +193,7 @@ impl Conversation {
             (Answer::Approve(scope), _) => self.allow(approval, *scope, decided, out),
             (Answer::Deny, _) => {
                 let by = decided.by.clone();
-                let why = match (&decided.reason, approval.kind) {
-                    (Some(reason), _) => format!("The user denied this call: {reason}"),
-                    (None, ApprovalKind::Tool) => "The user denied this call.".to_owned(),
-                    (None, ApprovalKind::UnknownOutcome) => {
-                        "The user chose not to run this call again. Whether it took effect before the restart is unknown.".to_owned()
-                    }
-                };
-                self.turn_down(approval, ApprovalState::Denied { decided }, &why, Some(&by), out);
+                self.turn_down(approval, ApprovalState::Denied { decided }, Some(&by), out);
             }
             (Answer::Done, ApprovalKind::UnknownOutcome) => self.was_done(approval, decided, out),
             (Answer::Done, ApprovalKind::Tool) => return Heard::NotAnAnswer,
@@ -213,7 +207,7 @@ impl Conversation {
         let reason = decided.reason.clone();
         approval.state = ApprovalState::Approved { decided, scope };
         self.respond(&approval, reason);
-        settle(&approval, out);
+        write_down(&approval, out);
         if scope != Scope::Once {
             out.push(Effect::Grant(Box::new(approval.clone()), scope));
         }
@@ -224,18 +218,8 @@ impl Conversation {
     fn was_done(&mut self, mut approval: Approval, decided: Decided, out: &mut Vec<Effect>) {
         let by = decided.by.clone();
         approval.state = ApprovalState::Spent { decided, scope: Scope::Once };
-        let output = json!({ "outcome": "done", "note": "The user says that this call took effect before the restart." });
-        let answer =
-            ApprovalAnswer { id: approval.id.to_string(), approved: true, reason: None, descriptor: None };
-        if let Some(run) = self.run.as_mut() {
-            if let Some(part) = run.tool_mut(&approval.tool_call) {
-                let input = part.state.input().cloned().unwrap_or_default();
-                part.state =
-                    ToolState::OutputAvailable { input, output, approval: Some(answer), preliminary: None };
-            }
-            run.ledger.close(&approval.tool_call);
-        }
-        settle(&approval, out);
+        self.settle_call(&approval, done_before);
+        write_down(&approval, out);
         self.tell_resolved(&approval, Some(&by), out);
     }
 
@@ -244,23 +228,23 @@ impl Conversation {
         &mut self,
         mut approval: Approval,
         state: ApprovalState,
-        why: &str,
         by: Option<&AuthorId>,
         out: &mut Vec<Effect>,
     ) {
         approval.state = state;
-        if let Some(run) = self.run.as_mut() {
-            if let Some(part) = run.tool_mut(&approval.tool_call) {
-                let input = part.state.input().cloned().unwrap_or_default();
-                let reason = Some(why.to_owned());
-                let answer =
-                    ApprovalAnswer { id: approval.id.to_string(), approved: false, reason, descriptor: None };
-                part.state = ToolState::OutputDenied { input, approval: answer };
-            }
-            run.ledger.close(&approval.tool_call);
-        }
-        settle(&approval, out);
+        self.settle_call(&approval, not_run);
+        write_down(&approval, out);
         self.tell_resolved(&approval, by, out);
+    }
+
+    /// Puts an end to the call that a question was about.
+    fn settle_call(&mut self, approval: &Approval, end: fn(&Approval, Value) -> ToolState) {
+        let Some(run) = self.run.as_mut() else { return };
+        if let Some(part) = run.tool_mut(&approval.tool_call) {
+            let input = part.state.input().cloned().unwrap_or_default();
+            close_part(part, end(approval, input));
+        }
+        run.ledger.close(&approval.tool_call);
     }
 
     /// Questions that nobody answered in time are answered with no.
@@ -271,8 +255,7 @@ impl Conversation {
             return;
         }
         for approval in late {
-            let why = "Nobody answered the request for approval in time, so this call was not run.";
-            self.turn_down(approval, ApprovalState::Expired { at: now }, why, None, out);
+            self.turn_down(approval, ApprovalState::Expired { at: now }, None, out);
         }
         self.go_on(now, out);
         out.push(Effect::Publish);
@@ -283,7 +266,7 @@ impl Conversation {
         let pending = self.pending_approvals();
         for approval in &pending {
             let state = ApprovalState::Cancelled { at: now, reason: why.to_owned() };
-            self.turn_down(approval.clone(), state, &format!("This call was not run: {why}."), None, out);
+            self.turn_down(approval.clone(), state, None, out);
         }
         pending.len()
     }
@@ -326,7 +309,7 @@ impl Conversation {
 
     fn cancel_approval(&mut self, mut approval: Approval, why: &str, now: Timestamp, out: &mut Vec<Effect>) {
         approval.state = ApprovalState::Cancelled { at: now, reason: why.to_owned() };
-        settle(&approval, out);
+        write_down(&approval, out);
     }
 
     fn refuse_call(&mut self, call: &ToolCallId, why: &str) {

@@ -84,7 +84,7 @@ impl Conversation {
 }
 
 /// Writes down what became of a question, and tells of it.
-pub(super) fn settle(approval: &Approval, out: &mut Vec<Effect>) {
+pub(super) fn write_down(approval: &Approval, out: &mut Vec<Effect>) {
     out.push(Effect::SaveApproval(Box::new(approval.clone())));
     out.extend(AuditLine::settled(approval).map(|line| Effect::Audit(Box::new(line))));
 }

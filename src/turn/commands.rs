@@ -6,8 +6,9 @@
 use serde_json::Map;
 
 use super::effect::Spoken;
+use super::intake::Arrival;
 use super::run::Phase;
-use super::{Conversation, Effect, Ticket};
+use super::{Conversation, Effect};
 use crate::domain::{Command, CorrelationId, IngressEvent, Intent, Order, Timestamp};
 use crate::ports::{Acceptance, Durability};
 use crate::render::{Phrase, Status};
@@ -17,13 +18,12 @@ impl Conversation {
     pub(super) fn obey(
         &mut self,
         order: &Order,
-        looked_up: Option<String>,
-        event: &IngressEvent,
-        ticket: Ticket,
+        arrival: &Arrival,
         now: Timestamp,
         correlation: CorrelationId,
         out: &mut Vec<Effect>,
     ) {
+        let (event, ticket) = (&arrival.event, arrival.ticket);
         let language = self.language();
         let mut lines = Vec::new();
         let mut ended = Vec::new();
@@ -46,7 +46,9 @@ impl Conversation {
             }
             Command::Approvals => Phrase::Pending(self.pending_approvals()).say(language),
             Command::Approve | Command::Deny => Phrase::NotOpen.say(language),
-            Command::Grants => looked_up.unwrap_or_else(|| Phrase::NoGrants.say(language)),
+            Command::Grants => {
+                arrival.brought.words.clone().unwrap_or_else(|| Phrase::NoGrants.say(language))
+            }
             Command::Model => Phrase::ModelIs(self.rules.model.clone()).say(language),
             Command::Id => {
                 let (thread, author) = (self.thread.clone(), event.author.id.clone());

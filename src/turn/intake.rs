@@ -46,7 +46,7 @@ impl Conversation {
         fresh: &mut dyn FnMut() -> CorrelationId,
         out: &mut Vec<Effect>,
     ) {
-        let Arrival { event, ticket, known, brought } = arrival;
+        let (event, ticket, known) = (&arrival.event, arrival.ticket, arrival.known);
         if self.stopping {
             out.push(Effect::Answer(ticket, Acceptance::Stopping));
             return;
@@ -58,24 +58,21 @@ impl Conversation {
             }
             IngressKind::Said(said)
                 if !self.pending_approvals().is_empty()
-                    && matches!(self.hear(&event, said, ticket, now, fresh, out), Reply::Handled) => {}
-            IngressKind::Said(said) if said.overheard => self.overhear(&event, said, ticket, fresh(), out),
-            IngressKind::Said(said) => self.say(&event, said, ticket, now, fresh, out),
-            IngressKind::Decision(decision) => {
-                let settled = brought.approval.as_deref();
-                self.decide(decision, settled, &event, ticket, now, fresh, out);
-            }
+                    && matches!(self.hear(event, said, ticket, now, fresh, out), Reply::Handled) => {}
+            IngressKind::Said(said) if said.overheard => self.overhear(event, said, ticket, fresh(), out),
+            IngressKind::Said(said) => self.say(event, said, ticket, now, fresh, out),
+            IngressKind::Decision(decision) => self.decide(decision, &arrival, now, fresh, out),
             IngressKind::Command(order) => match decision_in(order) {
                 Some(words) if !self.pending_approvals().is_empty() => {
                     let said = Said { text: words, ..Said::default() };
-                    if matches!(self.hear(&event, &said, ticket, now, fresh, out), Reply::Message) {
-                        self.obey(order, None, &event, ticket, now, fresh(), out);
+                    if matches!(self.hear(event, &said, ticket, now, fresh, out), Reply::Message) {
+                        self.obey(order, &arrival, now, fresh(), out);
                     }
                 }
-                _ => self.obey(order, brought.words, &event, ticket, now, fresh(), out),
+                _ => self.obey(order, &arrival, now, fresh(), out),
             },
-            IngressKind::Edited(said) => self.edit(&event, said, ticket, out),
-            IngressKind::Revised(said) => self.revise(&event, said, ticket, now, out),
+            IngressKind::Edited(said) => self.edit(event, said, ticket, out),
+            IngressKind::Revised(said) => self.revise(event, said, ticket, now, out),
             IngressKind::Regenerate(answer) => self.regenerate(answer.as_ref(), ticket, now, out),
         }
     }

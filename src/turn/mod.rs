@@ -10,6 +10,7 @@ mod budget;
 mod commands;
 mod conversation;
 mod effect;
+mod endings;
 mod event;
 mod guard;
 mod intake;

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::conversation::Waiting;
+use super::endings::{close_part, done_before, not_run};
 use super::ledger::Call;
 use super::run::{Phase, Run, TOOL_METADATA};
 use super::{Conversation, Effect};
-use crate::domain::{Approval, ApprovalState, CorrelationId, Effects, Timestamp};
+use crate::domain::{Approval, ApprovalKind, ApprovalState, CorrelationId, Effects, Timestamp};
+use crate::ports::Durability;
 use crate::uimessage::{
     ApprovalAnswer, Part, Role, RunStatus, ToolPart, ToolState, UiMessage, unfinished_runs,
 };
@@ -37,8 +39,16 @@ impl Conversation {
             }
             None => run,
         };
+        let cut_off = run.message.clone();
         self.run = Some(run);
         self.take_up_calls(approvals);
+        // The record may be one step ahead of the lines. It must never be two, or what it says cannot be told apart.
+        let caught_up =
+            self.run.as_ref().map(|run| run.message.clone()).filter(|message| *message != cut_off);
+        if let Some(message) = caught_up {
+            let commit = self.commit(vec![message], Durability::Synced);
+            out.push(commit);
+        }
         let waits = !self.pending_approvals().is_empty() && self.only_asked();
         if let Some(run) = self.run.as_mut().filter(|_| waits) {
             run.phase = Phase::AwaitingApproval;
@@ -115,6 +125,11 @@ fn take_up(tool: &mut ToolPart, begun: bool, known: Option<Approval>) -> Option<
             return Some(Call::Asked(approval));
         }
         Some(approval) => match &approval.state {
+            // To be run it would have been approved first: it was said to be done.
+            ApprovalState::Spent { .. } if asked && approval.kind == ApprovalKind::UnknownOutcome => {
+                close_part(tool, done_before(&approval, input));
+                return None;
+            }
             ApprovalState::Approved { decided, scope } | ApprovalState::Spent { decided, scope }
                 if !begun || asked =>
             {
@@ -131,11 +146,10 @@ fn take_up(tool: &mut ToolPart, begun: bool, known: Option<Approval>) -> Option<
             }
             ApprovalState::Denied { .. }
             | ApprovalState::Expired { .. }
-            | ApprovalState::Cancelled { .. } => {
-                let reason = Some("This call was not approved.".to_owned());
-                let answer =
-                    ApprovalAnswer { id: approval.id.to_string(), approved: false, reason, descriptor: None };
-                tool.state = ToolState::OutputDenied { input, approval: answer };
+            | ApprovalState::Cancelled { .. }
+                if asked =>
+            {
+                close_part(tool, not_run(&approval, input));
                 return None;
             }
             _ => {}
@@ -145,6 +159,7 @@ fn take_up(tool: &mut ToolPart, begun: bool, known: Option<Approval>) -> Option<
     if begun {
         return Some(Call::Lost);
     }
+    // Among these: one that was approved, and found changed in the moment it was to run.
     tool.state = ToolState::InputAvailable { input };
     Some(Call::Unjudged)
 }

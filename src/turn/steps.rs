@@ -64,7 +64,7 @@ impl Conversation {
                         None => Phrase::Retrying(kind),
                     };
                     let text = phrase.say(language);
-                    out.push(Effect::Show(Intent::Progress { text }));
+                    out.push(Effect::Show(Intent::Progress { text, call_id: None }));
                 }
                 return;
             }
@@ -93,7 +93,7 @@ impl Conversation {
         if completion.tool_calls.is_empty() {
             if completion.truncated {
                 let text = Phrase::Truncated.say(self.language());
-                out.push(Effect::Show(Intent::Progress { text }));
+                out.push(Effect::Show(Intent::Progress { text, call_id: None }));
             }
             return self.end_of_words(now, out);
         }
@@ -163,18 +163,25 @@ impl Conversation {
             return self.next_step(now, out);
         }
         let (mut blocked, mut running) = (false, false);
-        let (mut judge, mut check, mut start) = (Vec::new(), None, Vec::new());
+        let (mut judging, mut judge, mut check, mut start) = (false, None, None, Vec::new());
         for tool in open {
             let call = &tool.call_id;
             let acts = self.effects_of_call(tool.tool.name()) != Some(Effects::ReadOnly);
             match run.ledger.get(call) {
                 state @ (Call::Unjudged | Call::Lost) => {
-                    let input = tool.state.input().cloned().unwrap_or_default();
-                    let next = if *state == Call::Lost { Call::JudgingLost } else { Call::Judging };
-                    judge.push((call.clone(), tool.tool.name().to_owned(), input, next));
+                    // One after the other, so that questions come in the order of their calls.
+                    if !std::mem::replace(&mut judging, true) {
+                        let input = tool.state.input().cloned().unwrap_or_default();
+                        let next = if *state == Call::Lost { Call::JudgingLost } else { Call::Judging };
+                        judge = Some((call.clone(), tool.tool.name().to_owned(), input, next));
+                    }
                     blocked |= acts;
                 }
-                Call::Judging | Call::JudgingLost | Call::Checking(_) | Call::Asked(_) => blocked |= acts,
+                Call::Judging | Call::JudgingLost => {
+                    judging = true;
+                    blocked |= acts;
+                }
+                Call::Checking(_) | Call::Asked(_) => blocked |= acts,
                 Call::Running => {
                     running = true;
                     blocked |= acts;
@@ -191,7 +198,7 @@ impl Conversation {
                 }
             }
         }
-        for (call, name, input, next) in judge {
+        if let Some((call, name, input, next)) = judge {
             self.set_call(&call, next);
             out.push(Effect::Judge { call, name, input });
         }
@@ -217,7 +224,9 @@ impl Conversation {
             let Some(part) = run.tool_mut(&call) else { continue };
             let (name, arguments) =
                 (part.tool.name().to_owned(), part.state.input().cloned().unwrap_or_default());
-            if effects_of(&name) != Some(Effects::ReadOnly) {
+            // What runs in the read-only class changes nothing, whatever its tool may do: it can simply run again.
+            let looks = matches!(effects_of(&name), Some(Effects::ReadOnly | Effects::Speaks));
+            if !looks && class != Class::ReadOnly {
                 durability = Durability::Synced;
                 run.mark_started(&call);
             }

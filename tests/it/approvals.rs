@@ -120,3 +120,35 @@ async fn a_command_that_a_kill_cut_off_is_asked_about_and_never_simply_run_again
     let answer = daemon.execute(json!({ "instructions": "go", "chatId": "a", "messageId": "m1" })).await;
     assert_eq!((&answer["output"], lines(&project)), (&json!("skipped"), 1), "{answer}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_is_asked_sees_the_whole_command_its_folder_and_the_change() {
+    let long = format!("touch {}", "a-file-with-a-name ".repeat(20));
+    let model = FakeModel::start([Reply::calls([
+        ("exec_shell", json!({ "command": long, "cwd": "docs" })),
+        ("write_file", json!({ "path": "docs/new.md", "content": "# New\n" })),
+        ("edit_file", json!({ "path": "docs/old.md", "old": "nowhere", "new": "x" })),
+    ])])
+    .await;
+    let project = Project::with_model(&model.url(), json!({ "queue": { "mergeMs": 0 }, "language": "en" }));
+    project.write("docs/old.md", "# Old\n");
+    let daemon = project.start().await;
+    daemon.execute(json!({ "instructions": "go", "chatId": "a" })).await;
+    let details = async |tool: &str| {
+        let pending = daemon.get_json("/api/approvals?state=pending").await;
+        let all = pending["approvals"].as_array().unwrap().clone();
+        let found = all.iter().find(|approval| approval["tool"] == tool);
+        found.map(|approval| approval["details"].as_str().unwrap().to_owned()).unwrap_or_default()
+    };
+    let shell = details("exec_shell").await;
+    assert!(shell.contains("In the folder `docs`"), "{shell}");
+    assert!(shell.contains(&format!("```sh\n{}\n```", long.trim())), "{shell}");
+    let write = details("write_file").await;
+    assert!(
+        write.starts_with("- write_file changes something\n\n```diff\n--- /dev/null\n+++ b/docs/new.md\n"),
+        "{write}"
+    );
+    assert!(write.contains("\n+# New\n```"), "{write}");
+    let edit = details("edit_file").await;
+    assert!(edit.contains("As things are it would fail: `old` does not stand in docs/old.md"), "{edit}");
+}

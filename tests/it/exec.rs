@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use shipagent::domain::{Class, Network, Permit};
 use shipagent::ports::{Door, SystemClock, Tool, ToolContext, ToolFailure, ToolOutcome};
-use shipagent::sandbox::{Isolation, Level, Limits, Mode, Status, probe};
+use shipagent::sandbox::{Finding, Isolation, Level, Limits, Mode, Status, probe};
 use shipagent::store::FileStore;
 use shipagent::tools::{ExecSettings, ExecShell, Redact};
 use tokio::sync::mpsc;
@@ -75,12 +75,12 @@ impl Bench {
         ExecSettings {
             helper: HELPER.into(),
             mode: Mode::Require,
-            status: Status {
+            found: Finding::known(Status {
                 level: Level::Full,
                 isolation: self.isolation,
                 landlock: 7,
                 reasons: Vec::new(),
-            },
+            }),
             environment: environment.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec(),
             readable: Vec::new(),
             timeout: Duration::from_secs(60),
@@ -184,7 +184,7 @@ fn what_the_machine_has_is_found_by_trying() {
 async fn without_a_sandbox_that_is_required_nothing_runs() {
     let bench = Bench::new(Isolation::Nothing);
     let mut settings = bench.settings();
-    settings.status = probe(Path::new("/bin/false"));
+    settings.found = Finding::known(probe(Path::new("/bin/false")));
     let call = json!({"command": "touch ran"});
     let outcome = ExecShell::new(settings.clone()).call(call.clone(), bench.context(WRITABLE)).await;
     assert!(matches!(outcome, Err(ToolFailure::Refused(_))), "{outcome:?}");

@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 
 use crate::support::checker::check_project;
 use crate::support::daemon::{Daemon, PATIENCE, Project, TOKEN};
+use crate::support::dice::{Dice, seed};
 use crate::support::fake_model::{FakeModel, Reply, Script, Seen};
 
 const KILLS: usize = 200;
@@ -32,18 +33,6 @@ fn slow_echo(seen: &Seen) -> Reply {
         return Reply::calls([("read_file", json!({ "path": "Agent.md" }))]).after(wait);
     }
     Reply::text(&format!("echo {said}")).paced(Duration::from_millis(2)).after(wait)
-}
-
-/// A small generator, so that a failing run can be repeated from its seed.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, below: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % below
-    }
 }
 
 /// Sends messages one after the other until told to stop. A message that got no answer is sent again, under the same
@@ -93,9 +82,9 @@ async fn every_accepted_message_is_answered_exactly_once_over_two_hundred_kills(
         &model.url(),
         json!({ "queue": { "mergeMs": 0 }, "llm": { "timeoutSecs": 120 } }),
     );
-    let seed = u64::from(std::process::id()) * 2_654_435_761 + 1;
-    println!("seed {seed}");
-    let mut dice = Dice(seed);
+    let seed = seed();
+    println!("SHIPAGENT_TEST_SEED={seed}");
+    let mut dice = Dice::new(seed);
 
     let mut daemon = project.start().await;
     let (base, bases) = watch::channel(daemon.base.clone());

@@ -8,19 +8,28 @@
     reason = "what the tests share may fail as loudly as the tests themselves"
 )]
 
+mod approval_life;
 mod approvals;
 mod architecture;
 mod browser;
+mod browser_approvals;
 mod commands;
 mod cut;
+mod discretion;
 mod exec;
+mod governance;
 mod kill;
+mod kill_effects;
 mod model;
+mod sandbox_status;
 mod sdk;
 mod security;
 mod support;
 mod telegram;
+mod telegram_approvals;
 mod telegram_fake;
+mod telegram_kill;
+mod telegram_send;
 mod terminal;
 mod threads;
 mod turns;

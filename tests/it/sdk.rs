@@ -363,3 +363,50 @@ async fn a_thread_of_a_daemon_that_was_killed_often_passes_the_validator() {
     let sent = &last.body["messages"].as_array().unwrap()[1..];
     assert_eq!(sent, &judged[0].request[..sent.len()]);
 }
+
+/// The tool part of the newest message shown, in this state.
+fn tool_part(shown: &Value, state: &str) -> Option<Value> {
+    let parts = shown["messages"].as_array()?.last()?["parts"].as_array()?;
+    parts.iter().find(|part| part["toolCallId"].is_string() && part["state"] == state).cloned()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_question_is_answered_the_clients_own_way_and_the_tool_runs_once() {
+    let call = || Reply::calls([("exec_shell", json!({ "command": "echo ran >> runs.txt" }))]);
+    let model = FakeModel::start([call(), Reply::text("It ran."), call(), Reply::text("It did not.")]).await;
+    let project = asking(&model);
+    let daemon = project.start().await;
+    let mut client = ChatClient::open(&daemon, "asked").await;
+    let shown = client.finish(send("run it")).await;
+    let part = tool_part(&shown, "approval-requested").unwrap_or_else(|| panic!("{shown:#}"));
+    assert_eq!((&shown["status"], &part["type"]), (&json!("ready"), &json!("tool-exec_shell")));
+    assert!(!project.path().join("runs.txt").exists());
+
+    let id = part["approval"]["id"].clone();
+    client.order(json!({ "do": "answer", "id": id, "approved": true })).await;
+    let shown =
+        client.until("the answer", |shown| newest(shown) == "It ran." && shown["status"] == "ready").await;
+    let part = tool_part(&shown, "output-available").unwrap_or_else(|| panic!("{shown:#}"));
+    assert_eq!(part["output"]["exitCode"], 0, "{part:#}");
+    assert_eq!(shown["messages"].as_array().unwrap().len(), 2, "the same message goes on: {shown:#}");
+    assert_eq!(std::fs::read_to_string(project.path().join("runs.txt")).unwrap(), "ran\n");
+
+    let shown = client.finish(send("and again")).await;
+    let part = tool_part(&shown, "approval-requested").unwrap_or_else(|| panic!("{shown:#}"));
+    let id = part["approval"]["id"].clone();
+    client.order(json!({ "do": "answer", "id": id, "approved": false, "reason": "once is enough" })).await;
+    let shown = client
+        .until("the answer", |shown| newest(shown) == "It did not." && shown["status"] == "ready")
+        .await;
+    assert!(tool_part(&shown, "output-denied").is_some(), "{shown:#}");
+    let told = model.requests().last().unwrap().body.to_string();
+    assert!(told.contains("once is enough"), "the model is told why: {told}");
+    assert_eq!(std::fs::read_to_string(project.path().join("runs.txt")).unwrap(), "ran\n");
+    let decided = daemon.get_json("/api/approvals?state=decided&limit=1").await;
+    assert_eq!(decided["approvals"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        (&decided["approvals"][0]["state"], &decided["approvals"][0]["via"]),
+        (&json!("denied"), &json!("http"))
+    );
+    judge_project(&project).await;
+}

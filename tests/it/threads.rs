@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use shipagent::domain::ErrorKind;
-use shipagent::ports::{Acceptance, DeliveryError, ThreadStore};
-use shipagent::uimessage::RunStatus;
+use shipagent::domain::{ErrorKind, Intent, ThreadId};
+use shipagent::ports::{Acceptance, DeliveryError, Saying, ThreadStore};
+use shipagent::uimessage::{Role, RunStatus};
 
 use crate::support::daemon::PATIENCE;
 use crate::support::stage::{Recorder, Stage, said};
@@ -32,6 +32,45 @@ async fn a_long_answer_goes_out_in_order_in_pieces_that_fit() {
     let texts = stage.recorder.texts();
     assert!(texts.len() > 2 && texts.iter().all(|text| text.chars().count() <= 20), "{texts:?}");
     assert_eq!(texts.join(" ").split_whitespace().count(), 10);
+    stage.stop().await;
+}
+
+#[tokio::test]
+async fn an_answer_that_would_flood_the_chat_is_sent_as_a_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let stage = Stage::open(dir.path(), Arc::default());
+    let long: Vec<String> = (0..200).map(|number| format!("word{number}")).collect();
+    stage.say("a", "m1", &long.join(" ")).await;
+    until("the file", || stage.recorder.attachments().len() == 1).await;
+    assert_eq!(stage.recorder.texts().len(), 1, "its beginning");
+    let file = dir.path().join("files").join(stage.recorder.attachments().remove(0).path());
+    assert_eq!(std::fs::read_to_string(file).unwrap(), long.join(" "));
+    stage.stop().await;
+}
+
+#[tokio::test]
+async fn what_a_call_says_in_another_thread_is_said_once_also_after_a_restart() {
+    let dir = tempfile::tempdir().unwrap();
+    let recorder = Arc::new(Recorder::default());
+    let saying = || Saying {
+        from: "task:chat:other".parse().unwrap(),
+        call: "call_1".parse().unwrap(),
+        intent: Intent::AssistantText { text: "the build is red".to_owned() },
+    };
+    let thread: ThreadId = "task:chat:a".parse().unwrap();
+    let stage = Stage::open(dir.path(), recorder.clone());
+    assert!(matches!(stage.door.say(thread.clone(), saying()).await, Acceptance::Accepted { .. }));
+    assert!(matches!(stage.door.say(thread.clone(), saying()).await, Acceptance::Duplicate { .. }));
+    until("the words", || recorder.texts().len() == 1).await;
+    stage.stop().await;
+    let stage = Stage::open(dir.path(), recorder.clone());
+    assert!(matches!(stage.door.say(thread.clone(), saying()).await, Acceptance::Duplicate { .. }));
+    let page = stage.store.page(&thread, None, 10).await.unwrap();
+    assert_eq!(page.len(), 1);
+    assert_eq!((page[0].role, page[0].text().as_str()), (Role::Assistant, "the build is red"));
+    stage.say("a", "m1", "and now?").await;
+    until("the answer", || recorder.texts().len() == 2).await;
+    assert_eq!(recorder.texts(), ["the build is red", "and now?"]);
     stage.stop().await;
 }
 

@@ -8,7 +8,10 @@
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import { AbstractChat, convertToModelMessages, DefaultChatTransport, generateText, safeValidateUIMessages } from 'ai';
+import {
+  AbstractChat, convertToModelMessages, DefaultChatTransport, generateText, lastAssistantMessageIsCompleteWithApprovalResponses,
+  safeValidateUIMessages,
+} from 'ai';
 
 const tell = (value) => process.stdout.write(`${JSON.stringify(value)}\n`);
 
@@ -107,6 +110,8 @@ class Client {
       id,
       messages,
       transport: new DefaultChatTransport({ api: `${this.base}/api/chat`, headers }),
+      // As the SDK's documentation has it: a message whose questions are answered goes back by itself.
+      sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
       // A client that was let go has nothing to show any more.
       shown: () => this.chat === chat && this.show(),
     });
@@ -119,6 +124,7 @@ class Client {
       case 'send': return this.chat.sendMessage({ text: order.text, files: order.files, messageId: order.messageId });
       case 'regenerate': return this.chat.regenerate({ messageId: order.messageId });
       case 'resume': return this.chat.resumeStream();
+      case 'answer': return this.chat.addToolApprovalResponse({ id: order.id, approved: order.approved, reason: order.reason });
       case 'stop': return this.chat.stop();
       default: throw new Error(`unknown order ${order.do}`);
     }

@@ -221,7 +221,7 @@ async fn serve(thread: ThreadId, painter: Arc<dyn Painter>, mut work: mpsc::Rece
 fn frame_of(intent: Intent) -> Option<Frame> {
     match intent {
         Intent::AssistantDelta { text } => Some(Frame::Draft(text)),
-        Intent::Progress { text } => Some(Frame::Progress(text)),
+        Intent::Progress { text, .. } => Some(Frame::Progress(text)),
         Intent::Typing => Some(Frame::Typing),
         Intent::AssistantText { .. }
         | Intent::ApprovalRequest { .. }

@@ -9,17 +9,17 @@ use tokio_util::sync::CancellationToken;
 use super::aliases::Aliases;
 use super::api::Api;
 use super::deliver::Sender;
+use super::html::SOURCE_LIMIT;
 use super::options::TelegramOptions;
 use super::run;
 use super::webhook::{Call, TelegramHook};
 use crate::adapters::chat::{ChatParts, ScreenTask};
 use crate::domain::{Capabilities, Delivery, LengthUnit, OutboundIntent, Platform};
+use crate::metrics::Metrics;
 use crate::ports::{Adapter, AdapterError, AdapterIo, BoxFuture, DeliveryError, Hook, OutboxEntry, Receipt};
 
 /// Without a sign for so long it counts as dead; a poll ends well before.
 const STALE_AFTER: Duration = Duration::from_secs(90);
-/// What fits into one message, with room for what marks it up.
-const LONGEST: usize = 3800;
 
 /// One bot on Telegram.
 #[derive(Debug)]
@@ -54,6 +54,13 @@ impl TelegramAdapter {
         Self { platform, options, parts, api, aliases, sender: Arc::new(sender), hook, machinery }
     }
 
+    /// The same, counting with everybody else.
+    #[must_use]
+    pub fn counting(self, metrics: Arc<Metrics>) -> Self {
+        let sender = Arc::new(Sender::clone(&self.sender).counting(metrics));
+        Self { sender, ..self }
+    }
+
     /// Where Telegram calls; nothing where it is asked.
     pub fn hook(&self) -> Option<Arc<dyn Hook>> {
         self.hook.clone().map(|hook| -> Arc<dyn Hook> { hook })
@@ -80,7 +87,7 @@ impl Adapter for TelegramAdapter {
             files: true,
             threaded_replies: true,
             reactions: true,
-            max_length: Some(LONGEST),
+            max_length: Some(SOURCE_LIMIT),
             length_unit: LengthUnit::Utf16,
             replies_per_message: None,
             typing_secs: Some(4),

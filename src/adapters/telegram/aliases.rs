@@ -15,7 +15,7 @@ const LONGEST_CHAIN: usize = 8;
 
 /// Which chat has become which. Clones share what they know.
 #[derive(Clone, Debug)]
-pub(super) struct Aliases {
+pub struct Aliases {
     /// From the old number to the new one.
     moved: Arc<watch::Sender<BTreeMap<i64, i64>>>,
 }
@@ -28,7 +28,7 @@ impl Default for Aliases {
 
 impl Aliases {
     /// Takes up what was written down before.
-    pub(super) async fn load(&self, notes: &dyn Notebook) -> Result<(), StoreError> {
+    pub async fn load(&self, notes: &dyn Notebook) -> Result<(), StoreError> {
         let note = notes.get(NOTE).await?;
         let pairs: Vec<(i64, i64)> =
             note.map(serde_json::from_value).and_then(Result::ok).unwrap_or_default();
@@ -37,7 +37,7 @@ impl Aliases {
     }
 
     /// A chat has moved. From now on both numbers mean the same thread.
-    pub(super) fn learn(&self, from: i64, to: i64) {
+    pub fn learn(&self, from: i64, to: i64) {
         if from != to && self.current(to) != from {
             self.moved.send_modify(|moved| {
                 moved.insert(from, to);
@@ -46,20 +46,20 @@ impl Aliases {
     }
 
     /// Writes down what is known.
-    pub(super) async fn save(&self, notes: &dyn Notebook) -> Result<(), StoreError> {
+    pub async fn save(&self, notes: &dyn Notebook) -> Result<(), StoreError> {
         let pairs: Vec<Value> = self.moved.borrow().iter().map(|(from, to)| json!([from, to])).collect();
         notes.put(NOTE, pairs.into()).await
     }
 
     /// The number that a chat has now.
-    pub(super) fn current(&self, chat: i64) -> i64 {
+    pub fn current(&self, chat: i64) -> i64 {
         let moved = self.moved.borrow();
         let steps = std::iter::successors(Some(chat), |chat| moved.get(chat).copied());
         steps.take(LONGEST_CHAIN).last().unwrap_or(chat)
     }
 
     /// The number that the thread of a chat goes by: its first one.
-    pub(super) fn original(&self, chat: i64) -> i64 {
+    pub fn original(&self, chat: i64) -> i64 {
         let moved = self.moved.borrow();
         let before = |chat: &i64| moved.iter().find(|(_, to)| *to == chat).map(|(from, _)| *from);
         std::iter::successors(Some(chat), before).take(LONGEST_CHAIN).last().unwrap_or(chat)

@@ -91,6 +91,11 @@ impl Api {
         Self { http, base: base.trim_end_matches('/').to_owned(), token }
     }
 
+    /// The bot's own number, which is no secret.
+    pub fn bot(&self) -> &str {
+        self.token.expose_secret().split_once(':').map_or("", |(bot, _)| bot)
+    }
+
     /// Makes a call that teloxide has a payload for.
     pub async fn call<P>(&self, payload: &P) -> Result<Value, ApiError>
     where

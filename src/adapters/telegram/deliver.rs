@@ -1,114 +1,248 @@
-//! Sending: what the outbox holds, and a few words beside it.
+//! Sending: what the outbox holds, what is fleeting, and a few words beside both. One entry becomes one message.
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::json;
+use teloxide_core::payloads::{AnswerCallbackQuery, AnswerCallbackQuerySetters as _};
+use teloxide_core::types::CallbackQueryId;
 
 use super::aliases::Aliases;
-use super::api::{Api, ApiError};
+use super::api::{Api, ApiError, Upload};
+use super::classify::verdict;
+use super::html::{MESSAGE_LIMIT, Rendered, escape, render, render_one};
+use super::limits::Weight;
+use super::live::{Live, Lives};
+use super::menu;
+use super::paint::Brush;
 use super::place::Place;
-use crate::adapters::chat::{ChatParts, Frame, Menu, Painter, Screen, ScreenTask};
-use crate::domain::{Approval, CorrelationId, Intent, OutboundIntent, ThreadId};
-use crate::ports::{BoxFuture, DeliveryError, OutboxEntry, Receipt};
+use super::post::{Edited, Letter, Post};
+use crate::adapters::chat::{ChatParts, Painter, Screen, ScreenTask};
+use crate::domain::{Intent, LengthUnit, OutboundIntent, Timestamp};
+use crate::metrics::Metrics;
+use crate::ports::{DeliveryError, OutboxEntry, Receipt};
 
-const CALL: std::time::Duration = std::time::Duration::from_secs(20);
+/// The longest answer to a press.
+const LONGEST_ANSWER: usize = 200;
 
-/// Sends to Telegram.
+/// Sends to Telegram. Clones are the same sender.
 #[derive(Clone, Debug)]
-pub(super) struct Sender {
-    api: Api,
+pub struct Sender {
+    pub(super) post: Post,
+    pub(super) parts: ChatParts,
     chats: Aliases,
     screen: Screen,
+    brush: Arc<Brush>,
+    lives: Arc<Lives>,
+    metrics: Arc<Metrics>,
+    /// What is older than this may have been sent before the last daemon died.
+    started: Timestamp,
 }
 
 impl Sender {
-    /// A sender, and the screen that must be run for it.
-    pub(super) fn new(api: Api, _parts: ChatParts, chats: Aliases) -> (Self, ScreenTask) {
+    /// A sender, and the screen that must be run for it, with its [`painter`](Self::painter).
+    pub fn new(api: Api, parts: ChatParts, chats: Aliases) -> (Self, ScreenTask) {
         let (screen, task) = Screen::new();
-        (Self { api, chats, screen }, task)
+        let post = Post::new(api, chats.clone(), parts.notes.clone());
+        let lives = Arc::new(Lives::new(parts.notes.clone()));
+        let brush = Arc::new(Brush::new(post.clone(), chats.clone(), lives.clone()));
+        let started = parts.clock.now();
+        (Self { post, parts, chats, screen, brush, lives, metrics: Arc::default(), started }, task)
+    }
+
+    /// The same, counting with everybody else.
+    #[must_use]
+    pub fn counting(self, metrics: Arc<Metrics>) -> Self {
+        Self { metrics, ..self }
+    }
+
+    /// Whoever shows what is fleeting.
+    pub fn painter(&self) -> Arc<dyn Painter> {
+        self.brush.clone()
     }
 
     /// Delivers one chunk.
-    pub(super) async fn deliver(&self, entry: OutboxEntry, _attempt: u32) -> Result<Receipt, DeliveryError> {
+    pub async fn deliver(&self, entry: OutboxEntry, attempt: u32) -> Result<Receipt, DeliveryError> {
         let Some(place) = Place::of(&entry.intent.thread_id, &self.chats) else {
-            return Err(DeliveryError::Permanent { reason: "no such chat".to_owned() });
+            let reason = format!("{} is not a chat", entry.intent.thread_id);
+            return Err(DeliveryError::Permanent { reason });
         };
-        let text = match entry.intent.intent {
-            Intent::AssistantText { text }
-            | Intent::ApprovalResolved { text, .. }
-            | Intent::Error { text, .. } => text,
-            Intent::ApprovalRequest { summary, .. } => summary,
-            _ => return Ok(Receipt::default()),
+        let unsure = attempt > 1 || entry.at < self.started;
+        let live = self.take(&entry).await;
+        let delivered = match &entry.intent.intent {
+            Intent::AssistantText { text } | Intent::Error { text, .. } => {
+                Box::pin(self.put_text(place, &entry, text, live, unsure)).await
+            }
+            intent => {
+                self.clear(place, &entry, live).await;
+                match intent {
+                    Intent::ApprovalRequest { .. } => Box::pin(self.ask(place, &entry, unsure)).await,
+                    Intent::ApprovalResolved { approval_id, text } => {
+                        Box::pin(self.resolve(place, approval_id, text)).await
+                    }
+                    Intent::Attachment { .. } => Box::pin(self.attach(place, &entry)).await,
+                    // What is fleeting is shown, not delivered.
+                    _ => Ok(None),
+                }
+            }
         };
-        let reply_to = entry.intent.reply_to.and_then(|id| id.parse().ok());
-        match self.send(&place, reply_to, &text).await {
-            Ok(sent) => Ok(Receipt { platform_message: sent.get("message_id").map(Value::to_string) }),
-            Err(error) => Err(DeliveryError::Retry { after: None, reason: error.to_string() }),
+        match delivered {
+            Ok(message) => Ok(Receipt { platform_message: message.map(|message| message.to_string()) }),
+            Err(Failure::Api(error)) => {
+                if matches!(error, ApiError::Unsure(_)) {
+                    self.metrics.deliveries_unsure.count();
+                    tracing::warn!(thread = %entry.intent.thread_id, attempt, %error, "a message may show twice");
+                }
+                Err(verdict(&error))
+            }
+            Err(Failure::Never(reason)) => Err(DeliveryError::Permanent { reason }),
         }
     }
 
-    async fn send(&self, place: &Place, reply_to: Option<i64>, text: &str) -> Result<Value, ApiError> {
-        let mut body = json!({ "chat_id": place.chat, "text": text });
-        if let (Some(topic), Some(body)) = (place.topic, body.as_object_mut()) {
-            body.insert("message_thread_id".to_owned(), topic.into());
+    /// Shows something fleeting. Never waits.
+    pub fn show(&self, intent: OutboundIntent) {
+        let reply_to = intent.reply_to.as_deref().and_then(|message| message.parse().ok());
+        if let Some(reply_to) = reply_to.filter(|_| in_group(&intent, &self.chats)) {
+            self.brush.expect(&intent.thread_id, &intent.correlation_id, reply_to);
         }
-        if let (Some(id), Some(body)) = (reply_to.filter(|_| place.is_group()), body.as_object_mut()) {
-            let reply = json!({ "message_id": id, "allow_sending_without_reply": true });
-            body.insert("reply_parameters".to_owned(), reply);
-        }
-        self.api.ask("sendMessage", &body, CALL).await
-    }
-
-    /// Shows something fleeting.
-    pub(super) fn show(&self, intent: OutboundIntent) {
         self.screen.show(intent);
     }
 
     /// Says a few words beside the outbox, as well as it can.
-    pub(super) async fn say(&self, place: &Place, reply_to: Option<i64>, markdown: &str) {
-        if let Err(error) = self.send(place, reply_to, markdown).await {
-            tracing::warn!(%error, chat = place.chat, "a few words could not be said");
+    pub async fn say(&self, place: &Place, reply_to: Option<i64>, markdown: &str) {
+        let reply_to = reply_to.filter(|_| place.is_group());
+        for (index, words) in render(markdown, MESSAGE_LIMIT).into_iter().enumerate() {
+            let letter = Letter { words, reply_to: reply_to.filter(|_| index == 0), keyboard: None };
+            if let Err(error) = self.post.send(*place, &letter, Weight::Must).await {
+                tracing::warn!(chat = place.chat, %error, "a few words could not be said");
+                return;
+            }
         }
     }
 
     /// Ends the wait of whoever pressed a button.
-    pub(super) async fn answer_callback(&self, id: &str, text: Option<&str>) {
-        let body = json!({ "callback_query_id": id, "text": text.unwrap_or_default() });
-        if let Err(error) = self.api.ask::<Value>("answerCallbackQuery", &body, CALL).await {
+    pub async fn answer_callback(&self, id: &str, text: Option<&str>) {
+        let mut answer = AnswerCallbackQuery::new(CallbackQueryId(id.to_owned()));
+        if let Some(text) = text {
+            answer = answer.text(render_one(text, LONGEST_ANSWER).plain);
+        }
+        if let Err(error) = self.post.api().call(&answer).await {
             tracing::debug!(%error, "a press could not be answered");
         }
     }
 
-    /// Shows other buttons under a question.
-    pub(super) async fn show_menu(
-        &self,
-        _place: &Place,
-        _message_id: i64,
-        _approval: &Approval,
-        _menu: Menu,
-    ) {
+    /// Shows that a message was seen. It never matters whether that worked.
+    pub async fn acknowledge(&self, place: &Place, message: i64) {
+        let eyes = json!([{ "type": "emoji", "emoji": "👀" }]);
+        let body = json!({ "chat_id": place.chat, "message_id": message, "reaction": eyes });
+        if let Err(error) = self.post.ask(*place, "setMessageReaction", &body).await {
+            tracing::debug!(chat = place.chat, %error, "a message could not be acknowledged");
+        }
     }
 
-    /// Whoever shows what is fleeting.
-    pub(super) fn painter(&self) -> Arc<dyn Painter> {
-        Arc::new(Blank)
+    /// Registers the menu of commands, if it is not there yet.
+    pub async fn register_menu(&self) {
+        menu::register(self.post.api(), &*self.parts.notes, self.parts.language).await;
+    }
+
+    /// Ends what is shown for the entry's turn, and gives the message that it left.
+    async fn take(&self, entry: &OutboxEntry) -> Option<Live> {
+        let (thread, correlation) = (&entry.intent.thread_id, &entry.intent.correlation_id);
+        // Afterwards no frame of the turn appears, and what is noted is what there is.
+        self.screen.take(thread, correlation).await;
+        self.brush.forget(thread, correlation);
+        let live = self.lives.get(thread).await?;
+        (live.correlation == *correlation && live.takes(&entry.id)).then_some(live)
+    }
+
+    /// Takes away what is shown, where something else comes in its place.
+    async fn clear(&self, place: Place, entry: &OutboxEntry, live: Option<Live>) {
+        if let Some(live) = live {
+            self.post.delete(place, live.message).await;
+            self.lives.remove(&entry.intent.thread_id).await;
+        }
+    }
+
+    /// Puts a text on the message that has grown, or into a new one.
+    async fn put_text(
+        &self,
+        place: Place,
+        entry: &OutboxEntry,
+        text: &str,
+        live: Option<Live>,
+        unsure: bool,
+    ) -> Result<Option<i64>, Failure> {
+        let words = render_one(text, MESSAGE_LIMIT);
+        if is_cut(text, &words) {
+            self.clear(place, entry, live).await;
+            return self.put_file(place, entry, text).await;
+        }
+        let letter = Letter { words, reply_to: reply_target(place, entry), keyboard: None };
+        if let Some(live) = live {
+            if self.post.edit(place, live.message, &letter, Weight::Must).await? == Edited::Yes {
+                let done = Live { done: Some(entry.id.clone()), ..live };
+                let message = done.message;
+                self.lives.put(&entry.intent.thread_id, done).await;
+                return Ok(Some(message));
+            }
+            self.clear(place, entry, Some(live)).await;
+        }
+        if unsure && let Some(message) = self.post.find(place, &letter, answered(entry)).await? {
+            return Ok(Some(message));
+        }
+        match self.post.send(place, &letter, Weight::Must).await {
+            Err(error) if error.says("is too long") => self.put_file(place, entry, text).await,
+            sent => Ok(sent?),
+        }
+    }
+
+    /// A text that no message can hold goes as a file: nothing of it is lost.
+    async fn put_file(&self, place: Place, entry: &OutboxEntry, text: &str) -> Result<Option<i64>, Failure> {
+        let letter = Letter { reply_to: reply_target(place, entry), ..Letter::default() };
+        Ok(self.post.upload(place, "sendDocument", &text_file("answer.md", text), &letter).await?)
     }
 }
 
-struct Blank;
+/// Why nothing was delivered.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The call failed.
+    Api(ApiError),
+    /// It could not even be tried, and never will.
+    Never(String),
+}
 
-impl Painter for Blank {
-    fn paint(
-        &self,
-        _: ThreadId,
-        _: CorrelationId,
-        _: Frame,
-        _: Option<String>,
-    ) -> BoxFuture<'_, Option<String>> {
-        Box::pin(async { None })
+impl From<ApiError> for Failure {
+    fn from(error: ApiError) -> Self {
+        Self::Api(error)
     }
+}
 
-    fn interval(&self, _: &ThreadId) -> std::time::Duration {
-        std::time::Duration::from_secs(1)
+/// The message that an entry answers visibly: in a group, and only by the first part of an answer.
+pub(super) fn reply_target(place: Place, entry: &OutboxEntry) -> Option<i64> {
+    let first = entry.id.as_str().ends_with("#0");
+    entry.intent.reply_to.as_deref().filter(|_| first && place.is_group())?.parse().ok()
+}
+
+/// The message that an entry answers: it stands before it.
+pub(super) fn answered(entry: &OutboxEntry) -> Option<i64> {
+    entry.intent.reply_to.as_deref()?.parse().ok()
+}
+
+/// A text as a file.
+pub(super) fn text_file(name: &str, text: &str) -> Upload {
+    Upload {
+        field: "document",
+        name: name.to_owned(),
+        media_type: "text/markdown".to_owned(),
+        content: text.as_bytes().to_vec(),
     }
+}
+
+/// Whether words were left out because nothing less would fit.
+fn is_cut(text: &str, words: &Rendered) -> bool {
+    words.html == escape(&words.plain) && LengthUnit::Utf16.measure(text.trim()) > MESSAGE_LIMIT
+}
+
+fn in_group(intent: &OutboundIntent, chats: &Aliases) -> bool {
+    Place::of(&intent.thread_id, chats).is_some_and(Place::is_group)
 }

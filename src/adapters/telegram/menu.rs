@@ -1,7 +1,85 @@
-//! The menu of commands that Telegram shows beside the field where people write.
+//! The menu of commands that people see behind `/`, in their language.
 
-use super::api::Api;
+use serde_json::{Value, json};
+use teloxide_core::payloads::{SetMyCommands, SetMyCommandsSetters as _};
+use teloxide_core::types::{BotCommand, BotCommandScope};
 
-/// Tells Telegram which commands there are, as well as it can.
-#[expect(clippy::unused_async, reason = "the call site is what counts until the menu is there")]
-pub(super) async fn register(_api: &Api) {}
+use super::api::{Api, ApiError};
+use crate::domain::{Command, Language};
+use crate::ports::Notebook;
+use crate::render::Phrase;
+
+/// What was last registered.
+const NOTE: &str = "menu";
+/// The longest description.
+const LONGEST: usize = 256;
+
+/// Registers the commands, unless the server has these already. Failure is logged only: the commands work without.
+pub(super) async fn register(api: &Api, notes: &dyn Notebook, language: Option<Language>) {
+    let menus = menus(language.unwrap_or_default());
+    let wanted = json!({ "bot": api.bot(), "menus": menus });
+    let known = notes.get(NOTE).await.ok().flatten();
+    if known.as_ref() == Some(&wanted) {
+        return;
+    }
+    match set(api, &menus).await {
+        Ok(()) => {
+            if let Err(error) = notes.put(NOTE, wanted).await {
+                tracing::debug!(%error, "the menu could not be noted");
+            }
+        }
+        Err(error) => tracing::warn!(%error, "the menu of commands could not be registered"),
+    }
+}
+
+async fn set(api: &Api, menus: &[SetMyCommands]) -> Result<(), ApiError> {
+    for menu in menus {
+        let _done: Value = api.call(menu).await?;
+    }
+    Ok(())
+}
+
+/// One menu for each sort of chat and language; what is said to whoever speaks neither comes first.
+fn menus(default: Language) -> Vec<SetMyCommands> {
+    let scopes = [BotCommandScope::AllPrivateChats, BotCommandScope::AllGroupChats];
+    let languages = [(None, default), (Some("zh"), Language::Zh), (Some("en"), Language::En)];
+    let menu = |scope: &BotCommandScope, code: Option<&str>, language: Language| {
+        let menu = SetMyCommands::new(commands(language)).scope(scope.clone());
+        match code {
+            Some(code) => menu.language_code(code),
+            None => menu,
+        }
+    };
+    let of_scope = |scope: &BotCommandScope| {
+        // Whoever speaks the default's language needs no menu of their own.
+        let needed = languages.iter().filter(|(code, language)| code.is_none() || *language != default);
+        needed.map(|(code, language)| menu(scope, *code, *language)).collect::<Vec<_>>()
+    };
+    scopes.iter().flat_map(of_scope).collect()
+}
+
+fn commands(language: Language) -> Vec<BotCommand> {
+    let command = |command: Command| {
+        let description: String = Phrase::of_command(command, language).chars().take(LONGEST).collect();
+        BotCommand::new(command.name(), description)
+    };
+    Command::ALL.into_iter().map(command).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_is_in_the_menu_of_each_language() {
+        let menus = menus(Language::En);
+        let codes: Vec<_> = menus.iter().map(|menu| menu.language_code.as_deref()).collect();
+        assert_eq!(codes, [None, Some("zh"), None, Some("zh")]);
+        for menu in &menus {
+            let names: Vec<&str> = menu.commands.iter().map(|command| command.command.as_str()).collect();
+            assert_eq!(names, Command::ALL.map(Command::name));
+            assert!(menu.commands.iter().all(|command| (3..=LONGEST).contains(&command.description.len())));
+        }
+        assert_ne!(menus.first().map(|menu| &menu.commands), menus.get(1).map(|menu| &menu.commands));
+    }
+}

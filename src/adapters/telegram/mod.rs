@@ -8,32 +8,51 @@
 //!
 //! # Sending
 //!
-//! `deliver` sends what the outbox holds, `menu` tells Telegram which commands there are.
+//! `deliver` sends what the outbox holds, with `question` and `attach`; `paint` shows a running turn, and `live` notes
+//! the message it grows on. All go through `post`, which gets around what the server minds (`classify`) and is no
+//! faster than `limits` allow; `trail` lets it look for what was sent without an answer. `html`, `keyboard` and `menu` are how things look.
+//!
+//! # Both
+//!
+//! `api` makes the calls and says whether they took effect; `place` and `aliases` say where things are.
 
 mod adapter;
 mod admins;
 mod albums;
 mod aliases;
 mod api;
+mod attach;
 mod attachments;
 mod callback;
+mod classify;
 mod contents;
 mod deliver;
 mod desk;
 mod entities;
+pub mod html;
 mod identity;
+mod keyboard;
+mod limits;
+mod live;
 mod menu;
 mod offsets;
 mod options;
+mod paint;
 mod place;
 mod poll;
+mod post;
+mod question;
 mod reception;
 mod run;
+mod trail;
 mod update;
 mod webhook;
 mod wire;
 
 pub use adapter::TelegramAdapter;
+pub use aliases::Aliases;
 pub use api::{Api, ApiError, Upload};
+pub use deliver::Sender;
 pub use options::{Acknowledge, Strangers, TelegramOptions, Threading, WebhookOptions};
+pub use place::Place;
 pub use webhook::TelegramHook;

@@ -1,30 +1,30 @@
-//! Where in Telegram something is said: a chat, and a topic of it.
+//! Where in Telegram a thread is: a chat, and perhaps a topic of it.
 
 use super::aliases::Aliases;
 use crate::domain::ThreadId;
 
-/// A chat, and a topic of it. The General topic has no number.
+/// The number of the General topic. It is never named when sending: the server does not know it.
+const GENERAL: i64 = 1;
+
+/// A chat, and perhaps a topic of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Place {
-    /// The number the chat has now.
-    pub(super) chat: i64,
-    /// The topic.
-    pub(super) topic: Option<i64>,
+pub struct Place {
+    /// The chat: a person's number, or a group's, which is below zero.
+    pub chat: i64,
+    /// The topic; nothing in the General one and where there are none.
+    pub topic: Option<i64>,
 }
 
 impl Place {
-    /// Where a thread is now; nothing for one that cannot be on Telegram.
-    pub(super) fn of(thread: &ThreadId, aliases: &Aliases) -> Option<Self> {
-        let chat = aliases.current(thread.chat().parse().ok()?);
-        let topic = match thread.topic() {
-            Some(topic) => Some(topic.parse().ok()?),
-            None => None,
-        };
-        Some(Self { chat, topic })
+    /// Where a thread is now; nothing for a thread that is not in Telegram.
+    pub fn of(thread: &ThreadId, chats: &Aliases) -> Option<Self> {
+        let chat: i64 = thread.chat().parse().ok()?;
+        let topic = thread.topic().and_then(|topic| topic.parse().ok()).filter(|topic| *topic > GENERAL);
+        Some(Self { chat: chats.current(chat), topic })
     }
 
     /// Whether several people can read it: groups have numbers below zero.
-    pub(super) const fn is_group(self) -> bool {
+    pub const fn is_group(self) -> bool {
         self.chat < 0
     }
 }
@@ -34,13 +34,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_says_its_place() {
-        let aliases = Aliases::default();
-        let place = |thread: &str| Place::of(&thread.parse().unwrap(), &aliases);
-        assert_eq!(place("telegram:chat:7"), Some(Place { chat: 7, topic: None }));
-        assert_eq!(place("telegram:chat:-100:topic:5:user:9"), Some(Place { chat: -100, topic: Some(5) }));
-        assert_eq!(place("telegram:chat:-100:user:9"), Some(Place { chat: -100, topic: None }));
-        assert_eq!(place("telegram:chat:x"), None);
-        assert!(place("telegram:chat:-100").unwrap().is_group());
+    fn a_thread_is_found_where_its_chat_is_now() {
+        let chats = Aliases::default();
+        chats.learn(-5, -1005);
+        for (thread, place) in [
+            ("telegram:chat:7", Some((7, None))),
+            ("telegram:chat:-5", Some((-1005, None))),
+            ("telegram:chat:-5:topic:9", Some((-1005, Some(9)))),
+            ("telegram:chat:-6:topic:1", Some((-6, None))),
+            ("telegram:chat:-6:topic:9:user:7", Some((-6, Some(9)))),
+            ("telegram:chat:ann", None),
+        ] {
+            let found = Place::of(&thread.parse().unwrap(), &chats);
+            assert_eq!(found, place.map(|(chat, topic)| Place { chat, topic }), "{thread}");
+        }
     }
 }

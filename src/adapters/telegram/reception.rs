@@ -137,7 +137,7 @@ impl Reception {
         let work = async {
             match aside {
                 Aside::Say(place, reply_to, words) => self.sender.say(&place, reply_to, &words).await,
-                Aside::Eyes(place, message) => self.look(place, message).await,
+                Aside::Eyes(place, message) => self.sender.acknowledge(&place, message).await,
                 Aside::Answer(id, words) => self.sender.answer_callback(&id, words.as_deref()).await,
                 Aside::Buttons(place, message, approval, menu) => {
                     self.sender.show_menu(&place, message, &approval, menu).await;
@@ -292,14 +292,6 @@ impl Reception {
                 let words = Phrase::NotServed.say(self.language("", language));
                 Ok(Done::kept(vec![Aside::Leave(chat, words)]))
             }
-        }
-    }
-
-    async fn look(&self, place: Place, message: i64) {
-        let reaction = json!([{ "type": "emoji", "emoji": "👀" }]);
-        let body = json!({ "chat_id": place.chat, "message_id": message, "reaction": reaction });
-        if let Err(error) = self.api.ask::<Value>("setMessageReaction", &body, POLITE).await {
-            tracing::debug!(%error, "a message could not be given a sign");
         }
     }
 

@@ -12,7 +12,6 @@ use super::adapter::{Machinery, TelegramAdapter};
 use super::api::{Api, ApiError};
 use super::desk::Desk;
 use super::identity::Me;
-use super::menu;
 use super::options::WebhookOptions;
 use super::poll::{Poll, delete_webhook};
 use super::reception::Reception;
@@ -82,8 +81,8 @@ async fn receive(
     io.health.alive(io.clock.now());
     tracing::info!(bot = me.username, hears_all = me.hears_all, "telegram knows the bot");
     let mut beside = JoinSet::new();
-    let menu_api = api.clone();
-    beside.spawn(async move { menu::register(&menu_api).await });
+    let sender = adapter.sender.clone();
+    beside.spawn(async move { sender.register_menu().await });
     let reader = Reader {
         platform: adapter.platform.clone(),
         me,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Path, Query, State};
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode, header};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -19,17 +19,29 @@ use crate::ports::{AuditEvent, AuditLine, AuditOutcome};
 #[derive(Debug, Deserialize)]
 pub(super) struct Filter {
     state: Option<String>,
+    limit: Option<usize>,
 }
 
-/// The approvals, newest first; with `?state=` only those in that state.
+impl Filter {
+    fn wants(&self, approval: &Value) -> bool {
+        match self.state.as_deref() {
+            None => true,
+            Some("decided") => approval["state"] != "pending",
+            Some(state) => approval["state"] == state,
+        }
+    }
+}
+
+/// The approvals, newest first; with `?state=` only those in that state, or all that are `decided`; with `?limit=`
+/// so many at most.
 pub(super) async fn list(
     State(web): State<Arc<Web>>,
     Query(filter): Query<Filter>,
 ) -> Result<Json<Value>, Problem> {
     let approvals = web.parts.approvals.list().await?;
     let shown: Vec<Value> = approvals.iter().map(as_json).collect();
-    let wanted = |approval: &Value| filter.state.as_deref().is_none_or(|state| approval["state"] == state);
-    let shown: Vec<Value> = shown.into_iter().filter(wanted).collect();
+    let wanted = shown.into_iter().filter(|approval| filter.wants(approval));
+    let shown: Vec<Value> = wanted.take(filter.limit.unwrap_or(usize::MAX)).collect();
     Ok(Json(json!({ "approvals": shown })))
 }
 
@@ -60,30 +72,33 @@ pub(super) struct DecisionBody {
 }
 
 /// The surfaces that may name themselves; everything else is plain HTTP.
-fn via(named: Option<&str>) -> String {
-    named.filter(|named| ["console", "cli"].contains(named)).unwrap_or("http").to_owned()
+fn via(named: Option<&str>, headers: &HeaderMap) -> &'static str {
+    match named {
+        Some("console") => "console",
+        Some("cli") => "cli",
+        // The page has a cookie, everybody else a token.
+        _ if headers.contains_key(header::AUTHORIZATION) => "http",
+        _ => "console",
+    }
 }
 
 /// Answers a question. Whoever holds the token is the operator and may answer anything.
 pub(super) async fn decide(
     State(web): State<Arc<Web>>,
     Path(id): Path<String>,
+    headers: HeaderMap,
     JsonBody(body): JsonBody<DecisionBody>,
 ) -> Result<Json<Value>, Problem> {
     let id: ApprovalId = id.parse().map_err(|_| Problem::not_found("approval"))?;
     let approval = web.parts.approvals.get(&id).await?.ok_or_else(|| Problem::not_found("approval"))?;
+    let via = via(body.via.as_deref(), &headers);
     if approval.state != ApprovalState::Pending {
-        web.tell_too_late(&approval, body.via.as_deref());
+        web.tell_too_late(&approval, via);
         return Err(Problem::new(StatusCode::CONFLICT, settled(&approval)));
     }
     let answer = answer(&approval, body.decision, body.scope)?;
-    let decision = Decision {
-        approval: id.clone(),
-        answer,
-        reason: body.reason,
-        via: via(body.via.as_deref()),
-        operator: true,
-    };
+    let decision =
+        Decision { approval: id.clone(), answer, reason: body.reason, via: via.to_owned(), operator: true };
     let author = web.operator(&"web".parse()?)?;
     match web.hand_in(&approval.thread, author, web.fresh_message()?, IngressKind::Decision(decision)).await {
         Ok(_) => {}
@@ -160,11 +175,11 @@ impl AnsweredPart {
 
 impl Web {
     /// Writes down that an answer came after the question was settled. One that reaches the thread is told there.
-    fn tell_too_late(&self, approval: &Approval, named: Option<&str>) {
+    fn tell_too_late(&self, approval: &Approval, via: &str) {
         self.parts.audit.record(AuditLine {
-            author: self.operator(approval.thread.platform()).ok().map(|author| author.id),
+            author: "web".parse().ok().and_then(|web| self.operator(&web).ok()).map(|author| author.id),
             outcome: Some(AuditOutcome::Refused),
-            via: Some(via(named)),
+            via: Some(via.to_owned()),
             reason: Some(settled(approval)),
             ..AuditLine::about(AuditEvent::Decision, approval, self.clock.now())
         });

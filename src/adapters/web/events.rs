@@ -140,7 +140,10 @@ impl Source for ThreadEvents {
 /// A fleeting word, as far as a page has a place for it.
 fn notice_of(intent: &Intent) -> Option<Value> {
     match intent {
-        Intent::Progress { text } => Some(json!({ "kind": "progress", "text": text })),
+        Intent::Progress { text, call_id: None } => Some(json!({ "kind": "progress", "text": text })),
+        Intent::Progress { text, call_id: Some(call) } => {
+            Some(json!({ "kind": "progress", "text": text, "toolCallId": call }))
+        }
         Intent::Error { text, .. } => Some(json!({ "kind": "error", "text": text })),
         Intent::AssistantText { .. }
         | Intent::AssistantDelta { .. }

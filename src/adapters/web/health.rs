@@ -77,5 +77,6 @@ pub(super) async fn info(State(web): State<Arc<Web>>) -> Json<Value> {
         "language": options.language.map_or(json!("auto"), |language| json!(language)),
         "model": { "provider": options.provider, "name": options.model },
         "adapters": adapters,
+        "sandbox": *web.parts.sandbox.borrow(),
     }))
 }

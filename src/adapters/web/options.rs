@@ -9,7 +9,7 @@ use secrecy::SecretString;
 use tokio::sync::watch;
 
 use crate::adapters::AdapterHealths;
-use crate::domain::Language;
+use crate::domain::{Language, SandboxReport};
 use crate::metrics::Metrics;
 use crate::ports::{AccessBook, ApprovalBook, Audit, Grants, Hook, Ids, ThreadStore};
 
@@ -64,4 +64,6 @@ pub struct WebParts {
     pub recovered: watch::Receiver<bool>,
     /// What has been counted.
     pub metrics: Arc<Metrics>,
+    /// What keeps commands in; nothing until it is known.
+    pub sandbox: watch::Receiver<Option<SandboxReport>>,
 }

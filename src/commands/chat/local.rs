@@ -18,7 +18,6 @@ use crate::domain::{
 use crate::model::install_tls;
 use crate::ports::{Acceptance, Clock, Subscription, SystemClock, ThreadStore};
 use crate::render::Phrase;
-use crate::sandbox;
 use crate::store::FileStore;
 use crate::telemetry::{self, Console, Guard, Options, Redactor};
 use crate::uimessage::{Cursor, UiMessage};
@@ -51,11 +50,7 @@ impl Local {
     ) -> anyhow::Result<Self> {
         let secrets = settings.secrets.iter().map(|secret| secret.expose_secret().to_owned());
         let redactor = Redactor::new(secrets)?;
-        let shell = ShellWorld {
-            environment: env.all(),
-            sandbox: sandbox::probe(&sandbox::own_binary()),
-            redactor: redactor.clone(),
-        };
+        let shell = ShellWorld { environment: env.all(), redactor: redactor.clone() };
         let logs = telemetry::init(Options {
             filter: env.get("SHIPAGENT_LOG").unwrap_or_default().to_owned(),
             console: Console::Silent,
@@ -170,7 +165,7 @@ fn refused(error: impl std::fmt::Display) -> LineError {
 
 fn passing(intent: Intent) -> Option<Heard> {
     match intent {
-        Intent::Progress { text } => Some(Heard::Progress(text)),
+        Intent::Progress { text, .. } => Some(Heard::Progress(text)),
         Intent::Error { text, .. } => Some(Heard::Trouble(text)),
         Intent::AssistantText { .. }
         | Intent::AssistantDelta { .. }

@@ -8,6 +8,7 @@ use super::line::Line;
 use super::local::Local;
 use super::remote::{ConnectError, Remote};
 use crate::commands::address;
+use crate::commands::daemon::whereabouts;
 use crate::config::{Env, Settings};
 use crate::domain::ThreadId;
 use crate::store::{FileStore, Layout, Lock, OpenError};
@@ -74,10 +75,7 @@ async fn local(
 
 /// A line to the daemon, if it is known where it listens and what opens its door.
 async fn remote(settings: &Settings, thread: &ThreadId) -> Option<Result<Line, ConnectError>> {
-    let web = settings.web.as_ref();
-    let listen = web.map(|web| web.listen).filter(|listen| listen.port() != 0);
-    let address = address::announced(&settings.state).or(listen)?;
-    let token = web.and_then(|web| web.token.clone()).or_else(|| address::known_token(&settings.state))?;
+    let (address, token) = whereabouts(settings)?;
     let line = Remote::connect(address, token, thread).await;
     Some(line.map(|line| Line::Remote(Box::new(line))))
 }

@@ -1,7 +1,7 @@
 //! The agent of a running daemon, over HTTP on this machine.
 
 use std::collections::VecDeque;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,14 +14,11 @@ use serde_json::json;
 
 use super::line::{Heard, LineError, Taken, fresh_id};
 use super::sse::{Event, Reader};
+use crate::commands::daemon::{ANSWER, CONNECT, plain, sentence};
 use crate::domain::{CorrelationId, MessageId, ThreadId};
 use crate::model::install_tls;
 use crate::uimessage::{Chunk, UiMessage};
 
-/// A daemon on this machine answers the door at once, or it is not there.
-const CONNECT: Duration = Duration::from_secs(3);
-/// Longer than the daemon itself allows a write to take.
-const ANSWER: Duration = Duration::from_secs(40);
 /// Three times the pause after which the daemon sends a sign of life.
 const SILENCE: Duration = Duration::from_secs(45);
 
@@ -62,7 +59,6 @@ impl Remote {
         let http = Client::builder().no_proxy().connect_timeout(CONNECT).read_timeout(SILENCE).build();
         let http = http.map_err(nobody)?;
         let id = utf8_percent_encode(thread.as_str(), NON_ALPHANUMERIC);
-        let address = reachable(address);
         let url = format!("http://{address}/api/threads/{id}");
         let request = http.get(format!("{url}/events")).bearer_auth(token.expose_secret());
         let events = request.send().await.map_err(nobody)?;
@@ -152,32 +148,6 @@ fn heard(event: &Event) -> Option<Heard> {
     }
 }
 
-/// An address that can be called: who listens everywhere is reached on this machine.
-fn reachable(address: SocketAddr) -> SocketAddr {
-    let ip = match address.ip() {
-        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
-        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
-        ip => ip,
-    };
-    SocketAddr::new(ip, address.port())
-}
-
-/// The daemon's own words on why not.
-async fn sentence(response: Response) -> String {
-    let status = response.status();
-    let text = response.text().await.unwrap_or_default();
-    if text.trim().is_empty() { status.to_string() } else { text.trim().to_owned() }
-}
-
-/// An error with its causes, without the address of the request: what people need is why.
-fn plain(error: &reqwest::Error) -> String {
-    let mut deepest: &dyn std::error::Error = error;
-    while let Some(cause) = deepest.source() {
-        deepest = cause;
-    }
-    deepest.to_string()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -205,15 +175,6 @@ mod tests {
             ("", "x", None),
         ] {
             assert_eq!(heard(&event(name, data)), expected, "{name} {data}");
-        }
-    }
-
-    #[test]
-    fn who_listens_everywhere_is_called_on_this_machine() {
-        for (listen, called) in
-            [("0.0.0.0:1", "127.0.0.1:1"), ("[::]:2", "[::1]:2"), ("192.168.0.9:3", "192.168.0.9:3")]
-        {
-            assert_eq!(reachable(listen.parse().unwrap()), called.parse().unwrap());
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::config::{AgentMdError, Idle, IdleAdapter, Problem};
-use crate::domain::ErrorKind;
+use crate::domain::{ErrorKind, SandboxLevel, SandboxReport};
 
 /// How bad a fact is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -69,8 +69,8 @@ pub(super) enum Fact {
     LockHeld { pid: Option<u32> },
     /// It cannot be told.
     LockUnclear(String),
-    /// The system's sandbox.
-    Sandbox { landlock: Landlock, kernel: String },
+    /// What keeps commands in, tried out.
+    Sandbox(SandboxReport),
     /// The time, and where.
     Clock { now: String, zone: Option<String> },
     /// A time that cannot be.
@@ -81,19 +81,6 @@ pub(super) enum Fact {
     TokenStrong,
     /// A token that can be guessed.
     TokenWeak { characters: usize, exposed: bool },
-}
-
-/// Whether the kernel has Landlock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Landlock {
-    /// It is on.
-    On,
-    /// The kernel has it, but it was not turned on.
-    Off,
-    /// The kernel is older than it.
-    TooOld,
-    /// The kernel is new enough, but does not say.
-    Unclear,
 }
 
 /// The least room to begin with, in mebibytes.
@@ -119,7 +106,7 @@ impl Fact {
             Self::PortFree(_) | Self::PortOurs(_) | Self::PortTaken(_) | Self::PortRefused { .. } => "port",
             Self::OpenListen(_) => "network",
             Self::LockFree | Self::LockHeld { .. } | Self::LockUnclear(_) => "lock",
-            Self::Sandbox { .. } => "sandbox",
+            Self::Sandbox(_) => "sandbox",
             Self::Clock { .. } | Self::ClockWrong { .. } => "clock",
             Self::TokenMade | Self::TokenStrong | Self::TokenWeak { .. } => "token",
         }
@@ -143,7 +130,11 @@ impl Fact {
             Self::Offline { key_unused } => warn_if(*key_unused),
             Self::IdleAdapter(idle) => warn_if(idle.why != Idle::Disabled),
             Self::OpenToOthers { .. } | Self::OpenListen(_) | Self::LockUnclear(_) => Verdict::Warning,
-            Self::Sandbox { landlock, .. } => warn_if(*landlock != Landlock::On),
+            Self::Sandbox(report) => match report.level {
+                SandboxLevel::Full => Verdict::Ok,
+                SandboxLevel::Unavailable if report.required => Verdict::Error,
+                SandboxLevel::Partial | SandboxLevel::Unavailable | SandboxLevel::Off => Verdict::Warning,
+            },
             Self::DiskFree { mebibytes } if *mebibytes < SCARCE => Verdict::Error,
             Self::DiskFree { mebibytes } => warn_if(*mebibytes < LITTLE),
             Self::TokenWeak { exposed: false, .. } => Verdict::Warning,

@@ -8,8 +8,9 @@ use std::path::Path;
 
 use secrecy::{ExposeSecret, SecretString};
 
-use super::fact::{Fact, Landlock};
+use super::fact::Fact;
 use crate::domain::Timestamp;
+use crate::sandbox::{Mode, Status};
 
 /// Tokens shorter than this can be tried out.
 const STRONG_TOKEN: usize = 16;
@@ -88,23 +89,12 @@ pub(super) fn token(token: Option<&SecretString>, listen: SocketAddr) -> Fact {
     }
 }
 
-/// What the kernel offers to run commands in.
-pub(super) fn sandbox() -> Fact {
-    let kernel = rustix::system::uname().release().to_string_lossy().into_owned();
-    let modules = File::open("/sys/kernel/security/lsm").and_then(|file| io::read_to_string(file.take(4096)));
-    Fact::Sandbox { landlock: landlock(modules.ok().as_deref(), &kernel), kernel }
-}
-
-/// Reads the kernel's list of security modules, or, where it cannot be seen, at least its version.
-fn landlock(modules: Option<&str>, kernel: &str) -> Landlock {
-    let mut numbers = kernel.split(['.', '-']).map_while(|number| number.parse::<u32>().ok());
-    let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
-    match modules {
-        _ if version < (5, 13) => Landlock::TooOld,
-        Some(modules) if modules.trim().split(',').any(|module| module == "landlock") => Landlock::On,
-        Some(_) => Landlock::Off,
-        None => Landlock::Unclear,
-    }
+/// What keeps commands in, as the operator wants it.
+pub(super) fn sandbox(mode: Mode, try_out: &dyn Fn() -> Status) -> Fact {
+    Fact::Sandbox(match mode {
+        Mode::Off => Status::off(),
+        Mode::Auto | Mode::Require => try_out().report(mode),
+    })
 }
 
 /// Whether the time can be true: certificates and expiries depend on it.
@@ -122,7 +112,9 @@ pub(super) fn clock(now: Timestamp, zone: Option<String>) -> Fact {
 mod tests {
     use std::fs;
 
+    use super::super::fact::Verdict;
     use super::*;
+    use crate::sandbox::{Isolation, Level};
 
     #[test]
     fn a_directory_that_cannot_take_files_is_named() {
@@ -173,17 +165,16 @@ mod tests {
     }
 
     #[test]
-    fn the_kernel_says_whether_it_has_landlock() {
-        for (modules, kernel, expected) in [
-            (Some("lockdown,capability,landlock,yama\n"), "6.8.0-45-generic", Landlock::On),
-            (Some("capability,landlock2"), "6.8.0", Landlock::Off),
-            (Some("landlock"), "5.12.19", Landlock::TooOld),
-            (None, "6.18.44-x1", Landlock::Unclear),
-            (None, "5.13-rc1", Landlock::Unclear),
-            (None, "4.19.0", Landlock::TooOld),
-            (None, "", Landlock::TooOld),
+    fn a_missing_sandbox_is_worse_where_it_is_required() {
+        let status = |level| Status { level, isolation: Isolation::Rules, landlock: 4, reasons: Vec::new() };
+        for (mode, level, expected) in [
+            (Mode::Auto, Level::Full, Verdict::Ok),
+            (Mode::Auto, Level::Partial, Verdict::Warning),
+            (Mode::Auto, Level::Unavailable, Verdict::Warning),
+            (Mode::Require, Level::Unavailable, Verdict::Error),
+            (Mode::Off, Level::Full, Verdict::Warning),
         ] {
-            assert_eq!(landlock(modules, kernel), expected, "{modules:?} {kernel}");
+            assert_eq!(sandbox(mode, &|| status(level)).verdict(), expected, "{mode:?} {level:?}");
         }
     }
 

@@ -9,10 +9,12 @@ use super::fact::{Fact, Verdict};
 use super::model::{ModelFactory, ask_all};
 use super::probes;
 use super::words::say;
+use crate::app::sandbox_mode;
 use crate::cli::{Exit, Output};
 use crate::config::{Env, Provider, Settings, read_agent_md};
 use crate::domain::Language;
 use crate::ports::Clock;
+use crate::sandbox::{Mode, Status};
 
 /// What the examination needs from outside.
 #[expect(missing_debug_implementations, reason = "holds a function; lives for one call")]
@@ -26,6 +28,8 @@ pub struct Surgery<'a> {
     pub clock: &'a dyn Clock,
     /// Makes a model of its settings.
     pub model: ModelFactory<'a>,
+    /// Tries out what this machine has to keep commands in.
+    pub sandbox: &'a (dyn Fn() -> Status + Sync),
 }
 
 /// Checks everything and writes down what it found. Fails when something must be mended.
@@ -46,7 +50,7 @@ pub async fn doctor(surgery: Surgery<'_>, output: Output, out: &mut dyn Write) -
 }
 
 async fn examine(surgery: Surgery<'_>) -> (Vec<Fact>, Language) {
-    let Surgery { project, env, clock, model } = surgery;
+    let Surgery { project, env, clock, model, sandbox } = surgery;
     let settings = Settings::load(project, env);
     let mut facts = Vec::new();
     let language = match &settings {
@@ -55,6 +59,7 @@ async fn examine(surgery: Surgery<'_>) -> (Vec<Fact>, Language) {
     };
     let state = project.canonicalize().unwrap_or_else(|_| project.to_owned()).join(".ship");
     let lock = probes::lock(&state);
+    let wanted = settings.as_ref().map_or(Mode::Auto, sandbox_mode);
     match settings {
         Ok(settings) => {
             facts.push(Fact::AgentMd { characters: settings.agent_md.chars().count() });
@@ -87,7 +92,7 @@ async fn examine(surgery: Surgery<'_>) -> (Vec<Fact>, Language) {
     facts.extend(probes::private(&state));
     facts.extend(probes::disk(project));
     facts.push(lock);
-    facts.push(probes::sandbox());
+    facts.push(probes::sandbox(wanted, sandbox));
     let zone = jiff::tz::TimeZone::system().iana_name().map(str::to_owned);
     facts.push(probes::clock(clock.now(), zone));
     (facts, language)
@@ -132,6 +137,7 @@ mod tests {
     use crate::config::ModelSettings;
     use crate::domain::Timestamp;
     use crate::ports::Model;
+    use crate::sandbox::{Isolation, Level};
 
     #[derive(Debug)]
     struct Noon;
@@ -146,12 +152,17 @@ mod tests {
         Err("no network here".to_owned())
     }
 
+    fn kept_in() -> Status {
+        Status { level: Level::Full, isolation: Isolation::Namespaces, landlock: 7, reasons: Vec::new() }
+    }
+
     async fn run(files: &[(&str, &str)], env: Env, output: Output) -> (String, Exit) {
         let dir = tempfile::tempdir().unwrap();
         for (name, text) in files {
             File::create(dir.path().join(name)).unwrap().write_all(text.as_bytes()).unwrap();
         }
-        let surgery = Surgery { project: dir.path(), env: &env, clock: &Noon, model: &no_model };
+        let surgery =
+            Surgery { project: dir.path(), env: &env, clock: &Noon, model: &no_model, sandbox: &kept_in };
         let mut out = Vec::new();
         let exit = doctor(surgery, output, &mut out).await.unwrap();
         (String::from_utf8(out).unwrap(), exit)
@@ -173,6 +184,7 @@ mod tests {
             "✓ model       the built-in",
             "✓ port        127.0.0.1:0",
             "✓ lock        no daemon",
+            "✓ sandbox     on (Landlock 7, namespaces)",
             "✓ clock       it is 2026",
         ] {
             assert!(text.contains(line), "{line} in {text}");

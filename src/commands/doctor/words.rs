@@ -1,6 +1,7 @@
 //! What `doctor` says, and what it advises, in both languages.
 
-use super::fact::{Fact, Landlock};
+use super::fact::Fact;
+use crate::commands::sandbox_words;
 use crate::config::Idle;
 use crate::domain::{ErrorKind, Language};
 
@@ -53,14 +54,7 @@ fn english(fact: &Fact) -> String {
         Fact::LockHeld { pid: Some(pid) } => format!("a daemon runs here, as process {pid}"),
         Fact::LockHeld { pid: None } => "a daemon runs here".into(),
         Fact::LockUnclear(why) => format!("the lock cannot be read: {why}"),
-        Fact::Sandbox { landlock, kernel } => match landlock {
-            Landlock::On => format!("Landlock is on (kernel {kernel}); exec_shell will use it"),
-            Landlock::Off => {
-                format!("Landlock is not turned on (kernel {kernel}); exec_shell will have no sandbox")
-            }
-            Landlock::TooOld => format!("kernel {kernel} has no Landlock; exec_shell will have no sandbox"),
-            Landlock::Unclear => format!("kernel {kernel} may have Landlock, but does not say so here"),
-        },
+        Fact::Sandbox(report) => sandbox_words::standing(report, Language::En),
         Fact::Clock { now, zone } => match zone {
             Some(zone) => format!("it is {now}, time zone {zone}"),
             None => format!("it is {now}, time zone unknown"),
@@ -92,14 +86,7 @@ fn english_advice(fact: &Fact) -> Option<String> {
         }
         Fact::OpenListen(_) => "listen at 127.0.0.1 and put a proxy with TLS before it".into(),
         Fact::LockUnclear(_) => "check the permissions of .ship/run".into(),
-        Fact::Sandbox { landlock, .. } => match landlock {
-            Landlock::On => return None,
-            Landlock::Off => "add landlock to the kernel's lsm= list".into(),
-            Landlock::TooOld => "use Linux 5.13 or newer".into(),
-            Landlock::Unclear => {
-                "mount securityfs to be sure: mount -t securityfs none /sys/kernel/security".into()
-            }
-        },
+        Fact::Sandbox(report) => return sandbox_words::advice(report, Language::En),
         Fact::ClockWrong { .. } => "set the clock, best by NTP".into(),
         Fact::TokenWeak { .. } => "use 16 or more random characters: openssl rand -hex 16".into(),
         _ => return None,
@@ -154,12 +141,7 @@ fn chinese(fact: &Fact) -> String {
         Fact::LockHeld { pid: Some(pid) } => format!("守护进程正在运行，进程号 {pid}"),
         Fact::LockHeld { pid: None } => "守护进程正在运行".into(),
         Fact::LockUnclear(why) => format!("无法读取锁：{why}"),
-        Fact::Sandbox { landlock, kernel } => match landlock {
-            Landlock::On => format!("Landlock 已启用（内核 {kernel}），exec_shell 会使用"),
-            Landlock::Off => format!("Landlock 未启用（内核 {kernel}），exec_shell 将没有沙箱"),
-            Landlock::TooOld => format!("内核 {kernel} 没有 Landlock，exec_shell 将没有沙箱"),
-            Landlock::Unclear => format!("内核 {kernel} 可能有 Landlock，但此处无法确认"),
-        },
+        Fact::Sandbox(report) => sandbox_words::standing(report, Language::Zh),
         Fact::Clock { now, zone } => match zone {
             Some(zone) => format!("现在是 {now}，时区 {zone}"),
             None => format!("现在是 {now}，时区未知"),
@@ -189,14 +171,7 @@ fn chinese_advice(fact: &Fact) -> Option<String> {
         Fact::PortRefused { .. } => "请把 adapters.web.listen 设为本机地址和大于 1023 的端口".into(),
         Fact::OpenListen(_) => "请监听 127.0.0.1，并在前面放置带 TLS 的代理".into(),
         Fact::LockUnclear(_) => "请检查 .ship/run 的权限".into(),
-        Fact::Sandbox { landlock, .. } => match landlock {
-            Landlock::On => return None,
-            Landlock::Off => "请在内核参数 lsm= 中加入 landlock".into(),
-            Landlock::TooOld => "请使用 Linux 5.13 或更新版本".into(),
-            Landlock::Unclear => {
-                "挂载 securityfs 后即可确认：mount -t securityfs none /sys/kernel/security".into()
-            }
-        },
+        Fact::Sandbox(report) => return sandbox_words::advice(report, Language::Zh),
         Fact::ClockWrong { .. } => "请校准时钟，最好用 NTP".into(),
         Fact::TokenWeak { .. } => "请用 16 个以上的随机字符：openssl rand -hex 16".into(),
         _ => return None,

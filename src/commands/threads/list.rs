@@ -3,12 +3,12 @@
 use std::io::Write;
 
 use serde_json::{Value, json};
-use unicode_width::UnicodeWidthStr;
 
 use super::run::Look;
 use super::words;
 use crate::cli::{Exit, Output};
-use crate::commands::terminal::{moment, one_line, pad};
+use crate::commands::table::table;
+use crate::commands::terminal::{moment, one_line};
 use crate::ports::ThreadSummary;
 
 /// The widest a title is shown.
@@ -23,7 +23,7 @@ pub(super) fn list(look: &Look, output: Output, out: &mut dyn Write) -> anyhow::
     } else if threads.is_empty() {
         writeln!(out, "{}", words::no_threads(look.language))?;
     } else {
-        write!(out, "{}", table(look, &threads))?;
+        write!(out, "{}", rows(look, &threads))?;
     }
     Ok(Exit::Ok)
 }
@@ -40,8 +40,7 @@ fn wire(thread: &ThreadSummary) -> Value {
     })
 }
 
-fn table(look: &Look, threads: &[ThreadSummary]) -> String {
-    let head = words::columns(look.language).map(str::to_owned);
+fn rows(look: &Look, threads: &[ThreadSummary]) -> String {
     let rows = threads.iter().map(|thread| {
         [
             thread.thread_id.to_string(),
@@ -51,24 +50,7 @@ fn table(look: &Look, threads: &[ThreadSummary]) -> String {
             one_line(&thread.title, TITLE_COLUMNS),
         ]
     });
-    let rows: Vec<[String; 5]> = rows.collect();
-    let widest = |cells: &[String; 5], mut widths: [usize; 5]| {
-        for (width, cell) in widths.iter_mut().zip(cells) {
-            *width = cell.width().max(*width);
-        }
-        widths
-    };
-    let widths = rows.iter().fold(widest(&head, [0; 5]), |widths, row| widest(row, widths));
-    let line = |cells: &[String; 5]| {
-        let cells: Vec<String> = cells.iter().zip(widths).map(|(cell, width)| pad(cell, width)).collect();
-        cells.join("  ").trim_end().to_owned()
-    };
-    let mut text = look.surface.dim(&line(&head)) + "\n";
-    for row in &rows {
-        text.push_str(&line(row));
-        text.push('\n');
-    }
-    text
+    table(look.surface, words::columns(look.language), &rows.collect::<Vec<_>>())
 }
 
 #[cfg(test)]
@@ -100,7 +82,7 @@ mod tests {
             thread("web:chat:1", ThreadState::Running, "你好", 12),
             thread("cli:chat:terminal", ThreadState::Idle, "hello \u{1b}[2J there", 2),
         ];
-        insta::assert_snapshot!(table(&look, &threads), @r"
+        insta::assert_snapshot!(rows(&look, &threads), @r"
         会话               状态    消息数  更新时间          标题
         web:chat:1         进行中  12      2023-11-14 22:13  你好
         cli:chat:terminal  空闲    2       2023-11-14 22:13  hello [2J there

@@ -7,6 +7,7 @@ use jiff::tz::TimeZone;
 
 use super::{export, list, show, words};
 use crate::cli::{Exit, ThreadsCommand};
+use crate::commands::look::no_project;
 use crate::commands::terminal::Surface;
 use crate::config::{Env, check_config};
 use crate::domain::{Language, ThreadId};
@@ -39,7 +40,7 @@ pub fn run(
     // A mistake in the configuration is no reason to keep people from their conversations.
     let language = check_config(project, env).language;
     if !project.is_dir() {
-        writeln!(err, "{}", words::no_project(project, language))?;
+        writeln!(err, "{}", no_project(project, language))?;
         return Ok(Exit::Failed);
     }
     let look = Look {

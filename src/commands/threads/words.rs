@@ -43,14 +43,6 @@ pub(super) fn unknown(thread: &str, language: Language) -> String {
     }
 }
 
-/// There is no such project.
-pub(super) fn no_project(project: &Path, language: Language) -> String {
-    match language {
-        Language::En => format!("{} is not a directory: name the project with -C DIR", project.display()),
-        Language::Zh => format!("{} 不是目录：请用 -C DIR 指定项目", project.display()),
-    }
-}
-
 /// The file to export to is there already.
 pub(super) fn exists(path: &Path, language: Language) -> String {
     match language {

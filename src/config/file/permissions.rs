@@ -48,10 +48,10 @@ pub struct ExecShellFile {
     /// Whether a command that no rule knows runs, asks or is refused.
     pub mode: Mode,
     /// Commands that run unasked, such as "git status".
-    #[schemars(inner(length(min = 1)))]
+    #[schemars(extend("items" = serde_json::json!({ "type": "string", "minLength": 1, "format": "command-start" })))]
     pub allow: Vec<String>,
     /// Commands that never run, whatever else allows them.
-    #[schemars(inner(length(min = 1)))]
+    #[schemars(extend("items" = serde_json::json!({ "type": "string", "minLength": 1, "format": "command-start" })))]
     pub deny: Vec<String>,
     /// What happens to commands made of several.
     pub compound: Compound,

@@ -55,6 +55,7 @@ fn fullest(schema: &Value) -> Value {
             Some("listen-address") => json!("[::1]:0"),
             Some("author-id" | "approver") => json!("qq:user:A%3A1"),
             Some("host-name") => json!("agent.example.org"),
+            Some("command-start") => json!("git status"),
             Some(other) => panic!("no check knows the format {other}"),
             None => json!("text"),
         },

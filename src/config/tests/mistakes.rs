@@ -172,6 +172,14 @@ fn wrong_names_of_people_and_tools_are_told_with_their_fix() {
             r#"1:44: permissions.exec_shell.mode: "allways" is not one of "allow", "ask", "deny"; choose one of these"#,
         ),
         (
+            r#"{ "permissions": { "exec_shell": { "allow": ["git status", "git *"] } } }"#,
+            r#"1:60: permissions.exec_shell.allow[1]: "git *" is not the beginning of one plain command; write its first words, such as "git status", without * or operators"#,
+        ),
+        (
+            r#"{ "permissions": { "exec_shell": { "deny": ["rm; ls"] } } }"#,
+            r#"1:45: permissions.exec_shell.deny[0]: "rm; ls" is not the beginning of one plain command; write its first words, such as "git status", without * or operators"#,
+        ),
+        (
             r#"{ "permissions": { "my.tool": { "mod": "ask" } } }"#,
             r#"1:33: permissions["my.tool"].mod: unknown key; did you mean "mode"?"#,
         ),

@@ -62,6 +62,10 @@ pub(in crate::config) fn say(fault: &Fault) -> Words {
             format!("{found:?} is not a host name"),
             "write the name alone, such as agent.example.org, without scheme, port or path".into(),
         ),
+        Fault::BadRule(found) => (
+            format!("{found:?} is not the beginning of one plain command"),
+            "write its first words, such as \"git status\", without * or operators".into(),
+        ),
         Fault::KeyNeeded => (
             "api.openai.com needs a key".into(),
             "set it to ${OPENAI_API_KEY}, or set llm.baseUrl to your own server".into(),

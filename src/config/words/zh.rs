@@ -61,6 +61,10 @@ pub(in crate::config) fn say(fault: &Fault) -> Words {
             format!("{found:?} 不是主机名"),
             "只写主机名，例如 agent.example.org，不带协议、端口和路径".into(),
         ),
+        Fault::BadRule(found) => (
+            format!("{found:?} 不是一条普通命令的开头"),
+            "请写命令最前面的几个词，例如 \"git status\"，不带 * 和运算符".into(),
+        ),
         Fault::KeyNeeded => (
             "api.openai.com 需要密钥".into(),
             "请设为 ${OPENAI_API_KEY}，或把 llm.baseUrl 设为自己的服务器".into(),

@@ -94,6 +94,14 @@ fn prefix(rule: &str) -> Result<Vec<String>, BadRule> {
     }
 }
 
+/// Checks one rule.
+///
+/// # Errors
+/// Where it is not the beginning of one simple command.
+pub fn check_rule(rule: &str) -> Result<(), BadRule> {
+    prefix(rule).map(drop)
+}
+
 /// Whether the words begin with the rule; nothing when that is only known at run time. A program is the same
 /// program by any path.
 fn begins(rule: &[String], words: &[Word]) -> Option<bool> {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::sandbox::{Limits, Mode, Status};
+use crate::sandbox::{Finding, Limits, Mode};
 
 /// Takes known secrets out of a text.
 #[derive(Clone)]
@@ -18,7 +18,7 @@ impl Redact {
     }
 
     /// The text without secrets.
-    pub(super) fn apply(&self, text: &str) -> String {
+    pub(in crate::tools) fn apply(&self, text: &str) -> String {
         (self.0)(text)
     }
 }
@@ -36,8 +36,8 @@ pub struct ExecSettings {
     pub helper: PathBuf,
     /// What the operator wants of the sandbox.
     pub mode: Mode,
-    /// What this machine has of it.
-    pub status: Status,
+    /// What this machine has of it, as soon as it is known.
+    pub found: Finding,
     /// The daemon's environment; little of it is passed on.
     pub environment: Vec<(String, String)>,
     /// What commands may read and execute beside the system and the project: see [`super::programs_of`].

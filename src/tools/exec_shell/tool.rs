@@ -76,8 +76,9 @@ impl ExecShell {
     async fn execute(&self, arguments: Arguments, context: ToolContext) -> ToolOutcome {
         let settings = &self.settings;
         let isolation = settings
-            .status
+            .found
             .isolation_for(settings.mode)
+            .await
             .map_err(|refusal| ToolFailure::Refused(refusal.to_string()))?;
         let allowed = arguments
             .timeout_secs

@@ -3,7 +3,9 @@
 use serde_json::json;
 
 use super::driver::{Driver, assert_provider_valid, call, calls, event, rules, state_word, words};
-use crate::domain::{Answer, ApprovalKind, Command, Decision, IngressKind, Scope, ThreadState, WhileWaiting};
+use crate::domain::{
+    Answer, ApprovalKind, ApprovalState, Command, Decision, IngressKind, Scope, ThreadState, WhileWaiting,
+};
 use crate::ports::Acceptance;
 use crate::turn::{Brought, Event, Ticket};
 use crate::uimessage::to_model;
@@ -111,8 +113,8 @@ fn cut_anywhere_an_approved_call_never_runs_twice() {
             let mut book = driver.book.clone();
             if !spent {
                 for approval in book.values_mut() {
-                    if let crate::domain::ApprovalState::Spent { decided, scope } = approval.state.clone() {
-                        approval.state = crate::domain::ApprovalState::Approved { decided, scope };
+                    if let ApprovalState::Spent { decided, scope } = approval.state.clone() {
+                        approval.state = ApprovalState::Approved { decided, scope };
                     }
                 }
             }
@@ -156,6 +158,108 @@ fn an_unknown_outcome_can_be_run_again_skipped_or_noted_as_done() {
         again.model(words("so be it"));
         assert!(again.conversation.is_idle(), "{reply}");
     }
+}
+
+/// The record is written before the lines, and a crash may come between the two.
+#[test]
+fn what_was_said_of_a_lost_call_holds_when_only_the_record_has_it() {
+    for (reply, told) in
+        [("rerun A1", None), ("skip A1", Some("restart is unknown")), ("it was done", Some("took effect"))]
+    {
+        let mut driver = Driver::new();
+        driver.say("do it");
+        driver.model(calls(vec![call("c1", "act", json!({}))]));
+        let mut asked = Driver::resumed(rules(), driver.lines, driver.book);
+        let lines = asked.lines.clone();
+        asked.say(reply);
+        let mut book = asked.book;
+        for approval in book.values_mut().filter(|_| told.is_none()) {
+            if let ApprovalState::Spent { decided, scope } = approval.state.clone() {
+                approval.state = ApprovalState::Approved { decided, scope };
+            }
+        }
+        let mut again = Driver::resumed(rules(), lines, book);
+        let effects = again.take_effects();
+        let runs = effects.iter().filter(|effect| effect.starts_with("run act")).count();
+        assert_eq!(runs, usize::from(told.is_none()), "{reply}: {effects:?}");
+        if let Some(told) = told {
+            assert!(again.context()[2].contains(told), "{reply}: {:?}", again.context());
+        }
+        assert!(again.conversation.pending_approvals().is_empty(), "{reply}");
+    }
+}
+
+/// Cut off twice: first before the lines had the answer, then before they had the run.
+#[test]
+fn a_rerun_that_was_cut_off_twice_is_not_taken_for_done() {
+    let mut driver = Driver::new();
+    driver.say("do it");
+    driver.model(calls(vec![call("c1", "act", json!({}))]));
+    let mut asked = Driver::resumed(rules(), driver.lines, driver.book);
+    let lines = asked.lines.clone();
+    asked.say("rerun A1");
+    let mut book = asked.book;
+    for approval in book.values_mut() {
+        if let ApprovalState::Spent { decided, scope } = approval.state.clone() {
+            approval.state = ApprovalState::Approved { decided, scope };
+        }
+    }
+    let second = Driver::resumed(rules(), lines, book);
+    let begun = second.lines.iter().position(|line| {
+        serde_json::to_string(line)
+            .is_ok_and(|line| line.contains("\"approval-responded\"") && line.contains("\"started\":true"))
+    });
+    let mut third = Driver::resumed(rules(), second.lines[..begun.unwrap()].to_vec(), second.book);
+    assert!(third.take_effects().contains(&"run act c1".to_owned()));
+}
+
+#[test]
+fn a_question_about_a_lost_call_that_comes_to_nothing_does_not_say_that_it_never_ran() {
+    for how in ["cancel", "expiry", "stop"] {
+        let mut driver = Driver::new();
+        driver.say("do it");
+        driver.model(calls(vec![call("c1", "act", json!({}))]));
+        let mut again = Driver::resumed(rules(), driver.lines, driver.book);
+        match how {
+            "cancel" => drop(again.command("k1", Command::Cancel)),
+            "stop" => drop(again.command("k1", Command::Stop)),
+            _ => {
+                again.now += 60_000;
+                again.feed(Event::Tick);
+            }
+        }
+        let told = again.context()[2].clone();
+        assert!(told.contains("not run again") && told.contains("restart is unknown"), "{how}: {told}");
+    }
+}
+
+#[test]
+fn a_call_that_only_looked_is_simply_run_again_whatever_its_tool_could_do() {
+    let mut driver = Driver::new();
+    driver.say("look");
+    driver.model(calls(vec![call("c1", "peek", json!({}))]));
+    let mut again = Driver::resumed(rules(), driver.lines, driver.book);
+    assert!(again.conversation.pending_approvals().is_empty());
+    let effects = again.take_effects();
+    assert!(effects.contains(&"run peek c1".to_owned()), "{effects:?}");
+}
+
+/// Cut between withdrawing the old approval and asking anew.
+#[test]
+fn a_call_that_was_found_changed_is_asked_about_anew_after_a_crash_too() {
+    let mut driver = asking();
+    driver.world = "the script was edited".to_owned();
+    driver.say("approve");
+    let responded = driver.lines.iter().rposition(|line| {
+        serde_json::to_string(line).is_ok_and(|line| line.contains("\"approval-responded\""))
+    });
+    let lines = driver.lines[..=responded.unwrap()].to_vec();
+    let first: Vec<_> = driver.book.into_iter().take(1).collect();
+    assert_eq!(state_word(&first[0].1), "Cancelled");
+    let mut again = Driver::resumed(rules(), lines, first.into_iter().collect());
+    let effects = again.take_effects();
+    assert!(effects.iter().all(|effect| !effect.starts_with("run ")), "{effects:?}");
+    assert_eq!(again.conversation.pending_approvals().len(), 1, "{effects:?}");
 }
 
 #[test]
@@ -262,4 +366,40 @@ fn a_scope_becomes_a_grant() {
     driver.take_effects();
     driver.say("allow for 10 minutes");
     assert!(driver.take_effects().iter().any(|effect| effect.starts_with("grant A1 Minutes(10)")));
+}
+
+/// What the audit trail was told of answers since the last look: the outcome, and by whom.
+fn audited(driver: &mut Driver) -> Vec<String> {
+    let told = driver.effects.iter().filter_map(|effect| match effect {
+        crate::turn::Effect::Audit(line) => {
+            let line = serde_json::to_value(line).unwrap();
+            let text = |key: &str| line[key].as_str().map(|value| format!(" {value}")).unwrap_or_default();
+            let told = ["event", "verdict", "outcome", "number", "author", "via"].map(text).concat();
+            Some(told.trim().to_owned())
+        }
+        _ => None,
+    });
+    let told = told.collect();
+    driver.effects.clear();
+    told
+}
+
+#[test]
+fn the_audit_trail_hears_of_every_verdict_and_every_answer_that_counts_or_does_not() {
+    let mut driver = asking();
+    assert_eq!(audited(&mut driver), ["verdict ask A1 web:user:u"]);
+    decide(&mut driver, "d1", Answer::Approve(Scope::Once), "web:user:eve");
+    assert_eq!(audited(&mut driver), ["decision refused A1 web:user:eve button"]);
+    decide(&mut driver, "d2", Answer::Approve(Scope::Once), "web:user:u");
+    assert_eq!(audited(&mut driver), ["decision approved A1 web:user:u button", "verdict ask A1 web:user:u"]);
+    decide(&mut driver, "d3", Answer::Deny, "web:user:u");
+    assert_eq!(audited(&mut driver), ["decision refused web:user:u button"], "it was settled before");
+}
+
+#[test]
+fn the_audit_trail_hears_of_questions_that_nobody_answered() {
+    let mut driver = asking();
+    audited(&mut driver);
+    driver.command("x1", Command::Cancel);
+    assert_eq!(audited(&mut driver), ["decision cancelled A1"]);
 }

@@ -40,7 +40,8 @@ pub(super) fn rules() -> Rules {
 pub(super) fn effects_of() -> EffectsOf {
     Arc::new(|name| match name {
         "look" => Some(Effects::ReadOnly),
-        "act" | "ask" | "forbidden" => Some(Effects::SideEffects),
+        "tell" => Some(Effects::Speaks),
+        "act" | "ask" | "forbidden" | "peek" => Some(Effects::SideEffects),
         _ => None,
     })
 }
@@ -85,12 +86,13 @@ pub(super) fn trouble(kind: ErrorKind) -> Result<Completion, ModelError> {
     Err(ModelError { kind, detail: "scripted".to_owned(), retry_after: None })
 }
 
-/// A tool named `ask` asks, one named `forbidden` never runs, any other may.
+/// A tool named `ask` asks, one named `forbidden` never runs, any other may; one named `peek` could change things, but
+/// its calls only look.
 fn judge(name: &str, input: &Value, world: &str) -> Judgement {
     let ruling = match name {
         "ask" => Ruling::Ask,
         "forbidden" => Ruling::Deny("not here".to_owned()),
-        "look" => Ruling::Allow(Class::ReadOnly),
+        "look" | "peek" => Ruling::Allow(Class::ReadOnly),
         _ => Ruling::Allow(Class::ProjectWritable),
     };
     let fingerprint = format!("{name} {input} {world}");

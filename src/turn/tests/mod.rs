@@ -4,4 +4,5 @@ mod approvals;
 mod driver;
 mod flow;
 mod recovery;
+mod voice;
 mod waiting;

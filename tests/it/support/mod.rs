@@ -3,7 +3,9 @@
 pub(crate) mod checker;
 pub(crate) mod console;
 pub(crate) mod daemon;
+pub(crate) mod dice;
 pub(crate) mod fake_model;
+pub(crate) mod prompt;
 pub(crate) mod sdk;
 pub(crate) mod stage;
 pub(crate) mod telegram;

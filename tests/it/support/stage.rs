@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use shipagent::domain::{
     Approval, Author, Capabilities, ChatKind, Class, Delivery, GrantNumber, GrantSummary, IngressEvent,
-    IngressKind, Intent, LengthUnit, MessageId, OutboundIntent, Platform, Risk, Said, Scope, ThreadId,
-    Timestamp, WhileRunning, WhileWaiting,
+    IngressKind, Intent, LengthUnit, MessageId, OutboundIntent, Platform, Risk, Said, Scope, StoredFile,
+    ThreadId, Timestamp, WhileRunning, WhileWaiting,
 };
 use shipagent::metrics::Metrics;
 use shipagent::policy::Rights;
@@ -19,7 +19,8 @@ use shipagent::ports::{
     Prompt, RandomIds, Receipt, Revoker, Ruling, StoreError, SystemClock, ThreadRecord, ThreadStore,
     ThreadSummary, ToolBox,
 };
-use shipagent::store::{FileApprovals, FileStore};
+use shipagent::store::{FileApprovals, FileShelf, FileStore};
+use shipagent::telemetry::Redactor;
 use shipagent::threads::{AgentFacts, Asking, Limits, Router, Workshop};
 use shipagent::uimessage::{Content, ModelMessage, UiMessage};
 use tokio::sync::{Semaphore, watch};
@@ -33,12 +34,18 @@ pub(crate) struct Recorder {
     pub(crate) delivered: Mutex<Vec<(String, String)>>,
     /// What to answer to the next tries; afterwards it takes everything.
     pub(crate) troubles: Mutex<VecDeque<DeliveryError>>,
+    /// Every file it took, in order.
+    pub(crate) files: Mutex<Vec<StoredFile>>,
     pub(crate) tries: AtomicUsize,
 }
 
 impl Recorder {
     pub(crate) fn texts(&self) -> Vec<String> {
         self.delivered.lock().unwrap().iter().map(|(_, text)| text.clone()).collect()
+    }
+
+    pub(crate) fn attachments(&self) -> Vec<StoredFile> {
+        self.files.lock().unwrap().clone()
     }
 }
 
@@ -79,6 +86,10 @@ impl Adapter for Recorder {
             }
             let text = match entry.intent.intent {
                 Intent::AssistantText { text } | Intent::Error { text, .. } => text,
+                Intent::Attachment { file, .. } => {
+                    self.files.lock().unwrap().push(file);
+                    return Ok(Receipt::default());
+                }
                 other => format!("{other:?}"),
             };
             self.delivered.lock().unwrap().push((entry.id.as_str().to_owned(), text));
@@ -247,6 +258,7 @@ impl Stage {
             adapters,
             judge: Arc::new(Waves),
             approvals: Arc::new(FileApprovals::new(dir)),
+            shelf: Arc::new(FileShelf::new(dir.join("files"))),
             grants: Arc::new(Waves),
             audit: Arc::new(Waves),
             asking: Asking {
@@ -276,6 +288,7 @@ impl Stage {
             },
             slots: Arc::new(Semaphore::new(4)),
             metrics: metrics.clone(),
+            redactor: Redactor::new([""; 0]).unwrap(),
         };
         let (router, door) = Router::new(Arc::new(shop), stop.clone());
         let mut tasks = JoinSet::new();

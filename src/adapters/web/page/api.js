@@ -88,7 +88,14 @@ export const api = {
 
   stop: (threadId) => call('POST', `${threadPath(threadId)}/stop`),
 
-  decide: (approvalId, decision) => call('POST', `/api/approvals/${encodeURIComponent(approvalId)}`, { decision }),
+  /** Newest first. `state` narrows: `pending`, `decided`, or a state by its name. */
+  async approvals(query = {}) {
+    const body = await call('GET', `/api/approvals?${new URLSearchParams(query)}`);
+    return Array.isArray(body?.approvals) ? body.approvals : [];
+  },
+
+  decide: (approvalId, decision, scope) =>
+    call('POST', `/api/approvals/${encodeURIComponent(approvalId)}`, { decision, scope }),
 
   eventsUrl: (threadId) => `${threadPath(threadId)}/events`,
 };

@@ -4,6 +4,8 @@
 import { api, ApiError, onUnauthorized } from './api.js';
 import { Composer } from './composer.js';
 import { h, icon, prefs, setAttr, setText } from './dom.js';
+import { Inbox } from './inbox.js';
+import { InboxView } from './inbox-view.js';
 import { Login } from './login.js';
 import { chooseLanguage, language, t } from './strings.js';
 import { newThreadId, Thread } from './thread.js';
@@ -38,6 +40,13 @@ const composer = new Composer(
 );
 
 const threads = new ThreadsView($('threads'));
+const inbox = new Inbox(() => {
+  approvals.render();
+  renderThreads();
+});
+const approvals = new InboxView(inbox, {
+  titleOf: (threadId) => page.threads.find((listed) => listed.threadId === threadId)?.title,
+});
 const login = new Login(start);
 
 // --- the open thread ---
@@ -163,7 +172,8 @@ function renderThreads() {
   const known = page.threads.map((listed) => (listed.threadId === thread?.id && thread.known ? { ...listed, state: thread.state } : listed));
   threads.render(known, thread?.id);
   const own = known.find((listed) => listed.threadId === thread?.id);
-  const mark = thread?.running ? '● ' : '';
+  const waiting = inbox.pending.length ? `(${inbox.pending.length}) ` : '';
+  const mark = thread?.running ? `● ${waiting}` : waiting;
   document.title = `${mark}${own?.title ? `${own.title} – ` : ''}${agentName()}`;
 }
 
@@ -189,6 +199,8 @@ function refreshThreads() {
     try {
       page.threads = await api.threads();
       renderThreads();
+      inbox.heard(page.threads);
+      if (approvals.isOpen) approvals.render();
     } catch {
       // The connection's own state tells of an unreachable daemon.
     }
@@ -259,6 +271,7 @@ function applyLanguage() {
   renderTheme();
   renderInfo();
   renderThreads();
+  approvals.reset();
   if (before !== document.documentElement.lang || page.shownName !== agentName()) {
     page.shownName = agentName();
     $('welcome').hidden = true;
@@ -308,7 +321,7 @@ const mac = /mac|iphone|ipad/i.test(navigator.userAgentData?.platform ?? navigat
 setText($('new-chat-key'), mac ? '⌘K' : 'Ctrl K');
 
 document.addEventListener('keydown', (event) => {
-  if (login.visible) return;
+  if (login.visible || approvals.isOpen) return;
   if ((mac ? event.metaKey : event.ctrlKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === 'k') {
     event.preventDefault();
     newChat();

@@ -80,8 +80,19 @@ function renderBlock(block, open = false) {
   }
 }
 
+// What a line of a difference is, by how it begins.
+const DIFF_LINES = [[/^(?:\+\+\+|---) /, 'diff-file'], [/^@@/, 'diff-hunk'], [/^\+/, 'diff-add'], [/^-/, 'diff-del']];
+
+// Each line with its own line break inside: what is copied is the text as it was.
+function diffLines(text) {
+  return text.split('\n').map((line, at, lines) => {
+    const kind = DIFF_LINES.find(([pattern]) => pattern.test(line))?.[1];
+    return h('span', { class: kind ? `diff-line ${kind}` : 'diff-line', text: at < lines.length - 1 ? `${line}\n` : line });
+  });
+}
+
 function codeBlock(block) {
-  const code = h('code', { text: block.text });
+  const code = block.lang === 'diff' ? h('code', null, diffLines(block.text)) : h('code', { text: block.text });
   return h('div', { class: 'code' },
     h('div', { class: 'code-head' },
       h('span', { class: 'code-lang', text: block.lang }),

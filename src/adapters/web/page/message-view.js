@@ -146,12 +146,12 @@ export class MessageView {
     article.className = `msg msg-${command ? 'command' : role}${typedCommand ? ' msg-typed-command' : ''}`;
 
     if (command) this.updateCommand(command);
-    else this.updateParts(message, role, live);
+    else this.updateParts(message, role, entry);
     this.updateMeta(message, role, live, command);
     this.updateFailure(entry);
   }
 
-  updateParts(message, role, live) {
+  updateParts(message, role, { live, progress: lines }) {
     const broken = ['stopped', 'failed'].includes(message.metadata?.status);
     const seen = new Set();
     const order = [];
@@ -165,9 +165,10 @@ export class MessageView {
         view = new Kind(role);
         this.views.set(key, view);
       }
-      if (view.part !== part || view.live !== live || view.broken !== broken) {
-        Object.assign(view, { part, live, broken });
-        view.update(part, { live, broken });
+      const progress = lines?.get(part.toolCallId) ?? '';
+      if (view.part !== part || view.live !== live || view.broken !== broken || view.line !== progress) {
+        Object.assign(view, { part, live, broken, line: progress });
+        view.update(part, { live, broken, progress });
       }
       seen.add(key);
       order.push(view.el);

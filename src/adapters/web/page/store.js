@@ -94,6 +94,16 @@ export class MessageStore {
     this.changed();
   }
 
+  /** What a running call said last. Kept beside the message: it is no part of it. */
+  progress(toolCallId, text) {
+    const entry = this.entries.findLast((known) => known.live && known.message.parts.some((part) => part?.toolCallId === toolCallId));
+    if (!entry) return;
+    entry.progress ??= new Map();
+    entry.progress.set(toolCallId, text);
+    this.touch(entry);
+    this.changed();
+  }
+
   /** The thread came to rest: nothing is being written any more. */
   rest() {
     for (const entry of this.entries) {

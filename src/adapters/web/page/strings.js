@@ -1,5 +1,7 @@
 // Every word the console says, in both languages.
 
+import { APPROVALS } from './strings-approvals.js';
+
 const STRINGS = {
   en: {
     skip: 'Skip to the message box',
@@ -73,9 +75,6 @@ const STRINGS = {
     toolError: 'Error',
     toolNoOutput: 'No output.',
     toolMore: 'Show all ({size})',
-    approvalWaiting: 'This step waits for approval before it runs.',
-    approvalReason: 'Reason: {reason}',
-    answers: { approve: 'Approve', deny: 'Deny', rerun: 'Run again', skip: 'Skip', done: 'It was done' },
     state: {
       'input-streaming': 'preparing',
       'input-available': 'running',
@@ -179,9 +178,6 @@ const STRINGS = {
     toolError: '错误',
     toolNoOutput: '没有输出。',
     toolMore: '显示全部（{size}）',
-    approvalWaiting: '此步骤需要批准后才会执行。',
-    approvalReason: '理由：{reason}',
-    answers: { approve: '同意', deny: '拒绝', rerun: '重新执行', skip: '跳过', done: '已完成' },
     state: {
       'input-streaming': '准备中',
       'input-available': '运行中',
@@ -214,6 +210,8 @@ const STRINGS = {
   },
 };
 
+for (const name of Object.keys(STRINGS)) Object.assign(STRINGS[name], APPROVALS[name]);
+
 const CHANNELS = {
   en: { web: 'Web', telegram: 'Telegram', api: 'the API', cli: 'the command line', feishu: 'Feishu', lark: 'Lark', slack: 'Slack', discord: 'Discord' },
   zh: { web: '网页', telegram: 'Telegram', api: 'API', cli: '命令行', feishu: '飞书', lark: 'Lark', slack: 'Slack', discord: 'Discord' },
@@ -241,6 +239,20 @@ export function channelName(channel) {
   return CHANNELS[current][channel] ?? channel.charAt(0).toUpperCase() + channel.slice(1);
 }
 
+/** Who somebody is: `123 (Telegram)` of `telegram:user:123`. */
+export function personName(authorId) {
+  const [channel, , ...rest] = String(authorId ?? '').split(':');
+  let name = rest.join(':');
+  try {
+    name = decodeURIComponent(name);
+  } catch {
+    // Shown as it stands.
+  }
+  const place = channelName(channel || '?').replace(/^the /, '');
+  if (!name) return place;
+  return current === 'zh' ? `${name}（${place}）` : `${name} (${place})`;
+}
+
 const locale = () => (current === 'zh' ? 'zh-CN' : navigator.language?.startsWith('en') ? navigator.language : 'en-GB');
 
 const formats = new Map();
@@ -259,6 +271,13 @@ export function dayLabel(ms) {
   if (days === 0) return t('today');
   if (days === 1) return t('yesterday');
   return format('day', { year: 'numeric', month: 'long', day: 'numeric' }).format(ms);
+}
+
+/** How long until a time: "in 3 hours". */
+export function until(ms) {
+  const minutes = Math.max(0, Math.round((ms - Date.now()) / 60_000));
+  const [amount, unit] = minutes < 60 ? [minutes, 'minute'] : minutes < 2_880 ? [Math.round(minutes / 60), 'hour'] : [Math.round(minutes / 1_440), 'day'];
+  return new Intl.RelativeTimeFormat(locale(), { numeric: 'always' }).format(amount, unit);
 }
 
 /** A short age for lists: "now", "5m", "3h", "2d", then a date. */

@@ -110,6 +110,10 @@ export class Thread {
   }
 
   onNotice(data) {
+    if (data.toolCallId) {
+      this.store.progress(String(data.toolCallId), String(data.text ?? ''));
+      return;
+    }
     this.notice = { kind: data.kind === 'error' ? 'error' : 'progress', text: String(data.text ?? '') };
     this.notify();
   }

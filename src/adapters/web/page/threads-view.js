@@ -92,7 +92,17 @@ export function renderFoot(foot, info) {
           h('span', { class: 'adapter-name', text: String(adapter.name) }),
           h('span', { class: 'adapter-state', text: t('adapterState')[adapter.state] ?? String(adapter.state ?? '') }))))]
       : []),
+    ...sandboxLine(info?.sandbox),
     ...(info?.version ? [h('p', { class: 'version', text: t('version', { version: info.version }) })] : []));
+}
+
+// What keeps commands in; nothing until the daemon has found out.
+function sandboxLine(sandbox) {
+  if (!sandbox) return [];
+  const { level, required, reasons } = sandbox;
+  const key = level === 'unavailable' && required ? 'required' : level;
+  return [h('p', { class: 'sandbox', 'data-testid': 'sandbox', 'data-level': level, title: (reasons ?? []).join('; ') || null },
+    h('span', { class: 'adapter-dot' }), h('span', { text: t('sandbox')[key] ?? String(level) }))];
 }
 
 /** The empty conversation: who is here, and something to begin with. */

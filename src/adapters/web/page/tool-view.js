@@ -1,8 +1,9 @@
 // One tool call as a collapsible step: a line that tells what happens, and
 // inside it exactly what went in and what came out.
 
-import { api } from './api.js';
+import { AnswerView } from './answer-view.js';
 import { copyButton, h, icon, setAttr, setText } from './dom.js';
+import { renderMarkdown } from './markdown.js';
 import { isToolPart, toolName } from './reducer.js';
 import { t } from './strings.js';
 
@@ -30,6 +31,8 @@ function phase(part, { live, broken }) {
   if (state === 'approval-requested' && broken) return 'halted';
   if (part.preliminary && live) return 'input-available';
   if (state === 'approval-responded' && part.approval?.approved === false) return 'output-denied';
+  // With a yes it runs; that it was asked about is no longer the news.
+  if (state === 'approval-responded' && live) return 'input-available';
   const moving = ICONS[state] === 'running';
   return moving && !live ? 'halted' : state;
 }
@@ -109,15 +112,19 @@ export class ToolView {
     this.details = h('details', { class: 'step', 'data-testid': 'tool-step', ontoggle: () => this.fill() },
       h('summary', null, this.mark, this.name, this.summary, this.word, icon('chevron')),
       this.body);
+    this.progress = h('p', { class: 'step-progress', 'data-testid': 'tool-progress', hidden: true });
     this.approval = h('div', { class: 'approval', 'data-testid': 'approval', hidden: true });
-    this.el = h('div', { class: 'part part-tool' }, this.details, this.approval);
+    this.el = h('div', { class: 'part part-tool' }, this.details, this.progress, this.approval);
   }
 
   static fits(part) {
     return isToolPart(part);
   }
 
-  /** `broken`: the turn was stopped or failed, so nobody will ask any more. */
+  /**
+   * `broken`: the turn was stopped or failed, so nobody will ask any more.
+   * `progress`: the last line that the running call said.
+   */
   update(part, turn) {
     this.shown = part;
     const now = phase(part, turn);
@@ -133,6 +140,8 @@ export class ToolView {
     setText(this.word, t('state')[now]);
     this.filled = false;
     this.fill();
+    this.progress.hidden = !turn.progress || ICONS[now] !== 'running';
+    setText(this.progress, turn.progress ?? '');
     this.updateApproval(part, now);
   }
 
@@ -167,41 +176,20 @@ export class ToolView {
     }
     setAttr(this.approval, 'data-approval-id', part.approval?.id ?? '');
     if (this.approval.childElementCount) return;
-    this.approval.append(
-      icon('waiting'),
-      this.question(part),
-      h('div', { class: 'approval-actions', 'data-testid': 'approval-actions' }, ...this.answers(part)));
+    const { kind } = part.approval?.descriptor ?? {};
+    const answer = new AnswerView({ id: part.approval?.id ?? '', tool: toolName(part), kind });
+    this.approval.append(icon('waiting'), this.question(part), answer.el);
   }
 
   // What is asked: its number and what would be done, then why it is asked.
   question(part) {
-    const { number, summary, details } = part.approval?.descriptor ?? {};
+    const { number, kind, summary, details } = part.approval?.descriptor ?? {};
     const title = [number, summary].filter(Boolean).join(' · ');
+    const more = h('div', { class: 'approval-details md', hidden: !details });
+    renderMarkdown(more, String(details ?? ''));
     return h('div', { class: 'approval-text' },
-      h('p', { text: t('approvalWaiting') }),
+      h('p', { text: t(kind === 'unknown-outcome' ? 'unknownOutcome' : 'approvalWaiting') }),
       title ? h('p', { class: 'approval-summary', 'data-testid': 'approval-summary', text: title }) : null,
-      details ? h('p', { class: 'approval-details', text: details }) : null);
-  }
-
-  // A button answers once; the daemon says who decided when somebody was quicker.
-  answers(part) {
-    const unknown = part.approval?.descriptor?.kind === 'unknown-outcome';
-    const words = unknown ? ['rerun', 'skip', 'done'] : ['approve', 'deny'];
-    const buttons = words.map((decision) => h('button', {
-      type: 'button',
-      class: `answer answer-${decision}`,
-      'data-testid': `answer-${decision}`,
-      text: t('answers')[decision],
-      onclick: async () => {
-        for (const button of buttons) button.disabled = true;
-        try {
-          await api.decide(part.approval.id, decision);
-        } catch (error) {
-          this.approval.append(h('p', { class: 'approval-trouble', role: 'alert', text: error.message || t('offline') }));
-          for (const button of buttons) button.disabled = false;
-        }
-      },
-    }));
-    return buttons;
+      more);
   }
 }

@@ -53,7 +53,7 @@ async fn a_watcher_begins_with_the_state_and_hears_what_follows() {
     assert_eq!(reader.next().await.unwrap(), delta);
 
     front.notices.send(Intent::Typing).unwrap();
-    front.notices.send(Intent::Progress { text: "reading".to_owned() }).unwrap();
+    front.notices.send(Intent::Progress { text: "reading".to_owned(), call_id: None }).unwrap();
     assert_eq!(
         reader.next().await.unwrap(),
         "event: notice\ndata: {\"kind\":\"progress\",\"text\":\"reading\"}\n\n"

@@ -53,6 +53,7 @@ async fn the_daemon_tells_who_it_is_and_how_it_fares() {
         "language": "auto",
         "model": { "provider": "offline", "name": "offline" },
         "adapters": [{ "name": "web", "state": "starting", "detail": null }],
+        "sandbox": null,
     });
     assert_eq!(read(stage.get("/api/info").await).await.1, expected);
     let (_, numbers) = text(stage.get("/metrics").await).await;

@@ -311,6 +311,7 @@ pub(super) fn parts(store: Arc<FakeStore>, recovered: watch::Receiver<bool>) -> 
         healths: AdapterHealths::default(),
         recovered,
         metrics: Arc::new(Metrics::default()),
+        sandbox: watch::channel(None).1,
     }
 }
 

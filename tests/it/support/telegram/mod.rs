@@ -34,6 +34,6 @@ mod room;
 pub(crate) mod server;
 pub(crate) mod trouble;
 mod updates;
-mod view;
+pub(crate) mod view;
 pub(crate) mod webhook;
 pub(crate) mod world;

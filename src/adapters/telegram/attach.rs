@@ -1,0 +1,146 @@
+//! Files: as a picture or a voice message where Telegram takes them as such, else to keep.
+
+use serde_json::json;
+
+use super::api::{ApiError, Upload};
+use super::deliver::{Failure, Sender, reply_target};
+use super::html::{CAPTION_LIMIT, MESSAGE_LIMIT, render, render_one, visible_len};
+use super::limits::Weight;
+use super::place::Place;
+use super::post::Letter;
+use crate::domain::{AttachmentKind, Intent, LengthUnit};
+use crate::ports::OutboxEntry;
+
+/// What the server takes.
+const LARGEST: u64 = 50 << 20;
+const LARGEST_PICTURE: u64 = 10 << 20;
+
+/// How a file is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Medium {
+    Photo,
+    Voice,
+    Document,
+}
+
+impl Medium {
+    fn of(kind: AttachmentKind, media_type: &str, size: u64) -> Self {
+        match kind {
+            AttachmentKind::Image
+                if size <= LARGEST_PICTURE
+                    && matches!(media_type, "image/png" | "image/jpeg" | "image/webp") =>
+            {
+                Self::Photo
+            }
+            AttachmentKind::Voice
+                if matches!(media_type, "audio/ogg" | "audio/opus" | "audio/mpeg" | "audio/mp4") =>
+            {
+                Self::Voice
+            }
+            AttachmentKind::Image | AttachmentKind::Voice | AttachmentKind::File => Self::Document,
+        }
+    }
+
+    const fn method(self) -> &'static str {
+        match self {
+            Self::Photo => "sendPhoto",
+            Self::Voice => "sendVoice",
+            Self::Document => "sendDocument",
+        }
+    }
+
+    const fn field(self) -> &'static str {
+        match self {
+            Self::Photo => "photo",
+            Self::Voice => "voice",
+            Self::Document => "document",
+        }
+    }
+}
+
+impl Sender {
+    /// Sends a file, with its words under it or, if they are long, before it.
+    pub(super) async fn attach(&self, place: Place, entry: &OutboxEntry) -> Result<Option<i64>, Failure> {
+        let Intent::Attachment { file, name, media_type, kind, caption } = &entry.intent.intent else {
+            return Ok(None);
+        };
+        let content = self.content(&self.parts.files.join(file.path())).await?;
+        let medium = Medium::of(*kind, media_type, content.len() as u64);
+        let mut letter = Letter { reply_to: reply_target(place, entry), ..Letter::default() };
+        if let Some(caption) = caption.as_deref().filter(|caption| !caption.trim().is_empty()) {
+            let words = render_one(caption, CAPTION_LIMIT);
+            let fits = LengthUnit::Utf16.measure(caption.trim()) <= CAPTION_LIMIT;
+            if fits && visible_len(&words.html) <= CAPTION_LIMIT {
+                letter.words = words;
+            } else {
+                self.say_before(place, entry, caption, letter.reply_to.take()).await?;
+            }
+        }
+        let upload =
+            Upload { field: medium.field(), name: name.clone(), media_type: media_type.clone(), content };
+        let sent = match self.post.upload(place, medium.method(), &upload, &letter).await {
+            // A picture it cannot read, a person who wants no voice messages: as a file it still arrives.
+            Err(ApiError::Refused { code: 400, .. }) if medium != Medium::Document => {
+                let medium = Medium::Document;
+                let upload = Upload { field: medium.field(), ..upload };
+                self.post.upload(place, medium.method(), &upload, &letter).await
+            }
+            sent => sent,
+        };
+        Ok(sent?)
+    }
+
+    async fn content(&self, path: &std::path::Path) -> Result<Vec<u8>, Failure> {
+        let gone = |error: std::io::Error| Failure::Never(format!("the file cannot be read: {error}"));
+        let size = tokio::fs::metadata(path).await.map_err(gone)?.len();
+        match size {
+            0 => Err(Failure::Never("the file is empty, and Telegram takes no empty files".to_owned())),
+            1..=LARGEST => tokio::fs::read(path).await.map_err(gone),
+            _ => Err(Failure::Never(format!("the file has {size} bytes, and Telegram takes {LARGEST}"))),
+        }
+    }
+
+    /// Says what is too long for a caption. Should the file have to be tried again, this is not.
+    async fn say_before(
+        &self,
+        place: Place,
+        entry: &OutboxEntry,
+        caption: &str,
+        reply_to: Option<i64>,
+    ) -> Result<(), Failure> {
+        let (notes, name) = (&self.parts.notes, format!("said:{}", entry.intent.thread_id));
+        let mine = json!(entry.id);
+        if notes.get(&name).await.ok().flatten() == Some(mine.clone()) {
+            return Ok(());
+        }
+        for (index, words) in render(caption, MESSAGE_LIMIT).into_iter().enumerate() {
+            let letter = Letter { words, reply_to: reply_to.filter(|_| index == 0), keyboard: None };
+            self.post.send(place, &letter, Weight::Must).await?;
+        }
+        if let Err(error) = notes.put(&name, mine).await {
+            tracing::debug!(%error, "what was said before a file could not be noted");
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_shown_as_what_telegram_takes_it_for() {
+        use AttachmentKind::{File, Image, Voice};
+        for (kind, media_type, size, expected) in [
+            (Image, "image/png", 1000, Medium::Photo),
+            (Image, "image/jpeg", LARGEST_PICTURE, Medium::Photo),
+            (Image, "image/jpeg", LARGEST_PICTURE + 1, Medium::Document),
+            (Image, "image/svg+xml", 1000, Medium::Document),
+            (File, "image/png", 1000, Medium::Document),
+            (Voice, "audio/ogg", 1000, Medium::Voice),
+            (Voice, "audio/wav", 1000, Medium::Document),
+        ] {
+            assert_eq!(Medium::of(kind, media_type, size), expected, "{kind:?} {media_type} {size}");
+        }
+    }
+}

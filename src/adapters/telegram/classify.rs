@@ -1,0 +1,155 @@
+//! What a refusal means: a detour for the same message, another try later, or never.
+
+use std::time::Duration;
+
+use super::api::ApiError;
+use crate::ports::DeliveryError;
+
+/// A bad token or a second instance is the operator's to mend; until then nothing is given up.
+const WHILE_MENDED: Duration = Duration::from_secs(30);
+
+/// What can be done about a refusal at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Obstacle {
+    /// The chat has another number now.
+    Moved(i64),
+    /// There is no such topic any more.
+    TopicGone,
+    /// The message that was to be answered is gone.
+    ReplyGone,
+    /// The markup was not understood.
+    BadMarkup,
+    /// The text is too long.
+    TooLong,
+    /// The message says this already.
+    Unchanged,
+    /// The message cannot be changed: it is gone, or not a text.
+    NotEditable,
+    /// The server does not know the method.
+    UnknownMethod,
+    /// Nothing.
+    Other,
+}
+
+/// What stands in the way.
+pub(super) fn obstacle(error: &ApiError) -> Obstacle {
+    let ApiError::Refused { code, migrate_to, .. } = error else { return Obstacle::Other };
+    if let Some(to) = migrate_to {
+        return Obstacle::Moved(*to);
+    }
+    if *code == 404 {
+        return Obstacle::UnknownMethod;
+    }
+    if *code != 400 {
+        return Obstacle::Other;
+    }
+    let says = |words: &[&str]| words.iter().any(|words| error.says(words));
+    match () {
+        () if says(&["message thread not found", "TOPIC_DELETED", "TOPIC_ID_INVALID"]) => Obstacle::TopicGone,
+        () if says(&["message to be replied not found", "replied message not found", "REPLY_MESSAGE_ID"]) => {
+            Obstacle::ReplyGone
+        }
+        () if says(&["can't parse entities", "can't parse caption entities", "ENTITY_"]) => {
+            Obstacle::BadMarkup
+        }
+        () if says(&["is too long", "MESSAGE_TOO_LONG"]) => Obstacle::TooLong,
+        () if says(&["message is not modified"]) => Obstacle::Unchanged,
+        () if says(&[
+            "message to edit not found",
+            "message can't be edited",
+            "no text in the message to edit",
+            "MESSAGE_ID_INVALID",
+        ]) =>
+        {
+            Obstacle::NotEditable
+        }
+        () if says(&["method not found", "unknown method"]) => Obstacle::UnknownMethod,
+        () => Obstacle::Other,
+    }
+}
+
+/// What becomes of a delivery that no detour has saved.
+pub(super) fn verdict(error: &ApiError) -> DeliveryError {
+    let reason = error.to_string();
+    match error {
+        ApiError::NotSent(_) | ApiError::Unsure(_) => DeliveryError::Retry { after: None, reason },
+        ApiError::Refused { code: 429, retry_after, .. } => {
+            DeliveryError::Retry { after: *retry_after, reason }
+        }
+        ApiError::Refused { code: 401 | 404 | 409, .. } => {
+            DeliveryError::Retry { after: Some(WHILE_MENDED), reason }
+        }
+        ApiError::Refused { code: 500.., .. } => DeliveryError::Retry { after: None, reason },
+        ApiError::Refused { .. } => DeliveryError::Permanent { reason },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(code: u16, description: &str) -> ApiError {
+        ApiError::Refused { code, description: description.to_owned(), retry_after: None, migrate_to: None }
+    }
+
+    #[test]
+    fn refusals_are_known_by_their_words() {
+        for (code, words, expected) in [
+            (400, "Bad Request: message thread not found", Obstacle::TopicGone),
+            (400, "Bad Request: message to be replied not found", Obstacle::ReplyGone),
+            (400, "Bad Request: can't parse entities: Unsupported start tag", Obstacle::BadMarkup),
+            (400, "Bad Request: message is too long", Obstacle::TooLong),
+            (400, "Bad Request: message caption is too long", Obstacle::TooLong),
+            (400, "Bad Request: MESSAGE_TOO_LONG", Obstacle::TooLong),
+            (400, "Bad Request: message is not modified: the same", Obstacle::Unchanged),
+            (400, "Bad Request: message to edit not found", Obstacle::NotEditable),
+            (400, "Bad Request: message can't be edited", Obstacle::NotEditable),
+            (400, "Bad Request: there is no text in the message to edit", Obstacle::NotEditable),
+            (404, "Not Found", Obstacle::UnknownMethod),
+            (400, "Bad Request: chat not found", Obstacle::Other),
+            (403, "Forbidden: bot was blocked by the user", Obstacle::Other),
+            (500, "message is too long", Obstacle::Other),
+        ] {
+            assert_eq!(obstacle(&refused(code, words)), expected, "{code} {words}");
+        }
+        let moved = ApiError::Refused {
+            code: 400,
+            description: "group chat was upgraded to a supergroup chat".to_owned(),
+            retry_after: None,
+            migrate_to: Some(-1001),
+        };
+        assert_eq!(obstacle(&moved), Obstacle::Moved(-1001));
+        assert_eq!(obstacle(&ApiError::NotSent("message is too long".to_owned())), Obstacle::Other);
+    }
+
+    #[test]
+    fn only_what_can_never_work_is_given_up() {
+        for (error, permanent) in [
+            (ApiError::NotSent("refused".to_owned()), false),
+            (ApiError::Unsure("reset".to_owned()), false),
+            (refused(400, "Bad Request: chat not found"), true),
+            (refused(401, "Unauthorized"), false),
+            (refused(403, "Forbidden: bot was kicked from the group chat"), true),
+            (refused(404, "Not Found"), false),
+            (refused(409, "Conflict"), false),
+            (refused(413, "Request Entity Too Large"), true),
+            (refused(429, "Too Many Requests"), false),
+            (refused(500, "Internal Server Error"), false),
+            (refused(502, "Bad Gateway"), false),
+        ] {
+            let gave_up = matches!(verdict(&error), DeliveryError::Permanent { .. });
+            assert_eq!(gave_up, permanent, "{error}");
+        }
+        let later = ApiError::Refused {
+            code: 429,
+            description: "Too Many Requests: retry after 7".to_owned(),
+            retry_after: Some(Duration::from_secs(7)),
+            migrate_to: None,
+        };
+        let expected = DeliveryError::Retry {
+            after: Some(Duration::from_secs(7)),
+            reason: "Too Many Requests: retry after 7 (429)".to_owned(),
+        };
+        assert_eq!(verdict(&later), expected);
+    }
+}

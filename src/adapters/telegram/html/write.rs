@@ -1,0 +1,108 @@
+//! Marked words to tags that are rightly nested, whatever the marks overlap.
+
+use super::escape::escape_into;
+use crate::render::markdown::{Mark, Rich, Span};
+
+/// Writes a text as Telegram's HTML.
+pub(super) fn write(rich: &Rich) -> String {
+    let mut writer = Writer { out: String::with_capacity(rich.text().len() * 2), tags: Vec::new() };
+    let mut waiting = rich.spans().iter().peekable();
+    // Marks on the words at hand, in the order they began.
+    let mut active: Vec<&Span> = Vec::new();
+    let mut at = 0;
+    while at < rich.text().len() {
+        active.retain(|span| span.range.end > at);
+        while let Some(span) = waiting.next_if(|span| span.range.start <= at) {
+            active.push(span);
+        }
+        let ends = active.iter().map(|span| span.range.end);
+        let starts = waiting.peek().map(|span| span.range.start);
+        let until = ends.chain(starts).min().unwrap_or(rich.text().len());
+        writer.words(rich.text().get(at..until).unwrap_or_default(), &shown(&active));
+        at = until;
+    }
+    writer.finish()
+}
+
+/// The marks that Telegram shows together: nothing is inside of code, and a link is more than code.
+fn shown<'a>(active: &[&'a Span]) -> Vec<&'a Span> {
+    let has = |wanted: fn(&Mark) -> bool| active.iter().any(|span| wanted(&span.mark));
+    let pre = has(|mark| matches!(mark, Mark::Pre { .. }));
+    let link = has(|mark| matches!(mark, Mark::Link { .. }));
+    let code = has(|mark| matches!(mark, Mark::Code)) && !link;
+    let keeps = |mark: &Mark| match mark {
+        Mark::Quote => true,
+        Mark::Pre { .. } => pre,
+        Mark::Code => code && !pre,
+        _ => !pre && !code,
+    };
+    active.iter().copied().filter(|span| keeps(&span.mark)).collect()
+}
+
+#[derive(Debug)]
+struct Writer<'a> {
+    out: String,
+    tags: Vec<&'a Span>,
+}
+
+impl<'a> Writer<'a> {
+    fn words(&mut self, text: &str, spans: &[&'a Span]) {
+        let same =
+            self.tags.iter().zip(spans).take_while(|(open, wanted)| std::ptr::eq(**open, **wanted)).count();
+        self.close_to(same);
+        for span in spans.iter().skip(same) {
+            self.open(&span.mark);
+            self.tags.push(span);
+        }
+        escape_into(text, &mut self.out);
+    }
+
+    fn close_to(&mut self, depth: usize) {
+        while self.tags.len() > depth {
+            if let Some(span) = self.tags.pop() {
+                self.out.push_str(closing(&span.mark));
+            }
+        }
+    }
+
+    fn open(&mut self, mark: &Mark) {
+        match mark {
+            Mark::Link { url } => {
+                self.out.push_str("<a href=\"");
+                escape_into(url, &mut self.out);
+                self.out.push_str("\">");
+            }
+            Mark::Pre { language: Some(language) } => {
+                self.out.push_str("<pre><code class=\"language-");
+                escape_into(language, &mut self.out);
+                self.out.push_str("\">");
+            }
+            Mark::Pre { language: None } => self.out.push_str("<pre>"),
+            Mark::Quote => self.out.push_str("<blockquote>"),
+            Mark::Spoiler => self.out.push_str("<tg-spoiler>"),
+            Mark::Bold => self.out.push_str("<b>"),
+            Mark::Italic => self.out.push_str("<i>"),
+            Mark::Strike => self.out.push_str("<s>"),
+            Mark::Code => self.out.push_str("<code>"),
+        }
+    }
+
+    fn finish(mut self) -> String {
+        self.close_to(0);
+        self.out
+    }
+}
+
+fn closing(mark: &Mark) -> &'static str {
+    match mark {
+        Mark::Link { .. } => "</a>",
+        Mark::Pre { language: Some(_) } => "</code></pre>",
+        Mark::Pre { language: None } => "</pre>",
+        Mark::Quote => "</blockquote>",
+        Mark::Spoiler => "</tg-spoiler>",
+        Mark::Bold => "</b>",
+        Mark::Italic => "</i>",
+        Mark::Strike => "</s>",
+        Mark::Code => "</code>",
+    }
+}

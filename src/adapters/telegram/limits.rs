@@ -1,0 +1,200 @@
+//! How fast to send. Nobody is slowed down by a limit that the server does not enforce: until it complains there is
+//! only a wide ceiling. A chat that it complained about keeps to the documented rate for some minutes, and when the
+//! complaints come from several chats, so do all.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::place::Place;
+use crate::adapters::chat::{Pace, Rate};
+
+/// What is let through while nobody complains.
+const WIDE_OVERALL: Rate = Rate { burst: 2000, every: Duration::from_millis(1) };
+const WIDE_CHAT: Rate = Rate { burst: 100, every: Duration::from_millis(40) };
+/// What the documentation asks for.
+const NARROW_OVERALL: Rate = Rate { burst: 25, every: Duration::from_millis(34) };
+const NARROW_PRIVATE: Rate = Rate { burst: 20, every: Duration::from_secs(1) };
+const NARROW_GROUP: Rate = Rate { burst: 15, every: Duration::from_secs(3) };
+/// How long a complaint is remembered.
+const REMEMBERED: Duration = Duration::from_secs(300);
+/// So many complaints within this time mean everybody.
+const SEVERAL: usize = 3;
+const WITHIN: Duration = Duration::from_secs(10);
+/// A complaint without a time, and the longest time that everybody waits for.
+const UNNAMED: Duration = Duration::from_secs(3);
+const LONGEST_FOR_ALL: Duration = Duration::from_secs(60);
+/// Nobody waits longer for a turn; whoever would, comes again.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// How many chats are remembered.
+const MOST: usize = 4096;
+
+/// Whether something must be sent or may be left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Weight {
+    /// It waits for its turn.
+    Must,
+    /// It is left out when there is no turn at once.
+    May,
+}
+
+/// Tells senders when their turn is.
+#[derive(Debug)]
+pub(super) struct Limits {
+    wide: Pace,
+    narrow: Pace,
+    complaints: Mutex<Complaints>,
+}
+
+#[derive(Debug, Default)]
+struct Complaints {
+    /// Until when a chat keeps to the documented rate.
+    chats: HashMap<i64, Instant>,
+    /// Until when all together do.
+    all: Option<Instant>,
+    recent: VecDeque<(Instant, i64)>,
+}
+
+impl Limits {
+    /// Nobody has complained.
+    pub(super) fn new() -> Self {
+        Self {
+            wide: Pace::new(WIDE_OVERALL),
+            narrow: Pace::new(NARROW_OVERALL),
+            complaints: Mutex::default(),
+        }
+    }
+
+    /// Waits for a turn; false when there is none within a reasonable time.
+    pub(super) async fn turn(&self, place: Place, weight: Weight) -> bool {
+        let (rate, all) = self.rate(place);
+        let chat = place.chat.to_string();
+        if weight == Weight::May {
+            return self.wide.spare(&chat, rate) && (!all || self.narrow.spare("", WIDE_CHAT));
+        }
+        let turn = async {
+            self.wide.wait(&chat, rate).await;
+            if all {
+                self.narrow.wait("", WIDE_CHAT).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, turn).await.is_ok()
+    }
+
+    /// The server complained about a chat.
+    pub(super) fn complained(&self, place: Place, retry_after: Option<Duration>) {
+        let pause = retry_after.unwrap_or(UNNAMED);
+        let now = Instant::now();
+        let everybody = self.locked(|complaints| complaints.add(place.chat, now, now + pause));
+        let (rate, _) = self.rate(place);
+        self.wide.pause(&place.chat.to_string(), rate, pause);
+        if everybody {
+            tracing::warn!(secs = pause.as_secs(), "telegram asks for fewer messages over all chats");
+            self.wide.pause_all(pause.min(LONGEST_FOR_ALL));
+        }
+    }
+
+    /// The rate of a chat, and whether all together have one.
+    fn rate(&self, place: Place) -> (Rate, bool) {
+        let now = Instant::now();
+        let (narrow, all) = self.locked(|complaints| {
+            let narrow = complaints.chats.get(&place.chat).is_some_and(|until| *until > now);
+            (narrow, complaints.all.is_some_and(|until| until > now))
+        });
+        let rate = match (narrow, place.is_group()) {
+            (false, _) => WIDE_CHAT,
+            (true, false) => NARROW_PRIVATE,
+            (true, true) => NARROW_GROUP,
+        };
+        (rate, all)
+    }
+
+    fn locked<T>(&self, work: impl FnOnce(&mut Complaints) -> T) -> T {
+        work(&mut self.complaints.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Complaints {
+    /// Notes a complaint; true when it is one of several, about several chats.
+    fn add(&mut self, chat: i64, now: Instant, pause_ends: Instant) -> bool {
+        if self.chats.len() >= MOST {
+            self.chats.retain(|_, until| *until > now);
+        }
+        self.chats.insert(chat, pause_ends + REMEMBERED);
+        self.recent.push_back((now, chat));
+        self.recent.retain(|(at, _)| now.duration_since(*at) < WITHIN);
+        let others = self.recent.iter().any(|(_, other)| *other != chat);
+        let everybody = self.recent.len() >= SEVERAL && others;
+        if everybody {
+            self.recent.clear();
+            self.all = Some(pause_ends + REMEMBERED);
+        }
+        everybody
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(chat: i64) -> Place {
+        Place { chat, topic: None }
+    }
+
+    /// How many may be left out or sent at once in a chat.
+    fn spare(limits: &Limits, chat: i64) -> usize {
+        let free = |_: &usize| {
+            let (rate, all) = limits.rate(place(chat));
+            limits.wide.spare(&chat.to_string(), rate) && (!all || limits.narrow.spare("", WIDE_CHAT))
+        };
+        (0..10_000).take_while(free).count()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn many_chats_are_not_slowed_down_by_limits_that_nobody_enforces() {
+        let limits = Limits::new();
+        let began = Instant::now();
+        for _ in 0..5 {
+            for chat in 1..=200 {
+                assert!(limits.turn(place(chat), Weight::Must).await);
+            }
+        }
+        assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_chat_that_was_complained_about_rests_and_then_starts_slowly() {
+        let limits = Limits::new();
+        limits.complained(place(-5), Some(Duration::from_secs(7)));
+        assert!(!limits.turn(place(-5), Weight::May).await);
+        assert!(limits.turn(place(6), Weight::May).await);
+        let began = Instant::now();
+        assert!(limits.turn(place(-5), Weight::Must).await);
+        assert_eq!(began.elapsed().as_secs(), 7);
+        assert!(limits.turn(place(-5), Weight::Must).await);
+        assert_eq!(began.elapsed().as_secs(), 10);
+        tokio::time::advance(REMEMBERED * 2).await;
+        assert_eq!(spare(&limits, -5), 100, "forgotten");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_waits_longer_than_is_reasonable() {
+        let limits = Limits::new();
+        limits.complained(place(5), Some(Duration::from_secs(100)));
+        assert!(!limits.turn(place(5), Weight::Must).await);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn complaints_about_several_chats_hold_everybody() {
+        let limits = Limits::new();
+        for chat in 1..=3 {
+            limits.complained(place(chat), Some(Duration::from_secs(5)));
+        }
+        assert!(!limits.turn(place(9), Weight::May).await);
+        let began = Instant::now();
+        assert!(limits.turn(place(9), Weight::Must).await);
+        assert_eq!(began.elapsed().as_secs(), 5);
+    }
+}

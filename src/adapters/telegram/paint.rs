@@ -1,0 +1,329 @@
+//! What a running turn shows: in private a draft, elsewhere one message that is changed; typing in either.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::aliases::Aliases;
+use super::api::ApiError;
+use super::classify::{Obstacle, obstacle};
+use super::html::{MESSAGE_LIMIT, Rendered, escape, render_partial};
+use super::limits::Weight;
+use super::live::{Live, Lives};
+use super::place::Place;
+use super::post::{Edited, Letter, Post};
+use crate::adapters::chat::{Frame, Painter};
+use crate::domain::{CorrelationId, ThreadId};
+use crate::ports::BoxFuture;
+
+/// An answer that is there within this time is not shown growing: it would only be sent twice.
+const HOLD_DRAFT: Duration = Duration::from_millis(300);
+const HOLD_MESSAGE: Duration = Duration::from_millis(1200);
+/// How long to wait between two frames.
+const BETWEEN_DRAFTS: Duration = Duration::from_millis(600);
+const BETWEEN_EDITS: Duration = Duration::from_millis(1200);
+const BETWEEN_GROUP_EDITS: Duration = Duration::from_secs(3);
+/// The server forgets a draft after thirty seconds.
+const REFRESH: Duration = Duration::from_secs(15);
+/// A frame takes no longer than this; less than whoever takes the canvas away is ready to wait.
+const DEADLINE: Duration = Duration::from_secs(9);
+/// The longest line of progress.
+const LINE: usize = 300;
+/// How many turns are remembered before those that have gone quiet are let go.
+const MOST: usize = 4096;
+const QUIET: Duration = Duration::from_secs(3600);
+
+/// Shows frames in Telegram.
+#[derive(Debug)]
+pub(super) struct Brush {
+    post: Post,
+    chats: Aliases,
+    lives: Arc<Lives>,
+    /// Whether the server knows drafts, as far as we know.
+    drafts: AtomicBool,
+    strokes: Mutex<HashMap<ThreadId, Stroke>>,
+}
+
+/// What is remembered of a turn that is shown.
+#[derive(Clone, Debug)]
+struct Stroke {
+    correlation: CorrelationId,
+    /// When it was first heard of.
+    since: Instant,
+    /// The answer so far.
+    text: String,
+    /// What was last put before people.
+    shown: Option<Rendered>,
+    shown_at: Instant,
+    /// The message that the turn answers.
+    reply_to: Option<i64>,
+}
+
+impl Brush {
+    pub(super) fn new(post: Post, chats: Aliases, lives: Arc<Lives>) -> Self {
+        Self { post, chats, lives, drafts: AtomicBool::new(true), strokes: Mutex::default() }
+    }
+
+    /// Remembers which message a turn answers, for the message that will grow.
+    pub(super) fn expect(&self, thread: &ThreadId, correlation: &CorrelationId, reply_to: i64) {
+        self.stroke(thread, correlation, |stroke| stroke.reply_to = Some(reply_to));
+    }
+
+    /// Nothing more is shown of what a turn has said so far.
+    pub(super) fn forget(&self, thread: &ThreadId, correlation: &CorrelationId) {
+        self.locked(|strokes| {
+            if strokes.get(thread).is_some_and(|stroke| stroke.correlation == *correlation) {
+                strokes.remove(thread);
+            }
+        });
+    }
+
+    async fn show(
+        &self,
+        thread: &ThreadId,
+        correlation: CorrelationId,
+        frame: Frame,
+        message: Option<String>,
+    ) -> Option<String> {
+        let place = Place::of(thread, &self.chats)?;
+        let drafts = self.drafts_in(place);
+        let hold = if drafts { HOLD_DRAFT } else { HOLD_MESSAGE };
+        let stroke = self.stroke(thread, &correlation, |stroke| {
+            if let Frame::Draft(text) = &frame {
+                stroke.text.clone_from(text);
+            }
+            stroke.clone()
+        });
+        let held = stroke.shown.is_none() && stroke.since.elapsed() < hold;
+        let picture = match &frame {
+            Frame::Typing => {
+                self.type_in(place).await;
+                let stale = stroke.shown_at.elapsed() > REFRESH || stroke.shown.is_none();
+                if !drafts || held || !stale || stroke.text.is_empty() {
+                    return message;
+                }
+                picture(&stroke.text, None)
+            }
+            Frame::Draft(_) if held => return message,
+            Frame::Draft(text) => picture(text, None),
+            Frame::Progress(line) => picture(&stroke.text, Some(line)),
+        };
+        let unchanged = stroke.shown.as_ref() == Some(&picture) && frame != Frame::Typing;
+        if picture.html.is_empty() || unchanged {
+            return message;
+        }
+        if drafts && self.draft(place, &correlation, &picture).await {
+            self.shown(thread, &correlation, picture);
+            return message;
+        }
+        // Drafts may just have turned out to be unknown here. Typing leaves no message.
+        if frame == Frame::Typing || self.drafts_in(place) {
+            return message;
+        }
+        let letter = Letter { words: picture.clone(), reply_to: stroke.reply_to, keyboard: None };
+        let known = message.as_deref().and_then(|message| message.parse().ok());
+        let left = self.put(place, thread, &correlation, known, &letter).await;
+        if left.is_some() {
+            self.shown(thread, &correlation, picture);
+        }
+        left.map(|message| message.to_string())
+    }
+
+    /// Puts a frame on the message of the turn, or on a new one. Gives the message that is there now.
+    async fn put(
+        &self,
+        place: Place,
+        thread: &ThreadId,
+        correlation: &CorrelationId,
+        known: Option<i64>,
+        letter: &Letter,
+    ) -> Option<i64> {
+        let noted = self.lives.get(thread).await.filter(|live| live.done.is_none());
+        let (mine, stale) = match noted {
+            Some(live) if live.correlation == *correlation => (Some(live.message), None),
+            Some(live) => (None, Some(live.message)),
+            None => (None, None),
+        };
+        if let Some(message) = known.or(mine) {
+            match self.post.edit(place, message, letter, Weight::May).await {
+                Ok(Edited::No) => self.lives.remove(thread).await,
+                Ok(Edited::Yes) | Err(_) => return Some(message),
+            }
+        } else if let Some(message) = stale {
+            // Half an answer of a turn that never came to its end.
+            self.post.delete(place, message).await;
+            self.lives.remove(thread).await;
+        }
+        let message = self.post.send(place, letter, Weight::May).await.ok().flatten()?;
+        let live = Live { correlation: correlation.clone(), message, done: None };
+        self.lives.put(thread, live).await;
+        Some(message)
+    }
+
+    /// Shows a draft; false when it is not there.
+    async fn draft(&self, place: Place, correlation: &CorrelationId, picture: &Rendered) -> bool {
+        let mut body = json!({ "chat_id": place.chat, "draft_id": draft_id(correlation), "can_stop": true });
+        if let (Some(topic), Some(body)) = (place.topic, body.as_object_mut()) {
+            body.insert("message_thread_id".to_owned(), json!(topic));
+        }
+        let said = |text: &str, mode: Option<&str>| {
+            let mut body = body.clone();
+            if let Some(body) = body.as_object_mut() {
+                body.insert("text".to_owned(), json!(text));
+                body.extend(mode.map(|mode| ("parse_mode".to_owned(), json!(mode))));
+            }
+            body
+        };
+        let mut asked = self.ask_draft(place, said(&picture.html, Some("HTML"))).await;
+        if asked.as_ref().is_err_and(|error| obstacle(error) == Obstacle::BadMarkup) {
+            asked = self.ask_draft(place, said(&picture.plain, None)).await;
+        }
+        match asked {
+            Ok(_) => true,
+            Err(error) => {
+                if obstacle(&error) == Obstacle::UnknownMethod {
+                    tracing::info!(
+                        "the server does not know drafts: answers are shown by changing a message"
+                    );
+                    self.drafts.store(false, Ordering::Relaxed);
+                }
+                false
+            }
+        }
+    }
+
+    async fn ask_draft(&self, place: Place, body: Value) -> Result<Value, ApiError> {
+        self.post.ask(place, "sendMessageDraft", &body).await
+    }
+
+    async fn type_in(&self, place: Place) {
+        let mut body = json!({ "chat_id": place.chat, "action": "typing" });
+        if let (Some(topic), Some(body)) = (place.topic, body.as_object_mut()) {
+            body.insert("message_thread_id".to_owned(), json!(topic));
+        }
+        if let Err(error) = self.post.ask(place, "sendChatAction", &body).await {
+            tracing::debug!(chat = place.chat, %error, "typing could not be shown");
+        }
+    }
+
+    fn drafts_in(&self, place: Place) -> bool {
+        !place.is_group() && self.drafts.load(Ordering::Relaxed)
+    }
+
+    /// Works on what is remembered of a turn; another turn's is forgotten for it.
+    fn stroke<T>(
+        &self,
+        thread: &ThreadId,
+        correlation: &CorrelationId,
+        work: impl FnOnce(&mut Stroke) -> T,
+    ) -> T {
+        let now = Instant::now();
+        let new = || Stroke {
+            correlation: correlation.clone(),
+            since: now,
+            text: String::new(),
+            shown: None,
+            shown_at: now,
+            reply_to: None,
+        };
+        self.locked(|strokes| {
+            if strokes.len() >= MOST {
+                strokes.retain(|_, stroke| stroke.shown_at.elapsed() < QUIET);
+            }
+            let stroke = strokes.entry(thread.clone()).or_insert_with(new);
+            if stroke.correlation != *correlation {
+                *stroke = new();
+            }
+            work(stroke)
+        })
+    }
+
+    fn shown(&self, thread: &ThreadId, correlation: &CorrelationId, picture: Rendered) {
+        self.stroke(thread, correlation, |stroke| {
+            stroke.shown = Some(picture);
+            stroke.shown_at = Instant::now();
+        });
+    }
+
+    fn locked<T>(&self, work: impl FnOnce(&mut HashMap<ThreadId, Stroke>) -> T) -> T {
+        work(&mut self.strokes.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Painter for Brush {
+    fn paint(
+        &self,
+        thread: ThreadId,
+        correlation: CorrelationId,
+        frame: Frame,
+        message: Option<String>,
+    ) -> BoxFuture<'_, Option<String>> {
+        Box::pin(async move {
+            let before = message.clone();
+            let shown = self.show(&thread, correlation, frame, message);
+            tokio::time::timeout(DEADLINE, shown).await.unwrap_or(before)
+        })
+    }
+
+    fn interval(&self, thread: &ThreadId) -> Duration {
+        let place = Place::of(thread, &self.chats);
+        let drafts = place.is_some_and(|place| self.drafts_in(place));
+        let group = place.is_some_and(Place::is_group);
+        let seen = self.locked(|strokes| strokes.get(thread).is_some_and(|stroke| stroke.shown.is_some()));
+        match (drafts, group, seen) {
+            (true, _, true) => BETWEEN_DRAFTS,
+            (true, _, false) => HOLD_DRAFT,
+            (false, _, false) => HOLD_MESSAGE,
+            (false, false, true) => BETWEEN_EDITS,
+            (false, true, true) => BETWEEN_GROUP_EDITS,
+        }
+    }
+}
+
+/// The answer so far, and what is going on below it.
+fn picture(text: &str, progress: Option<&str>) -> Rendered {
+    let Some(line) = progress.and_then(|line| line.lines().find(|line| !line.trim().is_empty())) else {
+        return render_partial(text, MESSAGE_LIMIT);
+    };
+    let line: String = line.trim().chars().take(LINE).collect();
+    let above = render_partial(text, MESSAGE_LIMIT - 2 * LINE - 2);
+    let gap = if above.html.is_empty() { "" } else { "\n\n" };
+    Rendered {
+        html: format!("{}{gap}<i>{}</i>", above.html, escape(&line)),
+        plain: format!("{}{gap}{line}", above.plain),
+    }
+}
+
+/// The number of a turn's draft: always the same, and never zero.
+pub(super) fn draft_id(correlation: &CorrelationId) -> i64 {
+    let mixed = correlation.as_str().bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    i64::from(u32::try_from(mixed >> 33).unwrap_or_default().max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_drafts_number_is_steady_and_fits_everywhere() {
+        let of = |name: &str| draft_id(&name.parse().unwrap());
+        assert_eq!(of("run_1"), of("run_1"));
+        assert_ne!(of("run_1"), of("run_2"));
+        assert!((0..500).all(|n| (1..=i64::from(i32::MAX)).contains(&of(&format!("run_{n}")))));
+    }
+
+    #[test]
+    fn progress_is_one_line_below_the_answer_so_far() {
+        let shown = picture("half **an", Some("\nreading <a> file\nand more"));
+        assert_eq!(shown.html, "half <b>an</b>\n\n<i>reading &lt;a&gt; file</i>");
+        assert_eq!(picture("", Some("working")).html, "<i>working</i>");
+        assert_eq!(picture("text", Some(" \n")).html, "text");
+        assert_eq!(picture("", None), Rendered::default());
+    }
+}

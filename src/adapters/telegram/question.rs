@@ -1,0 +1,205 @@
+//! Questions with buttons, and what became of them, on the same message.
+
+use serde::{Deserialize, Serialize};
+use teloxide_core::payloads::{EditMessageReplyMarkup, EditMessageReplyMarkupSetters as _};
+use teloxide_core::types::ChatId;
+
+use super::deliver::{Failure, Sender, answered, reply_target, text_file};
+use super::html::{MESSAGE_LIMIT, SOURCE_LIMIT, render_one};
+use super::keyboard::keyboard;
+use super::limits::Weight;
+use super::place::Place;
+use super::post::{Edited, Letter, id};
+use crate::adapters::chat::{Menu, question};
+use crate::domain::{Approval, ApprovalId, Intent, Language, LengthUnit};
+use crate::ports::OutboxEntry;
+use crate::render::split;
+
+/// How much of a long command and of its details a question shows; the rest goes into a file.
+const SUMMARY: usize = 1200;
+const DETAILS: usize = 1600;
+
+/// What is noted of a question, so that its message can be found and written again.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Asked {
+    /// The file with all that the question has no room for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    document: Option<i64>,
+    /// The message with the buttons.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    message: Option<i64>,
+    /// What was asked, as CommonMark.
+    #[serde(default)]
+    head: String,
+    #[serde(default)]
+    language: Language,
+}
+
+impl Sender {
+    /// Asks a question. One that is too long is preceded by a file that has all of it.
+    pub(super) async fn ask(
+        &self,
+        place: Place,
+        entry: &OutboxEntry,
+        unsure: bool,
+    ) -> Result<Option<i64>, Failure> {
+        let now = self.parts.clock.now();
+        let intent = &entry.intent.intent;
+        let Intent::ApprovalRequest { approval_id, kind, language, number, .. } = intent else {
+            return Ok(None);
+        };
+        let whole = question(intent, now).unwrap_or_default();
+        let short = shortened(intent);
+        let text = short.as_ref().and_then(|short| question(short, now)).unwrap_or_else(|| whole.clone());
+        let mut asked = self.asked(approval_id).await.unwrap_or_default();
+        let mut reply_to = reply_target(place, entry);
+        if short.is_some() && asked.document.is_none() {
+            let letter = Letter { reply_to: reply_to.take(), ..Letter::default() };
+            let file = text_file(&format!("{number}.md"), &whole);
+            asked.document = self.post.upload(place, "sendDocument", &file, &letter).await?;
+            // Should the question itself have to be tried again, the file is not.
+            self.note(approval_id, &asked).await;
+        }
+        let letter = Letter {
+            words: render_one(&text, MESSAGE_LIMIT),
+            reply_to,
+            keyboard: Some(keyboard(approval_id, *kind, Menu::First, *language)),
+        };
+        let found = if unsure { self.post.find(place, &letter, answered(entry)).await? } else { None };
+        let message = match found {
+            Some(message) => Some(message),
+            None => self.post.send(place, &letter, Weight::Must).await?,
+        };
+        let head = head(short.as_ref().unwrap_or(intent), &text);
+        self.note(approval_id, &Asked { message, head, language: *language, ..asked }).await;
+        Ok(message)
+    }
+
+    /// Says what became of a question, on its own message where that is known.
+    pub(super) async fn resolve(
+        &self,
+        place: Place,
+        approval: &ApprovalId,
+        outcome: &str,
+    ) -> Result<Option<i64>, Failure> {
+        if let Some(Asked { message: Some(message), head, .. }) = self.asked(approval).await {
+            let words = render_one(&format!("{head}\n\n{outcome}"), MESSAGE_LIMIT);
+            let letter = Letter { words, ..Letter::default() };
+            if self.post.edit(place, message, &letter, Weight::Must).await? == Edited::Yes {
+                return Ok(Some(message));
+            }
+        }
+        let letter = Letter { words: render_one(outcome, MESSAGE_LIMIT), ..Letter::default() };
+        Ok(self.post.send(place, &letter, Weight::Must).await?)
+    }
+
+    /// Shows other buttons under a question.
+    pub async fn show_menu(&self, place: &Place, message: i64, approval: &Approval, menu: Menu) {
+        let language = match self.asked(&approval.id).await {
+            Some(asked) => asked.language,
+            None => self.parts.language_for(&approval.summary),
+        };
+        let keyboard = keyboard(&approval.id, approval.kind, menu, language);
+        let change = EditMessageReplyMarkup::new(ChatId(place.chat), id(message)).reply_markup(keyboard);
+        if let Err(error) = self.post.api().call(&change).await {
+            tracing::debug!(chat = place.chat, %error, "the buttons of a question could not be changed");
+        }
+    }
+
+    async fn asked(&self, approval: &ApprovalId) -> Option<Asked> {
+        let note = self.parts.notes.get(&name(approval)).await.ok().flatten()?;
+        serde_json::from_value(note).ok()
+    }
+
+    async fn note(&self, approval: &ApprovalId, asked: &Asked) {
+        let note = serde_json::to_value(asked).unwrap_or_default();
+        if let Err(error) = self.parts.notes.put(&name(approval), note).await {
+            tracing::warn!(%approval, %error, "the message of a question could not be noted");
+        }
+    }
+}
+
+fn name(approval: &ApprovalId) -> String {
+    format!("approval:{approval}")
+}
+
+/// The question with less in it, where all of it is too long.
+fn shortened(intent: &Intent) -> Option<Intent> {
+    let Intent::ApprovalRequest { summary, details, language, .. } = intent else { return None };
+    let length = |text: &str| LengthUnit::Utf16.measure(text);
+    let whole = length(summary) + details.as_deref().map_or(0, length);
+    if whole <= SOURCE_LIMIT - 400 {
+        return None;
+    }
+    let mut short = intent.clone();
+    if let Intent::ApprovalRequest { summary, details, .. } = &mut short {
+        if length(summary) > SUMMARY {
+            *summary = format!("{}…", summary.chars().take(SUMMARY / 2).collect::<String>());
+        }
+        let more = match language {
+            Language::En => "… *The whole of it is in the file above.*",
+            Language::Zh => "……*完整内容见上面的文件。*",
+        };
+        let first =
+            details.as_deref().and_then(|text| split(text, DETAILS, LengthUnit::Utf16).into_iter().next());
+        *details = Some(format!("{}\n\n{more}", first.unwrap_or_default()).trim().to_owned());
+    }
+    Some(short)
+}
+
+/// The first lines of a question: what was asked, without the reasons and how to answer.
+fn head(intent: &Intent, text: &str) -> String {
+    let Intent::ApprovalRequest { summary, .. } = intent else { return String::new() };
+    let title = text.lines().next().unwrap_or_default();
+    let longest = summary.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("{title}\n\n{fence}\n{summary}\n{fence}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{ApprovalKind, Risk, Timestamp};
+
+    fn asked(summary: &str, details: &str) -> Intent {
+        Intent::ApprovalRequest {
+            approval_id: "apr_0123456789abcdef".parse().unwrap(),
+            number: "A1".to_owned(),
+            kind: ApprovalKind::Tool,
+            language: Language::En,
+            summary: summary.to_owned(),
+            risk: Risk::Low,
+            details: Some(details.to_owned()),
+            suggested_replies: vec!["approve A1".to_owned()],
+            expires_at: Timestamp::from_millis(60_000).rfc3339(),
+        }
+    }
+
+    #[test]
+    fn the_first_lines_of_a_question_stay_when_it_is_answered() {
+        let intent = asked("echo '```'", "- why");
+        let text = question(&intent, Timestamp::from_millis(0)).unwrap();
+        let head = head(&intent, &text);
+        assert_eq!(head, "🟢 **A1: may I do this?**\n\n````\necho '```'\n````");
+        assert!(text.starts_with(&head));
+    }
+
+    #[test]
+    fn a_question_always_fits_into_one_message() {
+        let diff = format!("```diff\n{}```", "+ a line of the diff\n".repeat(2000));
+        for (summary, details, shorter) in [
+            ("ls", "short", false),
+            ("ls", diff.as_str(), true),
+            (&"x ".repeat(5000), "short", true),
+            (&"😀".repeat(3000), diff.as_str(), true),
+        ] {
+            let intent = asked(summary, details);
+            let short = shortened(&intent);
+            assert_eq!(short.is_some(), shorter, "{}", summary.len());
+            let text = question(short.as_ref().unwrap_or(&intent), Timestamp::from_millis(0)).unwrap();
+            assert!(LengthUnit::Utf16.measure(&text) < MESSAGE_LIMIT, "{}", text.len());
+            assert_eq!(text.matches("```").count() % 2, 0, "{text}");
+            assert!(text.contains("Answer `approve A1`"), "{text}");
+        }
+    }
+}

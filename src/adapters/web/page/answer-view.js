@@ -1,0 +1,89 @@
+// The buttons that answer a question, wherever it is shown: how far a yes
+// reaches is chosen beside it. The daemon alone knows who was first.
+
+import { api } from './api.js';
+import { h } from './dom.js';
+import { personName, t } from './strings.js';
+
+// What the daemon is sent for each choice.
+const SCOPES = {
+  once: 'once',
+  thread: 'thread',
+  minutes10: { type: 'minutes', minutes: 10 },
+  minutes60: { type: 'minutes', minutes: 60 },
+  shape: 'shape',
+  project: 'project',
+};
+
+const SHELL = 'exec_shell';
+
+// Only a command has a shape; for another tool it would mean the whole project.
+const scopesOf = (tool) => Object.keys(SCOPES).filter((name) => name !== 'shape' || tool === SHELL);
+
+/** How far an approval reached, in words. */
+export function scopeWords(scope) {
+  if (!scope || scope.type === 'once') return '';
+  if (scope.type === 'minutes') return t('scopeMinutes', { count: scope.minutes });
+  return t('scopes')[scope.type] ?? scope.type;
+}
+
+/** What became of a question, in words: what, by whom, how far, why. */
+export function outcomeWords(approval) {
+  const who = approval.decidedBy ? personName(approval.decidedBy) : '';
+  const key = { approved: 'wasApproved', spent: 'wasApproved', denied: 'wasDenied', expired: 'wasExpired', cancelled: 'wasCancelled' }[approval.state];
+  return key ? t(key, { who }) : '';
+}
+
+// Somebody else was quicker: say who, in the reader's language where it can be found out.
+async function conflictWords(id, error) {
+  const known = (await api.approvals().catch(() => [])).find((approval) => approval.id === id);
+  const words = known ? outcomeWords(known) : '';
+  return words ? t('alreadyDecided', { number: known.number, what: words }) : error.message;
+}
+
+export class AnswerView {
+  /**
+   * `question`: `{id, tool, kind}`. `decided(approval)` is called with what the
+   * daemon made of an answer, `trouble()` when it took none.
+   */
+  constructor(question, { decided, trouble } = {}) {
+    this.question = question;
+    this.decided = decided ?? (() => {});
+    this.trouble = trouble ?? (() => {});
+    this.problem = h('p', { class: 'answer-problem', role: 'alert', 'data-testid': 'answer-problem', hidden: true });
+    this.row = h('div', { class: 'answers', role: 'group', 'aria-label': t('answersLabel'), 'data-testid': 'approval-actions' }, ...this.controls());
+    this.el = h('div', { class: 'answering' }, this.row, this.problem);
+  }
+
+  controls() {
+    if (this.question.kind === 'unknown-outcome') {
+      return ['rerun', 'skip', 'done'].map((word) => this.button(word));
+    }
+    this.scope = h('select', { class: 'scope', 'aria-label': t('scopeLabel'), title: t('scopeLabel'), 'data-testid': 'scope' },
+      ...scopesOf(this.question.tool).map((name) => h('option', { value: name, text: t('scopes')[name] })));
+    return [h('span', { class: 'answer-pair' }, this.button('approve'), this.scope), this.button('deny')];
+  }
+
+  button(word) {
+    return h('button', {
+      type: 'button', class: `answer answer-${word}`, 'data-answer': word, 'data-testid': `answer-${word}`, text: t('answers')[word],
+      onclick: () => this.send(word),
+    });
+  }
+
+  async send(word) {
+    const controls = [...this.row.querySelectorAll('button, select')];
+    for (const control of controls) control.disabled = true;
+    this.problem.hidden = true;
+    try {
+      this.decided(await api.decide(this.question.id, word, this.scope && word === 'approve' ? SCOPES[this.scope.value] : undefined));
+    } catch (error) {
+      const words = error.status === 409 ? await conflictWords(this.question.id, error) : error.message || t('offline');
+      this.problem.textContent = words;
+      this.problem.hidden = false;
+      // What is decided cannot be answered again; anything else can.
+      if (error.status !== 409) for (const control of controls) control.disabled = false;
+      this.trouble();
+    }
+  }
+}

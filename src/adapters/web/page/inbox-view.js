@@ -1,0 +1,181 @@
+// The approvals panel: what waits for a decision in any thread, and what was
+// decided before. A native dialog, so that focus and Escape behave by themselves.
+
+import { AnswerView, outcomeWords, scopeWords } from './answer-view.js';
+import { h, icon, setAttr, setText } from './dom.js';
+import { renderMarkdown } from './markdown.js';
+import { age, channelName, clock, dayLabel, personName, t, until } from './strings.js';
+import { channelOf } from './thread.js';
+import { threadHash } from './threads-view.js';
+
+const $ = (id) => document.getElementById(id);
+
+const OUTCOME_ICONS = { approved: 'ok', spent: 'ok', denied: 'denied', expired: 'waiting', cancelled: 'halted' };
+
+function details(text) {
+  const el = h('div', { class: 'question-details md' });
+  renderMarkdown(el, String(text ?? ''));
+  return el;
+}
+
+function riskChip(risk) {
+  return h('span', { class: 'risk', 'data-risk': risk, text: t('risks')[risk] ?? String(risk) });
+}
+
+/** One question that waits. Keeps its elements: a chosen scope must survive a refresh. */
+class PendingCard {
+  constructor(approval, { threadTitle, decided }) {
+    this.threadTitle = threadTitle;
+    const unknown = approval.kind === 'unknown-outcome';
+    this.thread = h('a', { class: 'question-thread', href: threadHash(approval.threadId), 'data-testid': 'inbox-thread' });
+    this.when = h('span');
+    this.answer = new AnswerView({ id: approval.id, tool: approval.tool, kind: approval.kind }, { decided, trouble: decided });
+    this.el = h('li', { class: 'question', 'data-testid': 'inbox-item', 'data-approval-id': approval.id },
+      h('div', { class: 'question-head' },
+        h('span', { class: 'question-number', text: approval.number }),
+        h('span', { class: 'question-tool', text: approval.tool }),
+        riskChip(approval.risk)),
+      h('p', { class: 'question-summary', 'data-testid': 'inbox-summary', text: approval.summary }),
+      unknown ? h('p', { class: 'question-note', text: t('unknownOutcome') }) : null,
+      approval.details ? details(approval.details) : null,
+      h('p', { class: 'question-meta' }, this.thread, this.when),
+      this.answer.el);
+    this.update(approval);
+  }
+
+  update(approval) {
+    setText(this.thread, this.threadTitle(approval.threadId));
+    const asked = t('askedBy', { who: personName(approval.requestedBy), age: age(Date.parse(approval.createdAt)) });
+    setText(this.when, [asked, t('expires', { in: until(Date.parse(approval.expiresAt)) })].join(' · '));
+  }
+}
+
+function historyRow(approval, threadTitle) {
+  const at = Date.parse(approval.decidedAt ?? '');
+  const when = Number.isFinite(at) ? `${dayLabel(at)} ${clock(at)}` : '';
+  const facts = [
+    when,
+    approval.via ? t('via')[approval.via] ?? approval.via : '',
+    scopeWords(approval.scope),
+    approval.reason ? t('approvalReason', { reason: approval.reason }) : '',
+  ].filter(Boolean).join(' · ');
+  return h('li', { class: 'decided', 'data-testid': 'history-item', 'data-state': approval.state },
+    h('details', null,
+      h('summary', null,
+        icon(OUTCOME_ICONS[approval.state] ?? 'ok'),
+        h('span', { class: 'question-number', text: approval.number }),
+        h('span', { class: 'decided-summary', text: approval.summary }),
+        icon('chevron')),
+      approval.details ? details(approval.details) : null,
+      h('p', { class: 'question-meta' },
+        h('a', { class: 'question-thread', href: threadHash(approval.threadId), text: threadTitle(approval.threadId) }),
+        h('span', { text: t('askedBy', { who: personName(approval.requestedBy), age: age(Date.parse(approval.createdAt)) }) }))),
+    h('p', { class: 'decided-outcome' }, h('strong', { text: outcomeWords(approval) }), facts ? ` · ${facts}` : ''));
+}
+
+export class InboxView {
+  /** `titleOf(threadId)` gives what the sidebar calls a thread, if it does. */
+  constructor(inbox, { titleOf }) {
+    this.inbox = inbox;
+    this.titleOf = titleOf;
+    this.cards = new Map();
+    this.tab = 'pending';
+    $('inbox-open').addEventListener('click', () => this.open());
+    $('inbox-close').addEventListener('click', () => $('inbox').close());
+    // A click beside the panel lands on the dialog itself.
+    $('inbox').addEventListener('click', (event) => {
+      if (event.target === $('inbox') || event.target.closest('.question-thread')) $('inbox').close();
+    });
+    for (const tab of this.tabs()) tab.addEventListener('click', () => this.show(tab.dataset.tab));
+    $('inbox-tabs').addEventListener('keydown', (event) => {
+      if (!['ArrowLeft', 'ArrowRight'].includes(event.key)) return;
+      this.show(this.tab === 'pending' ? 'history' : 'pending');
+      this.tabs().find((tab) => tab.dataset.tab === this.tab).focus();
+    });
+  }
+
+  get isOpen() {
+    return $('inbox').open;
+  }
+
+  tabs() {
+    return [...$('inbox-tabs').children];
+  }
+
+  open() {
+    if (!this.isOpen) $('inbox').showModal();
+    this.show('pending');
+  }
+
+  show(tab) {
+    this.tab = tab;
+    for (const el of this.tabs()) {
+      setAttr(el, 'aria-selected', String(el.dataset.tab === tab));
+      setAttr(el, 'tabindex', el.dataset.tab === tab ? '0' : '-1');
+    }
+    setAttr($('inbox-body'), 'aria-labelledby', `inbox-tab-${tab}`);
+    this.inbox.want(tab === 'history');
+    this.render();
+  }
+
+  /** Another language: everything is built anew. */
+  reset() {
+    this.cards.clear();
+    $('inbox-pending').replaceChildren();
+    this.shownHistory = null;
+    this.render();
+  }
+
+  threadTitle = (threadId) => {
+    const channel = channelOf(threadId);
+    const title = this.titleOf(threadId) || threadId.split(':').slice(2).join(':');
+    return channel === 'web' ? title : `${channelName(channel).replace(/^the /, '')} · ${title}`;
+  };
+
+  render() {
+    const { pending, failed } = this.inbox;
+    const count = pending.length;
+    const button = $('inbox-open');
+    setAttr(button, 'data-count', String(count));
+    setAttr(button, 'aria-label', t('inboxLabel', { count }));
+    setAttr(button, 'title', t('inboxLabel', { count }));
+    setText($('inbox-count'), count > 99 ? '99+' : String(count));
+    $('inbox-count').hidden = count === 0;
+    setText($('inbox-tab-count'), count ? String(count) : '');
+    if (!this.isOpen) return;
+    $('inbox-pending').hidden = this.tab !== 'pending';
+    $('inbox-history').hidden = this.tab !== 'history';
+    if (this.tab === 'pending') this.renderPending(pending);
+    else this.renderHistory();
+    const empty = this.tab === 'pending' ? count === 0 : this.inbox.history.length === 0;
+    const note = $('inbox-note');
+    note.hidden = !failed && !empty;
+    setText(note, failed ? t('offline') : t(this.tab === 'pending' ? 'inboxEmpty' : 'historyEmpty'));
+  }
+
+  renderPending(pending) {
+    const list = $('inbox-pending');
+    const alive = new Set(pending.map((approval) => approval.id));
+    for (const [id, card] of this.cards) {
+      // Somebody else decided it: what they decided stays to be read for as long as the panel is open.
+      if (alive.has(id) || !card.answer.problem.hidden) continue;
+      card.el.remove();
+      this.cards.delete(id);
+    }
+    for (const approval of pending) {
+      let card = this.cards.get(approval.id);
+      if (!card) {
+        card = new PendingCard(approval, { threadTitle: this.threadTitle, decided: () => this.inbox.refresh() });
+        this.cards.set(approval.id, card);
+        list.append(card.el);
+      } else card.update(approval);
+    }
+  }
+
+  renderHistory() {
+    const key = JSON.stringify(this.inbox.history);
+    if (key === this.shownHistory) return;
+    this.shownHistory = key;
+    $('inbox-history').replaceChildren(...this.inbox.history.map((approval) => historyRow(approval, this.threadTitle)));
+  }
+}

@@ -1,0 +1,123 @@
+//! `access list`: who was let in, which groups are open, and who asks.
+
+use std::io::Write;
+
+use super::words;
+use crate::cli::{Exit, Output};
+use crate::commands::look::Look;
+use crate::commands::table::table;
+use crate::commands::terminal::{moment, one_line};
+use crate::domain::Timestamp;
+use crate::ports::AccessList;
+
+/// The widest a name is shown.
+const NAME_COLUMNS: usize = 30;
+
+/// Lists everybody the book knows.
+pub(super) fn list(
+    look: &Look,
+    known: &AccessList,
+    output: Output,
+    out: &mut dyn Write,
+) -> anyhow::Result<Exit> {
+    if output.json {
+        writeln!(out, "{:#}", serde_json::to_value(known)?)?;
+    } else if *known == AccessList::default() {
+        writeln!(out, "{}", words::nobody(look.language))?;
+    } else {
+        write!(out, "{}", rows(look, known))?;
+        if !known.asking.is_empty() {
+            writeln!(out, "\n{}", words::how_to_approve(look.language))?;
+        }
+    }
+    Ok(Exit::Ok)
+}
+
+fn rows(look: &Look, known: &AccessList) -> String {
+    let when = |text: &str| {
+        Timestamp::parse_rfc3339(text).map(|at| moment(at, &look.zone)).unwrap_or_else(|| text.to_owned())
+    };
+    let name = |name: &Option<String>| one_line(name.as_deref().unwrap_or_default(), NAME_COLUMNS);
+    let role = |role| words::role(role, look.language).to_owned();
+    let people = known.people.iter().map(|member| {
+        [
+            member.id.to_string(),
+            name(&member.name),
+            role(words::Role::Member),
+            when(&member.approved_at),
+            member.approved_by.to_string(),
+        ]
+    });
+    let chats = known.chats.iter().map(|chat| {
+        [
+            chat.id.to_string(),
+            String::new(),
+            role(words::Role::Group),
+            when(&chat.opened_at),
+            chat.opened_by.to_string(),
+        ]
+    });
+    let asking = known.asking.iter().map(|applicant| {
+        [
+            applicant.id.to_string(),
+            name(&applicant.name),
+            role(words::Role::Asks),
+            when(&applicant.asked_at),
+            words::with_code(&applicant.code, &when(&applicant.expires_at), look.language),
+        ]
+    });
+    let rows: Vec<[String; 5]> = people.chain(chats).chain(asking).collect();
+    table(look.surface, words::columns(look.language), &rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::tz::TimeZone;
+
+    use super::*;
+    use crate::commands::terminal::Surface;
+    use crate::domain::Language;
+    use crate::ports::{Applicant, Member, OpenChat};
+
+    #[test]
+    fn the_table_is_told_in_both_languages() {
+        let known = AccessList {
+            people: vec![Member {
+                id: "telegram:user:1".parse().unwrap(),
+                name: Some("小明".to_owned()),
+                approved_by: "cli:user:operator".parse().unwrap(),
+                approved_at: "2023-11-14T22:13:20Z".to_owned(),
+            }],
+            chats: vec![OpenChat {
+                id: "telegram:chat:-100".parse().unwrap(),
+                opened_by: "telegram:user:9".parse().unwrap(),
+                opened_at: "2023-11-14T22:14:20Z".to_owned(),
+            }],
+            asking: vec![Applicant {
+                id: "feishu:user:ou_1".parse().unwrap(),
+                name: None,
+                code: "ABCD2345".to_owned(),
+                asked_at: "2023-11-14T22:15:20Z".to_owned(),
+                expires_at: "2023-11-14T23:15:20Z".to_owned(),
+            }],
+        };
+        let look = |language| Look {
+            state: "/nonexistent".into(),
+            language,
+            zone: TimeZone::UTC,
+            surface: Surface::Stream,
+        };
+        insta::assert_snapshot!(rows(&look(Language::En), &known), @r"
+        WHO                 NAME  WHAT    SINCE             BY
+        telegram:user:1     小明  member  2023-11-14 22:13  cli:user:operator
+        telegram:chat:-100        group   2023-11-14 22:14  telegram:user:9
+        feishu:user:ou_1          asks    2023-11-14 22:15  code ABCD2345 until 2023-11-14 23:15
+        ");
+        insta::assert_snapshot!(rows(&look(Language::Zh), &known), @r"
+        对象                名字  身份    时间              由谁
+        telegram:user:1     小明  成员    2023-11-14 22:13  cli:user:operator
+        telegram:chat:-100        群组    2023-11-14 22:14  telegram:user:9
+        feishu:user:ou_1          待批准  2023-11-14 22:15  配对码 ABCD2345，有效至 2023-11-14 23:15
+        ");
+    }
+}

@@ -1,0 +1,79 @@
+//! From the arguments of `access` to its commands.
+
+use std::io::Write;
+use std::path::Path;
+
+use super::{list, words};
+use crate::cli::{AccessCommand, Exit};
+use crate::commands::look::{Look, operator, small_runtime};
+use crate::config::Env;
+use crate::permissions::FileAccess;
+use crate::ports::{AccessBook, Approved, Clock, Guest, StoreError, SystemClock};
+use crate::store::replace_file;
+
+/// Runs one of the commands. What was found goes to `out`, trouble to `err`.
+///
+/// # Errors
+/// When something went wrong that has no exit code of its own.
+pub fn run(
+    project: &Path,
+    env: &Env,
+    command: AccessCommand,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> anyhow::Result<Exit> {
+    let Some(look) = Look::at(project, env, err)? else { return Ok(Exit::Failed) };
+    let (now, by, language) = (SystemClock.now(), operator()?, look.language);
+    let done = match command {
+        AccessCommand::List(output) => match with_book(&look, async |book| book.list(now).await)? {
+            Ok(known) => return list::list(&look, &known.unwrap_or_default(), output, out),
+            Err(error) => Err(look.trouble(&error)),
+        },
+        AccessCommand::Approve { code } => {
+            match with_book(&look, async |book| book.approve(&code, &by, now).await)? {
+                Ok(Some(Approved::Let(member))) => Ok(words::let_in(&member, language)),
+                Ok(Some(Approved::NoSuchCode) | None) => Err(words::no_such_code(language).to_owned()),
+                Ok(Some(Approved::Locked { until })) => Err(words::locked(until.millis_since(now), language)),
+                Err(error) => Err(look.trouble(&error)),
+            }
+        }
+        AccessCommand::Revoke { who } => {
+            let Ok(guest) = who.parse::<Guest>() else {
+                writeln!(err, "{}", words::bad_guest(&who, language))?;
+                return Ok(Exit::Usage);
+            };
+            match with_book(&look, async |book| book.revoke(&guest, &by, now).await)? {
+                Ok(Some(true)) => Ok(words::revoked(&guest, language)),
+                Ok(Some(false) | None) => Err(words::unknown(&guest, language)),
+                Err(error) => Err(look.trouble(&error)),
+            }
+        }
+    };
+    match done {
+        Ok(words) => {
+            writeln!(out, "{words}")?;
+            Ok(Exit::Ok)
+        }
+        Err(words) => {
+            writeln!(err, "{words}")?;
+            Ok(Exit::Failed)
+        }
+    }
+}
+
+/// Does something with the book; nothing where the project has no state, for a look must not make any.
+fn with_book<T>(
+    look: &Look,
+    work: impl AsyncFnOnce(&FileAccess) -> Result<T, StoreError>,
+) -> anyhow::Result<Result<Option<T>, StoreError>> {
+    if !look.state.is_dir() {
+        return Ok(Ok(None));
+    }
+    let audit = look.audit()?;
+    let book = FileAccess::new(&look.state, replace_file, audit.clone());
+    Ok(small_runtime()?.block_on(async {
+        let done = work(&book).await;
+        audit.flush().await;
+        done.map(Some)
+    }))
+}

@@ -1,0 +1,130 @@
+//! What `access` says, in both languages.
+
+use crate::domain::Language;
+use crate::ports::{Guest, Member};
+
+/// The heads of the table's columns.
+pub(super) const fn columns(language: Language) -> [&'static str; 5] {
+    match language {
+        Language::En => ["WHO", "NAME", "WHAT", "SINCE", "BY"],
+        Language::Zh => ["对象", "名字", "身份", "时间", "由谁"],
+    }
+}
+
+/// What somebody is to the agent.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Role {
+    /// Somebody who was let in.
+    Member,
+    /// A group that is open.
+    Group,
+    /// Somebody who asks.
+    Asks,
+}
+
+/// The word for it.
+pub(super) const fn role(role: Role, language: Language) -> &'static str {
+    match (role, language) {
+        (Role::Member, Language::En) => "member",
+        (Role::Member, Language::Zh) => "成员",
+        (Role::Group, Language::En) => "group",
+        (Role::Group, Language::Zh) => "群组",
+        (Role::Asks, Language::En) => "asks",
+        (Role::Asks, Language::Zh) => "待批准",
+    }
+}
+
+/// The code that somebody was given.
+pub(super) fn with_code(code: &str, until: &str, language: Language) -> String {
+    match language {
+        Language::En => format!("code {code} until {until}"),
+        Language::Zh => format!("配对码 {code}，有效至 {until}"),
+    }
+}
+
+/// There is nobody to list.
+pub(super) const fn nobody(language: Language) -> &'static str {
+    match language {
+        Language::En => "nobody was let in beyond what ship.json says, and nobody asks",
+        Language::Zh => "除 ship.json 之外没有放行任何人，也没有人在申请",
+    }
+}
+
+/// How to let somebody in.
+pub(super) const fn how_to_approve(language: Language) -> &'static str {
+    match language {
+        Language::En => "`shipagent access approve CODE` lets somebody in, once they told you their code",
+        Language::Zh => "对方把配对码告诉你之后，用 `shipagent access approve CODE` 放行",
+    }
+}
+
+/// Somebody was let in.
+pub(super) fn let_in(member: &Member, language: Language) -> String {
+    let who = match &member.name {
+        Some(name) => {
+            let name: String = name.chars().filter(|letter| !letter.is_control()).collect();
+            format!("{} ({name})", member.id)
+        }
+        None => member.id.to_string(),
+    };
+    match language {
+        Language::En => format!("{who} may talk to the agent now"),
+        Language::Zh => format!("{who} 现在可以与助手对话了"),
+    }
+}
+
+/// Nobody waits with this code.
+pub(super) const fn no_such_code(language: Language) -> &'static str {
+    match language {
+        Language::En => {
+            "nobody waits with this code: it is wrong, was used, or is older than an hour \
+             (`shipagent access list` shows who asks)"
+        }
+        Language::Zh => {
+            "没有人持有这个配对码：它不正确、已经用过，或已超过一小时（`shipagent access list` 会列出申请者）"
+        }
+    }
+}
+
+/// Too many wrong codes.
+pub(super) fn locked(millis: u64, language: Language) -> String {
+    let minutes = millis.div_ceil(60_000).max(1);
+    match language {
+        Language::En => format!("too many wrong codes: none is looked at for another {minutes} min"),
+        Language::Zh => format!("错误的配对码太多：{minutes} 分钟内不再接受"),
+    }
+}
+
+/// Access was taken back.
+pub(super) fn revoked(guest: &Guest, language: Language) -> String {
+    match language {
+        Language::En => format!("{guest} has no access any more, unless ship.json gives it"),
+        Language::Zh => format!("已收回 {guest} 的访问权（ship.json 中的名单除外）"),
+    }
+}
+
+/// There was nothing to take back.
+pub(super) fn unknown(guest: &Guest, language: Language) -> String {
+    match language {
+        Language::En => {
+            format!(
+                "{guest} was not let in here: `shipagent access list` shows who was; ship.json may name others"
+            )
+        }
+        Language::Zh => {
+            format!("{guest} 不在名单里：`shipagent access list` 会列出已放行的人；ship.json 里可能另有名单")
+        }
+    }
+}
+
+/// Neither a person nor a group.
+pub(super) fn bad_guest(who: &str, language: Language) -> String {
+    match language {
+        Language::En => {
+            format!("{who:?} is neither a person (telegram:user:123) nor a group (telegram:chat:-100123)")
+        }
+        Language::Zh => {
+            format!("{who:?} 既不是用户（telegram:user:123），也不是群组（telegram:chat:-100123）")
+        }
+    }
+}

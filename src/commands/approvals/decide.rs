@@ -1,0 +1,100 @@
+//! `approvals approve | deny | done`: an answer, handed to the running daemon.
+
+use std::io::Write;
+use std::path::Path;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::words;
+use crate::cli::{DecisionArgs, Exit, ScopeArg};
+use crate::commands::daemon::{AskError, ask};
+use crate::commands::look::{Look, VIA, small_runtime};
+use crate::config::{Env, Settings};
+use crate::domain::{Approval, ApprovalState, Scope};
+
+/// What is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// Yes, as far as this.
+    Approve(ScopeArg),
+    /// No.
+    Deny,
+    /// It was done already.
+    Done,
+}
+
+impl Answer {
+    /// The word the daemon takes for it.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Approve(_) => "approve",
+            Self::Deny => "deny",
+            Self::Done => "done",
+        }
+    }
+
+    const fn scope(self) -> Option<Scope> {
+        match self {
+            Self::Approve(ScopeArg::Once) => Some(Scope::Once),
+            Self::Approve(ScopeArg::Thread) => Some(Scope::Thread),
+            Self::Approve(ScopeArg::Shape) => Some(Scope::Shape),
+            Self::Approve(ScopeArg::Project) => Some(Scope::Project),
+            Self::Approve(ScopeArg::Minutes(minutes)) => Some(Scope::Minutes(minutes)),
+            Self::Deny | Self::Done => None,
+        }
+    }
+}
+
+/// Hands an answer to the daemon and tells what became of it.
+pub(super) fn decide(
+    look: &Look,
+    (project, env): (&Path, &Env),
+    approval: &Approval,
+    answer: Answer,
+    args: DecisionArgs,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> anyhow::Result<Exit> {
+    let settings = match Settings::load(project, env) {
+        Ok(settings) => settings,
+        Err(errors) => {
+            writeln!(err, "{errors}")?;
+            return Ok(Exit::Configuration);
+        }
+    };
+    let body = json!({
+        "decision": answer.name(), "scope": answer.scope(), "reason": args.reason, "via": VIA,
+    });
+    let path = format!("/api/approvals/{}", approval.id);
+    let asked = small_runtime()?.block_on(ask(&settings, Method::POST, &path, &body));
+    let refusal = match asked {
+        Ok(now) => {
+            tell(look, approval, answer, &now, args.output.json, out)?;
+            return Ok(Exit::Ok);
+        }
+        // What was settled before needs no daemon to say so.
+        Err(AskError::Nobody) if approval.state != ApprovalState::Pending => {
+            words::settled(approval, look.language)
+        }
+        Err(AskError::Nobody) => words::no_daemon(look.language).to_owned(),
+        Err(AskError::Refused(why)) => words::refused(&look.surface.clean(&why), look.language),
+        Err(AskError::Broken(why)) => words::broken(&why, look.language),
+    };
+    writeln!(err, "{refusal}")?;
+    Ok(Exit::Failed)
+}
+
+fn tell(
+    look: &Look,
+    approval: &Approval,
+    answer: Answer,
+    now: &Value,
+    json: bool,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
+    if json {
+        return writeln!(out, "{now:#}");
+    }
+    writeln!(out, "{}", words::counted(approval, answer, look.language))
+}

@@ -1,0 +1,10 @@
+//! `shipagent approvals`: looks at the agent's questions and answers them. Looking reads the files themselves; an
+//! answer goes through the running daemon, which alone acts on it.
+
+mod decide;
+mod list;
+mod run;
+mod show;
+mod words;
+
+pub use run::run;

@@ -1,0 +1,64 @@
+//! From the arguments of `approvals` to its commands.
+
+use std::io::Write;
+use std::path::Path;
+
+use super::decide::{Answer, decide};
+use super::{list, show, words};
+use crate::cli::{ApprovalsCommand, Exit};
+use crate::commands::look::Look;
+use crate::config::Env;
+use crate::domain::Approval;
+use crate::store::FileApprovals;
+
+/// Runs one of the commands. What was found goes to `out`, trouble to `err`.
+///
+/// # Errors
+/// When something went wrong that has no exit code of its own.
+pub fn run(
+    project: &Path,
+    env: &Env,
+    command: ApprovalsCommand,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> anyhow::Result<Exit> {
+    let Some(look) = Look::at(project, env, err)? else { return Ok(Exit::Failed) };
+    let approvals = match FileApprovals::read_all(&look.state) {
+        Ok(approvals) => approvals,
+        Err(error) => {
+            writeln!(err, "{}", look.trouble(&error))?;
+            return Ok(Exit::Failed);
+        }
+    };
+    let (name, answer, args) = match command {
+        ApprovalsCommand::List { state, output } => {
+            return list::list(&look, &approvals, state, output, out);
+        }
+        ApprovalsCommand::Show { approval, output } => {
+            return match find(&approvals, &approval) {
+                Some(approval) => show::show(&look, approval, output, out),
+                None => unknown(&look, &approval, err),
+            };
+        }
+        ApprovalsCommand::Approve { approval, scope, words } => (approval, Answer::Approve(scope), words),
+        ApprovalsCommand::Deny { approval, words } => (approval, Answer::Deny, words),
+        ApprovalsCommand::Done { approval, words } => (approval, Answer::Done, words),
+    };
+    match find(&approvals, &name) {
+        Some(approval) => decide(&look, (project, env), approval, answer, args, out, err),
+        None => unknown(&look, &name, err),
+    }
+}
+
+fn unknown(look: &Look, name: &str, err: &mut dyn Write) -> anyhow::Result<Exit> {
+    writeln!(err, "{}", words::unknown(name, look.language))?;
+    Ok(Exit::Failed)
+}
+
+/// The question of this number (`A1`, `a1`) or id.
+fn find<'a>(approvals: &'a [Approval], name: &str) -> Option<&'a Approval> {
+    let number = name.strip_prefix(['A', 'a']).and_then(|digits| digits.parse::<u32>().ok());
+    approvals.iter().find(|approval| {
+        approval.id.as_str() == name || number.is_some_and(|number| approval.number.0 == number)
+    })
+}

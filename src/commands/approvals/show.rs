@@ -1,0 +1,141 @@
+//! `approvals show`: one question, with everything that is known about the call.
+
+use std::io::{self, Write};
+
+use super::words::{self, Field};
+use crate::cli::{Exit, Output};
+use crate::commands::look::Look;
+use crate::commands::terminal::{moment, one_line, pad};
+use crate::domain::{Approval, ApprovalFile, ApprovalState};
+
+/// The widest a line of ours is.
+const COLUMNS: usize = 100;
+
+/// Shows one question.
+pub(super) fn show(
+    look: &Look,
+    approval: &Approval,
+    output: Output,
+    out: &mut dyn Write,
+) -> anyhow::Result<Exit> {
+    if output.json {
+        writeln!(out, "{:#}", serde_json::to_value(ApprovalFile::from(approval))?)?;
+    } else {
+        write_approval(look, approval, out)?;
+    }
+    Ok(Exit::Ok)
+}
+
+fn write_approval(look: &Look, approval: &Approval, out: &mut dyn Write) -> io::Result<()> {
+    let state = words::state(&approval.state, look.language);
+    let summary = one_line(&approval.summary, COLUMNS);
+    writeln!(out, "{}  {}", look.surface.strong(&format!("{} {state}", approval.number)), summary)?;
+    for (field, value) in fields(look, approval) {
+        let name = pad(words::field(field, look.language), words::FIELD_COLUMNS);
+        writeln!(out, "  {} {}", look.surface.dim(&name), one_line(&value, COLUMNS))?;
+    }
+    // What was asked for is shown whole: nobody should have to agree to what they cannot see.
+    let input = serde_json::to_string_pretty(&approval.input).unwrap_or_default();
+    writeln!(out, "\n{}", look.surface.clean(&input))?;
+    if let Some(details) = &approval.details {
+        writeln!(out, "\n{}", look.surface.clean(details))?;
+    }
+    Ok(())
+}
+
+fn fields(look: &Look, approval: &Approval) -> Vec<(Field, String)> {
+    let mut fields = vec![
+        (Field::Tool, approval.tool.clone()),
+        (Field::Risk, words::risk(approval.risk, look.language).to_owned()),
+        (Field::Thread, approval.thread.to_string()),
+        (Field::RequestedBy, approval.requested_by.to_string()),
+        (Field::Asked, moment(approval.created_at, &look.zone)),
+        (Field::Expires, moment(approval.expires_at, &look.zone)),
+        (Field::Fingerprint, approval.fingerprint.clone()),
+        (Field::Id, approval.id.to_string()),
+    ];
+    let (decided, ended) = match &approval.state {
+        ApprovalState::Pending => (None, None),
+        ApprovalState::Approved { decided, .. }
+        | ApprovalState::Spent { decided, .. }
+        | ApprovalState::Denied { decided } => (Some(decided), decided.reason.clone()),
+        ApprovalState::Expired { .. } => (None, None),
+        ApprovalState::Cancelled { reason, .. } => (None, Some(reason.clone())),
+    };
+    if let Some(decided) = decided {
+        let when = moment(decided.at, &look.zone);
+        fields.push((Field::Decided, format!("{} · {} · {when}", decided.by, decided.via)));
+    }
+    fields.extend(ended.map(|reason| (Field::Reason, reason)));
+    fields
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use jiff::tz::TimeZone;
+    use serde_json::json;
+
+    use super::*;
+    use crate::commands::terminal::Surface;
+    use crate::domain::{ApprovalKind, ApprovalNumber, Decided, Language, Risk, Timestamp};
+
+    pub(in crate::commands::approvals) fn approval(number: u32, state: ApprovalState) -> Approval {
+        let at = Timestamp::from_millis(1_700_000_000_000);
+        Approval {
+            id: "a".repeat(40).parse().unwrap(),
+            number: ApprovalNumber(number),
+            kind: ApprovalKind::Tool,
+            thread: "web:chat:1".parse().unwrap(),
+            correlation: "run_1".parse().unwrap(),
+            tool_call: "call_1".parse().unwrap(),
+            tool: "exec_shell".to_owned(),
+            input: json!({ "command": "rm -rf build" }),
+            summary: "rm -rf build".to_owned(),
+            details: Some("- it deletes".to_owned()),
+            risk: Risk::High,
+            fingerprint: "f00d".to_owned(),
+            requested_by: "web:user:ada".parse().unwrap(),
+            created_at: at,
+            expires_at: at.plus_millis(3_600_000),
+            state,
+        }
+    }
+
+    fn shown(language: Language, state: ApprovalState) -> String {
+        let look =
+            Look { state: "/nonexistent".into(), language, zone: TimeZone::UTC, surface: Surface::Stream };
+        let mut out = Vec::new();
+        write_approval(&look, &approval(1, state), &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn everything_that_is_known_is_shown() {
+        let decided = Decided {
+            by: "cli:user:operator".parse().unwrap(),
+            at: Timestamp::from_millis(1_700_000_060_000),
+            via: "cli".to_owned(),
+            reason: Some("no".to_owned()),
+        };
+        insta::assert_snapshot!(shown(Language::En, ApprovalState::Denied { decided }), @r#"
+        A1 denied  rm -rf build
+          tool         exec_shell
+          risk         high
+          thread       web:chat:1
+          requested by web:user:ada
+          asked        2023-11-14 22:13
+          expires      2023-11-14 23:13
+          fingerprint  f00d
+          id           aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+          decided      cli:user:operator · cli · 2023-11-14 22:14
+          reason       no
+
+        {
+          "command": "rm -rf build"
+        }
+
+        - it deletes
+        "#);
+        assert!(shown(Language::Zh, ApprovalState::Pending).starts_with("A1 待决定  rm -rf build\n"));
+    }
+}

@@ -1,0 +1,62 @@
+//! From the arguments of `audit` to the lines it shows.
+
+use std::io::Write;
+use std::path::Path;
+
+use super::read::{Trail, Wanted, since};
+use super::{show, words};
+use crate::cli::{AuditArgs, Exit};
+use crate::commands::look::Look;
+use crate::config::Env;
+use crate::ports::{Clock, SystemClock};
+
+/// Shows the newest lines that are wanted, the newest last. Trouble goes to `err`.
+///
+/// # Errors
+/// When something went wrong that has no exit code of its own.
+pub fn run(
+    project: &Path,
+    env: &Env,
+    args: &AuditArgs,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> anyhow::Result<Exit> {
+    let Some(look) = Look::at(project, env, err)? else { return Ok(Exit::Failed) };
+    let begin = match &args.since {
+        None => None,
+        Some(text) => match since(text, SystemClock.now(), &look.zone) {
+            Some(begin) => Some(begin),
+            None => {
+                writeln!(err, "{}", words::bad_since(text, look.language))?;
+                return Ok(Exit::Usage);
+            }
+        },
+    };
+    let wanted = Wanted {
+        since: begin,
+        thread: args.thread.as_deref(),
+        event: args.event.as_deref(),
+        limit: args.limit,
+    };
+    let trail = match Trail::read(&look.state, &wanted) {
+        Ok(trail) => trail,
+        Err(error) => {
+            writeln!(err, "{}", look.trouble(&error))?;
+            return Ok(Exit::Failed);
+        }
+    };
+    for line in &trail.lines {
+        if args.json {
+            writeln!(out, "{}", line.text)?;
+        } else {
+            writeln!(out, "{}", show::line(&look, &line.facts))?;
+        }
+    }
+    if trail.lines.is_empty() && !args.json {
+        writeln!(out, "{}", words::nothing(look.language))?;
+    }
+    if trail.unreadable > 0 {
+        writeln!(err, "{}", words::unreadable(trail.unreadable, look.language))?;
+    }
+    Ok(Exit::Ok)
+}

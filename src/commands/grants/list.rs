@@ -1,0 +1,99 @@
+//! `grants list`: what was allowed for longer than once.
+
+use std::io::Write;
+
+use serde_json::json;
+
+use super::words;
+use crate::cli::{Exit, Output};
+use crate::commands::look::Look;
+use crate::commands::table::table;
+use crate::commands::terminal::{moment, one_line};
+use crate::domain::{GrantSummary, Timestamp};
+
+/// The widest a list of commands is shown.
+const COMMAND_COLUMNS: usize = 60;
+
+/// Lists the grants, the oldest first.
+pub(super) fn list(
+    look: &Look,
+    grants: &[GrantSummary],
+    output: Output,
+    out: &mut dyn Write,
+) -> anyhow::Result<Exit> {
+    if output.json {
+        writeln!(out, "{:#}", json!({ "grants": grants }))?;
+    } else if grants.is_empty() {
+        writeln!(out, "{}", words::nothing(look.language))?;
+    } else {
+        write!(out, "{}", rows(look, grants))?;
+    }
+    Ok(Exit::Ok)
+}
+
+fn rows(look: &Look, grants: &[GrantSummary]) -> String {
+    let rows = grants.iter().map(|grant| {
+        let calls = if grant.commands.is_empty() {
+            words::every_call(look.language).to_owned()
+        } else {
+            one_line(&grant.commands.join(" · "), COMMAND_COLUMNS)
+        };
+        let until = grant.reach.until().map(|until| moment(until, &look.zone)).unwrap_or_default();
+        let granted = Timestamp::parse_rfc3339(&grant.at).map(|at| moment(at, &look.zone));
+        [
+            grant.number.to_string(),
+            grant.tool.clone(),
+            calls,
+            words::reach(&grant.reach, look.language),
+            until,
+            grant.by.as_ref().map(ToString::to_string).unwrap_or_default(),
+            granted.unwrap_or_default(),
+        ]
+    });
+    table(look.surface, words::columns(look.language), &rows.collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::tz::TimeZone;
+
+    use super::*;
+    use crate::commands::terminal::Surface;
+    use crate::domain::{GrantNumber, Language, Reach};
+
+    #[test]
+    fn the_table_is_told_in_both_languages() {
+        let grant = |number, commands: &[&str], reach| GrantSummary {
+            number: GrantNumber(number),
+            tool: "exec_shell".to_owned(),
+            commands: commands.iter().map(|command| (*command).to_owned()).collect(),
+            reach,
+            requested_by: None,
+            by: Some("web:user:ada".parse().unwrap()),
+            at: "2023-11-14T22:13:20Z".to_owned(),
+            summary: String::new(),
+        };
+        let thread = "web:chat:1".parse().unwrap();
+        let until = Timestamp::from_millis(1_700_000_600_000);
+        let grants = [
+            grant(2, &["git add …", "git commit …"], Reach::Until { thread, until }),
+            grant(10, &[], Reach::Project),
+        ];
+        let look = |language| Look {
+            state: "/nonexistent".into(),
+            language,
+            zone: TimeZone::UTC,
+            surface: Surface::Stream,
+        };
+        insta::assert_snapshot!(rows(&look(Language::En), &grants), @r"
+        NO.  TOOL        CALLS                     WHERE       UNTIL             BY            GRANTED
+        G2   exec_shell  git add … · git commit …  web:chat:1  2023-11-14 22:23  web:user:ada  2023-11-14 22:13
+        G10  exec_shell  every call                project                       web:user:ada  2023-11-14 22:13
+        ");
+        insta::assert_snapshot!(rows(&look(Language::Zh), &grants), @r"
+        编号  工具        调用                      范围        有效至            授权人        授权时间
+        G2    exec_shell  git add … · git commit …  web:chat:1  2023-11-14 22:23  web:user:ada  2023-11-14 22:13
+        G10   exec_shell  所有调用                  整个项目                      web:user:ada  2023-11-14 22:13
+        ");
+    }
+}

@@ -1,0 +1,101 @@
+//! Strong words beside characters that know no spaces. CommonMark asks what stands around a sign: in `**注意：**请` the
+//! second one follows a punctuation mark and leads a letter, so it can only open. Something invisible between the
+//! two makes it what was meant.
+
+use std::borrow::Cow;
+
+/// Stands for a letter where the parser looks for one; it is no character, and never shown.
+pub(super) const UNSEEN: char = '\u{fdd0}';
+
+/// A text whose signs the parser can tell apart.
+#[derive(Debug)]
+pub(super) struct Eased<'a> {
+    pub(super) text: Cow<'a, str>,
+    /// Where something was put in.
+    added: Vec<usize>,
+}
+
+impl<'a> Eased<'a> {
+    pub(super) fn of(source: &'a str) -> Self {
+        let mut eased = Self { text: Cow::Borrowed(source), added: Vec::new() };
+        if source.is_ascii() || !["**", "~~"].iter().any(|sign| source.contains(sign)) {
+            return eased;
+        }
+        let mut scan = Scan { out: String::with_capacity(source.len() + 64), ..Scan::default() };
+        for line in source.split_inclusive('\n') {
+            scan.line(line);
+        }
+        if !scan.added.is_empty() {
+            (eased.text, eased.added) = (Cow::Owned(scan.out), scan.added);
+        }
+        eased
+    }
+
+    /// The place in the source that a place in the text is.
+    pub(super) fn original(&self, at: usize) -> usize {
+        at - self.added.partition_point(|added| *added < at) * UNSEEN.len_utf8()
+    }
+}
+
+/// One look over a text, for signs that are open.
+#[derive(Debug, Default)]
+struct Scan {
+    out: String,
+    added: Vec<usize>,
+    strong: bool,
+    strike: bool,
+    /// The length of the run of backticks that opened code.
+    code: usize,
+}
+
+impl Scan {
+    fn line(&mut self, line: &str) {
+        if line.trim().is_empty() {
+            // Signs belong to their paragraph.
+            (self.strong, self.strike, self.code) = (false, false, 0);
+        }
+        let (mut rest, mut before) = (line, ' ');
+        while let Some(letter) = rest.chars().next() {
+            let run = rest.len() - rest.trim_start_matches(letter).len();
+            let run = if matches!(letter, '*' | '~' | '`') { run } else { letter.len_utf8() };
+            let (sign, after) = rest.split_at_checked(run).unwrap_or((rest, ""));
+            match letter {
+                '`' if self.code == run => self.code = 0,
+                '`' if self.code == 0 && before != '\\' => self.code = run,
+                '*' | '~' if run == 2 && self.code == 0 && before != '\\' => {
+                    self.sign(sign, before, after.chars().next().unwrap_or(' '));
+                    (rest, before) = (after, letter);
+                    continue;
+                }
+                _ => {}
+            }
+            self.out.push_str(sign);
+            // A mark of a list, a quote or an escape is no letter to cling to.
+            (rest, before) = (after, if letter == '\\' && before == '\\' { ' ' } else { letter });
+        }
+    }
+
+    fn sign(&mut self, sign: &str, before: char, after: char) {
+        let open = if sign == "**" { &mut self.strong } else { &mut self.strike };
+        let closes = *open && !before.is_whitespace();
+        let opens = !*open && !after.is_whitespace();
+        *open = if closes { false } else { *open || opens };
+        if closes && is_wide_mark(before) && !after.is_whitespace() {
+            self.unseen();
+        }
+        self.out.push_str(sign);
+        if opens && is_wide_mark(after) && !before.is_whitespace() {
+            self.unseen();
+        }
+    }
+
+    fn unseen(&mut self) {
+        self.added.push(self.out.len());
+        self.out.push(UNSEEN);
+    }
+}
+
+/// Punctuation of scripts that have no spaces, and what else is neither a letter nor plain.
+fn is_wide_mark(letter: char) -> bool {
+    !letter.is_ascii() && !letter.is_alphanumeric() && !letter.is_whitespace()
+}

@@ -1,0 +1,72 @@
+//! Signs that CommonMark does not know: `||spoilers||`.
+
+use std::ops::Range;
+
+use pulldown_cmark::{Event, Tag, TagEnd};
+
+/// A sign at a place of the source, and whether a spoiler begins or ends with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Turn {
+    pub(super) at: usize,
+    pub(super) opens: bool,
+}
+
+/// The length of a sign.
+pub(super) const SIGN: usize = 2;
+
+/// The pairs of signs in a text, in order of their places.
+pub(super) fn turns(source: &str, events: &[(Event<'_>, Range<usize>)]) -> Vec<Turn> {
+    let mut turns = Vec::new();
+    // The place of a sign that waits for its like.
+    let mut open = None;
+    let mut in_code = false;
+    for (event, range) in events {
+        match event {
+            Event::Start(Tag::CodeBlock(_)) => in_code = true,
+            Event::End(TagEnd::CodeBlock) => in_code = false,
+            Event::Start(tag) if is_inline(tag) => {}
+            Event::Start(_) => open = None,
+            Event::Text(text) if !in_code && text.len() == range.len() => {
+                for at in signs(source, range) {
+                    pair(source, at, &mut open, &mut turns);
+                }
+            }
+            _ => {}
+        }
+    }
+    turns
+}
+
+/// Whether it stands inside a line.
+pub(super) fn is_inline(tag: &Tag<'_>) -> bool {
+    matches!(tag, Tag::Emphasis | Tag::Strong | Tag::Strikethrough | Tag::Link { .. } | Tag::Image { .. })
+}
+
+/// Where a sign stands alone in a stretch of words.
+fn signs<'a>(source: &'a str, range: &Range<usize>) -> impl Iterator<Item = usize> + 'a {
+    let start = range.start;
+    let words = source.get(range.clone()).unwrap_or_default();
+    words.match_indices("||").map(move |(at, _)| start + at).filter(|at| {
+        let (before, after) = around(source, *at);
+        !matches!(before, '|' | '\\') && after != '|'
+    })
+}
+
+fn pair(source: &str, at: usize, open: &mut Option<usize>, turns: &mut Vec<Turn>) {
+    let (before, after) = around(source, at);
+    match *open {
+        Some(start) if !before.is_whitespace() => {
+            turns.extend([Turn { at: start, opens: true }, Turn { at, opens: false }]);
+            *open = None;
+        }
+        _ if !after.is_whitespace() => *open = Some(at),
+        _ => {}
+    }
+}
+
+/// The characters around a sign.
+fn around(source: &str, at: usize) -> (char, char) {
+    let before = source.get(..at).and_then(|text| text.chars().next_back());
+    let after = source.get(at + SIGN..).and_then(|text| text.chars().next());
+    (before.unwrap_or(' '), after.unwrap_or(' '))
+}

@@ -1,0 +1,149 @@
+//! Words and the marks on them. The marks are kept beside the words, so that a text can be measured and cut
+//! without knowing how a platform writes them.
+
+use std::ops::Range;
+
+use super::easing::UNSEEN;
+
+/// What a stretch of words is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// A quote; quotes inside it are part of it.
+    Quote,
+    /// Code on lines of its own.
+    Pre {
+        /// The language it says it is in: letters, digits and `+#._-` only.
+        language: Option<String>,
+    },
+    /// A way to somewhere else.
+    Link {
+        /// Where to.
+        url: String,
+    },
+    /// Hidden until it is asked for.
+    Spoiler,
+    /// Strong words and headings.
+    Bold,
+    /// Stressed words.
+    Italic,
+    /// Words that no longer hold.
+    Strike,
+    /// Code inside a line.
+    Code,
+}
+
+impl Mark {
+    /// What encloses what, where two marks cover the same words.
+    fn rank(&self) -> usize {
+        match self {
+            Self::Quote => 0,
+            Self::Pre { .. } => 1,
+            Self::Link { .. } => 2,
+            Self::Spoiler => 3,
+            Self::Bold => 4,
+            Self::Italic => 5,
+            Self::Strike => 6,
+            Self::Code => 7,
+        }
+    }
+}
+
+/// A mark and the bytes it is on; never empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The bytes of the text.
+    pub range: Range<usize>,
+    /// What they are.
+    pub mark: Mark,
+}
+
+/// A text with marks. It has no control characters but line breaks and tabs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rich {
+    text: String,
+    spans: Vec<Span>,
+}
+
+impl Rich {
+    /// The words alone.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The marks: those that begin first come first, and of those what encloses the others.
+    pub fn spans(&self) -> &[Span] {
+        &self.spans
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// Adds words, without what cannot be shown.
+    pub(super) fn push(&mut self, text: &str) {
+        self.text.extend(text.chars().filter_map(|letter| match letter {
+            '\n' | '\t' => Some(letter),
+            letter => (!letter.is_control() && letter != UNSEEN).then_some(letter),
+        }));
+    }
+
+    /// Adds another text with its marks.
+    pub(super) fn append(&mut self, other: &Self) {
+        let by = self.text.len();
+        self.text.push_str(&other.text);
+        self.spans.extend(
+            other.spans.iter().map(|span| Span {
+                range: span.range.start + by..span.range.end + by,
+                mark: span.mark.clone(),
+            }),
+        );
+    }
+
+    /// Marks what was written since `start`.
+    pub(super) fn mark(&mut self, start: usize, mark: Mark) {
+        let end = self.text.len();
+        if start < end {
+            self.spans.push(Span { range: start..end, mark });
+        }
+    }
+
+    /// Marks what was written since `start`, the white space around it aside.
+    pub(super) fn mark_words(&mut self, start: usize, mark: Mark) {
+        let words = self.text.get(start..).unwrap_or_default();
+        let start = start + (words.len() - words.trim_start().len());
+        let end = start + words.trim().len();
+        if start < end {
+            self.spans.push(Span { range: start..end, mark });
+        }
+    }
+
+    /// Marks what was written since `start` as a block around it: no mark inside reaches out of it, not even code
+    /// that begins with white space.
+    pub(super) fn enclose(&mut self, start: usize, mark: Mark) {
+        let inner = self.spans.iter().rev().take_while(|span| span.range.start >= start);
+        let inner =
+            inner.map(|span| span.range.clone()).reduce(|a, b| a.start.min(b.start)..a.end.max(b.end));
+        let marks = self.spans.len();
+        self.mark_words(start, mark);
+        if let (Some(block), Some(inner)) = (self.spans.get_mut(marks), inner) {
+            block.range = block.range.start.min(inner.start)..block.range.end.max(inner.end);
+        }
+    }
+
+    /// Puts the marks in order, and leaves out white space at the end.
+    pub(super) fn finish(mut self) -> Self {
+        let end = self.text.trim_end().len();
+        self.text.truncate(end);
+        for span in &mut self.spans {
+            span.range.end = span.range.end.min(end);
+        }
+        self.spans.retain(|span| span.range.start < span.range.end);
+        self.spans
+            .sort_by_key(|span| (span.range.start, std::cmp::Reverse(span.range.end), span.mark.rank()));
+        self
+    }
+}

@@ -1,0 +1,196 @@
+//! One look over a text, for the best place to cut it at.
+
+use super::super::fence::Fence;
+use super::letters::{clings, ends_sentence, is_wide, joins, length};
+use super::splitter::Splitter;
+
+/// How good a place is to cut at, best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Class {
+    Paragraph,
+    Line,
+    Sentence,
+    Word,
+    Letter,
+}
+
+/// The last place of each class.
+type Places = [Option<Cut>; 5];
+
+/// A place to cut at.
+#[derive(Clone, Debug)]
+pub(super) struct Cut {
+    pub(super) at: usize,
+    /// How much is before it, white space at its end aside.
+    pub(super) solid: usize,
+    /// The code that is cut.
+    pub(super) fence: Option<Fence>,
+    pub(super) at_line_start: bool,
+}
+
+#[derive(Debug)]
+pub(super) enum Found {
+    /// All of it fits.
+    Everything,
+    Cut(Cut),
+    Nothing,
+}
+
+/// What kind of line the scan is in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Line {
+    Text,
+    Opens(Fence),
+    Closes,
+}
+
+/// One look over the text, as far as it fits, for the best place to cut.
+#[derive(Debug)]
+pub(super) struct Scan<'a, 's> {
+    splitter: &'s Splitter<'a, 's>,
+    /// Where in the whole text the look begins.
+    offset: usize,
+    room: usize,
+    used: usize,
+    solid: usize,
+    fence: Option<Fence>,
+    line: Line,
+    /// Whether the line so far, and the line before it, are blank.
+    blank: bool,
+    blank_before: bool,
+    /// Whether the line before opened the code.
+    opened_before: bool,
+    previous: char,
+    /// Whether a sentence has just ended, its closing quotes and brackets included.
+    sentence_ended: bool,
+    best: Places,
+    /// Those inside of what should stay whole.
+    inside: Places,
+}
+
+impl<'a, 's> Scan<'a, 's> {
+    pub(super) fn of(splitter: &'s Splitter<'a, 's>, room: usize) -> Self {
+        Self {
+            splitter,
+            offset: splitter.offset(),
+            room,
+            used: 0,
+            solid: 0,
+            fence: splitter.fence.clone(),
+            line: Line::Text,
+            blank: true,
+            blank_before: false,
+            opened_before: false,
+            previous: '\n',
+            sentence_ended: false,
+            best: [const { None }; 5],
+            inside: [const { None }; 5],
+        }
+    }
+
+    pub(super) fn run(mut self) -> Found {
+        let text = self.splitter.rest;
+        let mut line_start = self.splitter.at_line_start;
+        for (at, letter) in text.char_indices() {
+            let ahead = text.get(at..).unwrap_or_default();
+            if line_start {
+                self.begin_line(at, ahead);
+            } else if self.line == Line::Text && at > 0 {
+                self.look_inside_line(at, letter, ahead);
+            }
+            self.used += length(letter, self.splitter.unit);
+            if !letter.is_whitespace() {
+                (self.solid, self.blank) = (self.used, false);
+                self.sentence_ended = ends_sentence(letter) || (self.sentence_ended && clings(letter));
+            }
+            if self.solid > self.room {
+                return self.choose();
+            }
+            line_start = letter == '\n';
+            if line_start {
+                self.end_line();
+            }
+            self.previous = letter;
+        }
+        Found::Everything
+    }
+
+    fn begin_line(&mut self, at: usize, ahead: &str) {
+        let line = ahead.split('\n').next().unwrap_or_default();
+        if self.fence.as_ref().is_some_and(|fence| fence.is_left_by(line)) {
+            self.fence = None;
+        }
+        self.line = match &self.fence {
+            Some(fence) if fence.is_closed_by(line) => Line::Closes,
+            None if self.splitter.mind_fences => Fence::opened_by(line).map_or(Line::Text, Line::Opens),
+            _ => Line::Text,
+        };
+        // Code without a line of its own in this chunk, or in the next, would be an empty box.
+        let empty_box = self.fence.is_some() && (self.opened_before || self.line == Line::Closes);
+        if !empty_box {
+            let between = self.fence.is_none() && self.blank_before;
+            self.consider(if between { Class::Paragraph } else { Class::Line }, at, true);
+        }
+    }
+
+    fn end_line(&mut self) {
+        let line = std::mem::replace(&mut self.line, Line::Text);
+        self.opened_before = matches!(line, Line::Opens(_));
+        match line {
+            Line::Opens(fence) => self.fence = Some(fence),
+            Line::Closes => self.fence = None,
+            Line::Text => {}
+        }
+        self.blank_before = std::mem::replace(&mut self.blank, true);
+    }
+
+    fn look_inside_line(&mut self, at: usize, letter: char, ahead: &str) {
+        // The next chunk must not begin with what would read as a fence.
+        if letter.is_whitespace() || ahead.starts_with("```") || ahead.starts_with("~~~") {
+            return;
+        }
+        let class = if self.previous.is_whitespace() {
+            if self.sentence_ended { Class::Sentence } else { Class::Word }
+        } else if self.sentence_ended && is_wide(self.previous) && !clings(letter) {
+            Class::Sentence
+        } else if matches!(self.previous, '，' | '、' | '：') && !clings(letter) {
+            Class::Word
+        } else if joins(self.previous, letter) {
+            return;
+        } else {
+            Class::Letter
+        };
+        self.consider(class, at, false);
+    }
+
+    fn consider(&mut self, class: Class, at: usize, at_line_start: bool) {
+        let unit = self.splitter.unit;
+        let closing = self.fence.as_ref().map_or(0, |fence| unit.measure(&fence.closing()) + 1);
+        if self.solid == 0 || self.solid + closing > self.room {
+            return;
+        }
+        let solid = self.fence.is_none() && self.splitter.grain.is_solid(self.offset + at);
+        let places = if solid { &mut self.inside } else { &mut self.best };
+        if let Some(best) = places.get_mut(class as usize) {
+            *best = Some(Cut { at, solid: self.solid, fence: self.fence.clone(), at_line_start });
+        }
+    }
+
+    fn choose(self) -> Found {
+        let fair = self.room / 3;
+        match choice(self.best, fair).or_else(|| choice(self.inside, fair)) {
+            Some(cut) => Found::Cut(cut),
+            None => Found::Nothing,
+        }
+    }
+}
+
+/// The best class that fills a fair part of the chunk; a small chunk is better than a word cut in two.
+fn choice(places: Places, fair: usize) -> Option<Cut> {
+    let [paragraph, line, sentence, word, letter] = places;
+    let is_fair = |cut: &&Cut| cut.solid >= fair;
+    let soft = [&paragraph, &line, &sentence, &word];
+    let good = soft.into_iter().flatten().find(is_fair).cloned();
+    let long = letter.as_ref().filter(is_fair).cloned();
+    good.or(paragraph).or(line).or(long).or(sentence).or(word).or(letter)
+}

@@ -1,0 +1,143 @@
+//! How far running calls have come, told to whoever watches: seldom, in one line, without secrets.
+
+use std::future::Future;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::actor::Actor;
+use crate::domain::{Intent, ToolCallId};
+use crate::ports::Progress;
+
+/// How often a call is told of, at most.
+const EVERY: Duration = Duration::from_secs(2);
+/// How much of a line is told.
+const LINE_CHARS: usize = 160;
+/// How many words of calls may wait for the actor; what does not fit is left out.
+const BACKLOG: usize = 16;
+
+/// The last line that a call said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct LastLine {
+    call: ToolCallId,
+    line: String,
+}
+
+/// Where calls tell, and where their actor listens.
+#[derive(Debug)]
+pub(super) struct Hearing {
+    tell: mpsc::Sender<LastLine>,
+    heard: mpsc::Receiver<LastLine>,
+}
+
+impl Default for Hearing {
+    fn default() -> Self {
+        let (tell, heard) = mpsc::channel(BACKLOG);
+        Self { tell, heard }
+    }
+}
+
+impl Hearing {
+    /// The next word of a call. Waits for ever when there is none. Cancel-safe.
+    pub(super) async fn next(&mut self) -> LastLine {
+        match self.heard.recv().await {
+            Some(line) => line,
+            // Cannot be: we hold a sender ourselves.
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Something that passes on what one call says.
+    pub(super) fn of(&self, call: &ToolCallId) -> (mpsc::Sender<Progress>, Passing) {
+        let (sender, said) = mpsc::channel(1);
+        (sender, Passing { call: call.clone(), said, tell: self.tell.clone() })
+    }
+}
+
+/// Passes on what one call says.
+#[derive(Debug)]
+pub(super) struct Passing {
+    call: ToolCallId,
+    said: mpsc::Receiver<Progress>,
+    tell: mpsc::Sender<LastLine>,
+}
+
+impl Passing {
+    /// Passes on until the work is done.
+    pub(super) async fn during<T>(self, work: impl Future<Output = T>) -> T {
+        tokio::select! {
+            biased;
+            done = work => done,
+            never = self.pass_on() => never,
+        }
+    }
+
+    async fn pass_on<T>(mut self) -> T {
+        let mut told: Option<Instant> = None;
+        while let Some(Progress { last_line, .. }) = self.said.recv().await {
+            let line = last_line.trim();
+            if line.is_empty() || told.is_some_and(|told| told.elapsed() < EVERY) {
+                continue;
+            }
+            told = Some(Instant::now());
+            // Nobody waits for progress.
+            drop(self.tell.try_send(LastLine { call: self.call.clone(), line: line.to_owned() }));
+        }
+        std::future::pending().await
+    }
+}
+
+impl Actor {
+    /// Shows how far a call has come, while there is a run that it belongs to.
+    pub(super) fn show_progress(&self, LastLine { call, line }: LastLine) {
+        if self.conversation.current().is_none() {
+            return;
+        }
+        let line = self.shop.redactor.apply(&line);
+        let mut text: String = line.chars().take(LINE_CHARS).collect();
+        if text.len() < line.len() {
+            text.push('…');
+        }
+        self.show(Intent::Progress { text: format!("… {text}"), call_id: Some(call) });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_is_told_of_at_once_and_then_seldom() {
+        let mut hearing = Hearing::default();
+        let (say, passing) = hearing.of(&"c1".parse().unwrap());
+        let work = async move {
+            for second in 0..7 {
+                let progress = Progress { bytes: 1, last_line: format!("line {second} ") };
+                say.send(progress).await.unwrap();
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+            say.send(Progress { bytes: 1, last_line: "  ".into() }).await.unwrap();
+            "done"
+        };
+        assert_eq!(passing.during(work).await, "done");
+        let mut lines = Vec::new();
+        while let Ok(LastLine { call, line }) = hearing.heard.try_recv() {
+            assert_eq!(call.as_str(), "c1");
+            lines.push(line);
+        }
+        assert_eq!(lines, ["line 0", "line 2", "line 4", "line 6"]);
+    }
+
+    #[tokio::test]
+    async fn a_call_that_nobody_hears_is_not_held_up() {
+        let hearing = Hearing::default();
+        for _ in 0..2 * BACKLOG {
+            let (say, passing) = hearing.of(&"c1".parse().unwrap());
+            let work = async move {
+                say.send(Progress { bytes: 1, last_line: "x".into() }).await.unwrap();
+            };
+            passing.during(work).await;
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! How a call ends that a person decided about and that is not run: what its part says, and what the model is told.
+
+use serde_json::{Value, json};
+
+use super::run::TOOL_METADATA;
+use crate::domain::{Approval, ApprovalKind, ApprovalState};
+use crate::uimessage::{ApprovalAnswer, ToolPart, ToolState};
+
+/// Puts an end to a call; that it had begun matters no more.
+pub(super) fn close_part(part: &mut ToolPart, end: ToolState) {
+    part.extra.shift_remove(TOOL_METADATA);
+    part.state = end;
+}
+
+/// The end of a call of which a person says that it was done before the restart.
+pub(super) fn done_before(approval: &Approval, input: Value) -> ToolState {
+    let output =
+        json!({ "outcome": "done", "note": "The user says that this call took effect before the restart." });
+    let answer =
+        ApprovalAnswer { id: approval.id.to_string(), approved: true, reason: None, descriptor: None };
+    ToolState::OutputAvailable { input, output, approval: Some(answer), preliminary: None }
+}
+
+/// The end of a call that is not run, or not run again: the model is told why.
+pub(super) fn not_run(approval: &Approval, input: Value) -> ToolState {
+    let answer = ApprovalAnswer {
+        id: approval.id.to_string(),
+        approved: false,
+        reason: Some(why_not_run(approval)),
+        descriptor: None,
+    };
+    ToolState::OutputDenied { input, approval: answer }
+}
+
+fn why_not_run(approval: &Approval) -> String {
+    let cut_off = approval.kind == ApprovalKind::UnknownOutcome;
+    let run = if cut_off { "run again" } else { "run" };
+    let why = match &approval.state {
+        ApprovalState::Denied { decided } => {
+            let denied = if cut_off {
+                "The user chose not to run this call again"
+            } else {
+                "The user denied this call"
+            };
+            decided
+                .reason
+                .as_ref()
+                .map_or_else(|| format!("{denied}."), |reason| format!("{denied}: {reason}"))
+        }
+        ApprovalState::Expired { .. } => {
+            format!("Nobody answered the request for approval in time, so this call was not {run}.")
+        }
+        ApprovalState::Cancelled { reason, .. } => format!("This call was not {run}: {reason}."),
+        ApprovalState::Pending | ApprovalState::Approved { .. } | ApprovalState::Spent { .. } => {
+            format!("This call was not {run}.")
+        }
+    };
+    if cut_off { format!("{why} Whether it took effect before the restart is unknown.") } else { why }
+}

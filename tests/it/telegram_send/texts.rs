@@ -1,0 +1,234 @@
+//! Words: delivered once, in order, in the right place, around what the server minds.
+
+use std::time::Duration;
+
+use shipagent::domain::{LengthUnit, Timestamp};
+use shipagent::ports::{DeliveryError, OutboxEntry};
+use shipagent::render::split;
+
+use super::desk::{ANN, Desk, FORUM, GROUP, entry, replying, text, thread, topic};
+use crate::support::telegram::answer::Refusal;
+use crate::support::telegram::log::Deed;
+use crate::support::telegram::trouble::Trouble;
+
+#[tokio::test]
+async fn an_entry_becomes_one_message_with_markup_and_a_receipt() {
+    let desk = Desk::new().await;
+    let receipt = desk.deliver(entry(&thread(ANN), "run_1", 0, text("**done** <b>"))).await.unwrap();
+    let seen = desk.fake.read(|world| world.visible(ANN));
+    assert_eq!(seen.len(), 1);
+    assert_eq!((seen[0].text.as_str(), seen[0].reply_to), ("done <b>", None));
+    assert_eq!(seen[0].entities.len(), 1);
+    assert_eq!(receipt.platform_message, Some(seen[0].id.to_string()));
+    assert_eq!(desk.fake.read(|world| world.log.calls("sendMessage")), 1);
+}
+
+#[tokio::test]
+async fn in_a_group_the_first_part_of_an_answer_quotes_the_question() {
+    let desk = Desk::new().await;
+    let asked = desk.fake.group(GROUP).say(&desk.fake.user(ANN, "Ann"), "why?");
+    for (index, words) in ["one", "two"].into_iter().enumerate() {
+        desk.deliver(replying(entry(&thread(GROUP), "run_1", index, text(words)), asked)).await.unwrap();
+    }
+    desk.deliver(replying(entry(&thread(GROUP), "run_2", 0, text("three")), 999)).await.unwrap();
+    desk.deliver(replying(entry(&thread(ANN), "run_3", 0, text("four")), asked)).await.unwrap();
+    let replies = |chat| {
+        let seen = desk.fake.read(|world| world.visible(chat));
+        seen.into_iter().filter(|seen| seen.by_bot).map(|seen| (seen.text, seen.reply_to)).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        replies(GROUP),
+        [("one".to_owned(), Some(asked)), ("two".to_owned(), None), ("three".to_owned(), None)]
+    );
+    assert_eq!(replies(ANN), [("four".to_owned(), None)]);
+}
+
+#[tokio::test]
+async fn a_long_answer_comes_whole_and_in_order() {
+    let desk = Desk::new().await;
+    let answer: Vec<String> =
+        (0..160).map(|n| format!("Paragraph {n} has some **words** in it and a few more.")).collect();
+    let parts = split(&answer.join("\n\n"), 3600, LengthUnit::Utf16);
+    assert!(parts.len() > 1);
+    for (index, part) in parts.iter().enumerate() {
+        desk.deliver(entry(&thread(ANN), "run_1", index, text(part))).await.unwrap();
+    }
+    let seen = desk.texts(ANN).join("\n\n");
+    assert_eq!(seen, answer.join("\n\n").replace("**", ""));
+    assert_eq!(desk.texts(ANN).len(), parts.len());
+}
+
+#[tokio::test]
+async fn words_that_no_message_can_hold_come_as_a_file() {
+    let desk = Desk::new().await;
+    let long = "x".repeat(5000);
+    desk.deliver(entry(&thread(ANN), "run_1", 0, text(&long))).await.unwrap();
+    let media = desk.fake.read(|world| world.visible(ANN)[0].media);
+    assert_eq!(media, Some("document"));
+    let kept =
+        desk.fake.read(|world| world.files.values().map(|file| file.bytes.clone()).collect::<Vec<_>>());
+    assert_eq!(kept, [long.clone().into_bytes()]);
+    desk.fake.plan(Trouble::Refuse(Refusal::bad("message is too long")).once().on("sendMessage"));
+    desk.deliver(entry(&thread(ANN), "run_2", 0, text("short"))).await.unwrap();
+    assert_eq!(desk.fake.read(|world| world.visible(ANN)[1].media), Some("document"));
+}
+
+#[tokio::test]
+async fn markup_that_is_refused_goes_as_it_was_written() {
+    let desk = Desk::new().await;
+    desk.fake.plan(Trouble::bad_entities().once().on("sendMessage"));
+    desk.deliver(entry(&thread(ANN), "run_1", 0, text("**done**"))).await.unwrap();
+    assert_eq!(desk.texts(ANN), ["**done**"]);
+}
+
+#[tokio::test]
+async fn a_topic_that_is_gone_does_not_lose_the_answer() {
+    let desk = Desk::new().await;
+    let deploys = desk.fake.group(FORUM).topic("Deploys");
+    desk.deliver(entry(&topic(FORUM, deploys), "run_1", 0, text("there"))).await.unwrap();
+    desk.deliver(entry(&topic(FORUM, 1), "run_2", 0, text("general"))).await.unwrap();
+    desk.deliver(entry(&topic(FORUM, 4711), "run_3", 0, text("gone"))).await.unwrap();
+    let seen = desk.fake.read(|world| world.visible(FORUM));
+    let places: Vec<_> = seen.iter().map(|seen| (seen.text.as_str(), seen.topic)).collect();
+    assert_eq!(places, [("there", Some(deploys)), ("general", None), ("gone", None)]);
+}
+
+#[tokio::test]
+async fn a_group_that_moved_is_followed_and_stays_found_after_a_restart() {
+    let desk = Desk::new().await;
+    let to = -1_000_000_000_500;
+    drop(desk.fake.group(GROUP).migrate(to));
+    desk.deliver(replying(entry(&thread(GROUP), "run_1", 0, text("one")), 1)).await.unwrap();
+    let desk = desk.restarted().await;
+    desk.deliver(entry(&thread(GROUP), "run_2", 0, text("two"))).await.unwrap();
+    assert_eq!(desk.texts(to), ["one", "two"]);
+    let refused = desk.fake.read(|world| world.log.refused(400).len());
+    assert_eq!(refused, 1, "the old number is tried once");
+}
+
+#[tokio::test]
+async fn a_person_who_wants_no_more_is_given_up_with_the_reason() {
+    let desk = Desk::new().await;
+    let ann = desk.fake.user(ANN, "Ann");
+    desk.fake.private(&ann).remove_bot(&ann);
+    let refused = desk.deliver(entry(&thread(ANN), "run_1", 0, text("one"))).await;
+    let Err(DeliveryError::Permanent { reason }) = refused else { panic!("{refused:?}") };
+    assert!(reason.contains("blocked by the user"), "{reason}");
+    let unknown = desk.deliver(entry(&thread(99), "run_1", 0, text("one"))).await;
+    assert!(matches!(unknown, Err(DeliveryError::Permanent { reason }) if reason.contains("chat not found")));
+    let nowhere = desk.deliver(entry(&"telegram:chat:x".parse().unwrap(), "run_1", 0, text("one"))).await;
+    assert!(matches!(nowhere, Err(DeliveryError::Permanent { .. })));
+}
+
+#[tokio::test]
+async fn a_server_that_asks_to_wait_is_waited_for_in_that_chat_alone() {
+    let desk = Desk::new().await;
+    desk.fake.plan(Trouble::too_many(1).once().on("sendMessage").in_chat(ANN));
+    let first = entry(&thread(ANN), "run_1", 0, text("one"));
+    let refused = desk.deliver(first.clone()).await;
+    let Err(DeliveryError::Retry { after, .. }) = refused else { panic!("{refused:?}") };
+    assert_eq!(after, Some(Duration::from_secs(1)));
+    desk.deliver(entry(&thread(GROUP), "run_2", 0, text("other"))).await.unwrap();
+    // Whoever comes too early is held until the time is over.
+    desk.deliver(first).await.unwrap();
+    let times = desk.fake.read(|world| {
+        let of_chat = world.log.of("sendMessage").filter(|entry| entry.chat == Some(ANN));
+        of_chat.map(|entry| entry.at).collect::<Vec<_>>()
+    });
+    assert_eq!(times.len(), 2);
+    assert!(times[1] - times[0] >= Duration::from_millis(990), "{times:?}");
+    assert_eq!(desk.texts(ANN), ["one"]);
+}
+
+#[tokio::test]
+async fn only_a_send_without_an_answer_counts_as_one_that_may_show_twice() {
+    let desk = Desk::new().await;
+    let again = |result| matches!(result, Err(DeliveryError::Retry { .. }));
+    for trouble in [Trouble::ResetBefore, Trouble::ResetAfter, Trouble::Truncated, Trouble::BadGateway] {
+        desk.fake.plan(trouble.once().on("sendMessage"));
+        assert!(again(desk.deliver(entry(&thread(ANN), "run_1", 0, text("one"))).await));
+    }
+    assert_eq!(desk.metrics.deliveries_unsure.get(), 4);
+    let broken = Trouble::Refuse(Refusal::new(500, "Internal Server Error"));
+    for trouble in [Trouble::too_many(0), broken] {
+        desk.fake.plan(trouble.once().on("sendMessage"));
+        assert!(again(desk.deliver(entry(&thread(ANN), "run_1", 0, text("one"))).await));
+    }
+    assert_eq!(desk.metrics.deliveries_unsure.get(), 4, "the server said that it did nothing");
+}
+
+#[tokio::test]
+async fn many_chats_are_served_at_once() {
+    let desk = Desk::new().await;
+    for id in 100..300 {
+        drop(desk.fake.private(&desk.fake.user(id, "One of many")));
+    }
+    let chats = (100..300).map(|id| {
+        let desk = &desk;
+        async move {
+            for index in 0..5 {
+                let words = index.to_string();
+                desk.deliver(entry(&thread(id), "run_1", index, text(&words))).await.unwrap();
+            }
+        }
+    });
+    futures_util::future::join_all(chats).await;
+    for id in 100..300 {
+        assert_eq!(desk.texts(id), ["0", "1", "2", "3", "4"]);
+    }
+}
+
+#[tokio::test]
+async fn a_few_words_a_sign_and_the_menu_need_no_outbox() {
+    let desk = Desk::new().await;
+    let asked = desk.fake.group(GROUP).say(&desk.fake.user(ANN, "Ann"), "why?");
+    let place = shipagent::adapters::telegram::Place { chat: GROUP, topic: None };
+    desk.sender.say(&place, Some(asked), "_no_").await;
+    desk.sender.acknowledge(&place, asked).await;
+    desk.sender.acknowledge(&place, 999).await;
+    desk.sender.answer_callback("unknown", Some("late")).await;
+    let seen = desk.fake.read(|world| world.visible(GROUP).last().unwrap().clone());
+    assert_eq!((seen.text.as_str(), seen.reply_to), ("no", Some(asked)));
+    assert_eq!(desk.fake.read(|world| world.reaction(GROUP, asked).to_vec()), ["👀"]);
+    for _ in 0..2 {
+        desk.sender.register_menu().await;
+    }
+    assert_eq!(desk.fake.read(|world| world.log.calls("setMyCommands")), 4, "once, as nothing has changed");
+    for (scope, language) in [
+        ("all_private_chats", ""),
+        ("all_private_chats", "zh"),
+        ("all_group_chats", ""),
+        ("all_group_chats", "zh"),
+    ] {
+        assert!(
+            desk.fake.read(|world| world.menu(scope, language).contains(&"approve")),
+            "{scope} {language}"
+        );
+    }
+    let refused = desk.fake.read(|world| {
+        world.log.entries().iter().filter(|entry| matches!(entry.deed, Deed::Refused(_))).count()
+    });
+    assert_eq!(refused, 2);
+}
+
+#[tokio::test]
+async fn what_was_sent_without_an_answer_is_found_and_not_sent_again() {
+    let desk = Desk::new().await;
+    let ann = desk.fake.user(ANN, "Ann");
+    desk.deliver(entry(&thread(ANN), "run_0", 0, text("before"))).await.unwrap();
+    let asked = desk.fake.private(&ann).say(&ann, "and now?");
+    let answer = replying(entry(&thread(ANN), "run_1", 0, text("**now**")), asked);
+    desk.fake.plan(Trouble::ResetAfter.once().on("sendMessage"));
+    assert!(matches!(desk.deliver(answer.clone()).await, Err(DeliveryError::Retry { .. })));
+    desk.fake.private(&ann).say(&ann, "hello?");
+    let receipt = desk.deliver_again(answer).await.unwrap();
+    assert_eq!(desk.texts(ANN), ["before", "now"]);
+
+    assert!(receipt.platform_message.is_some());
+
+    let desk = desk.restarted().await;
+    let other =
+        OutboxEntry { at: Timestamp::from_millis(0), ..entry(&thread(ANN), "run_2", 0, text("after")) };
+    desk.deliver(other).await.unwrap();
+    assert_eq!(desk.texts(ANN), ["before", "now", "after"], "what stands there already is not touched");
+}
