@@ -4,7 +4,9 @@
 use super::reception::{Aside, Done, Reception};
 use super::update::Press;
 use crate::adapters::chat::{Admission, Button, Handed, Menu, decode, hand_in};
-use crate::domain::{Approval, Author, ChatKind, Decision, IngressEvent, IngressKind, Language, Standing};
+use crate::domain::{
+    Approval, ApprovalState, Author, ChatKind, Decision, IngressEvent, IngressKind, Language, Standing,
+};
 use crate::ports::StoreError;
 use crate::render::Phrase;
 
@@ -22,6 +24,9 @@ impl Reception {
         let Some(approval) = approval.filter(|approval| *approval.thread.platform() == self.platform) else {
             return Ok(unknown());
         };
+        // A second copy of a question, from a send nobody heard back from, keeps its buttons until somebody tries one.
+        let stale = approval.state != ApprovalState::Pending;
+        let bare = stale.then_some(Aside::Bare(press.place, press.message_id));
         let menu = match button {
             Button::Answer(given) => {
                 let decision = Decision {
@@ -31,7 +36,12 @@ impl Reception {
                     via: "button".to_owned(),
                     operator: false,
                 };
-                return Ok(self.decide(press, approval, decision, language).await);
+                let mut done = self.decide(press, approval, decision, language).await;
+                done.asides.extend(bare);
+                return Ok(done);
+            }
+            Button::Scopes | Button::Back if stale => {
+                return Ok(Done::kept(unknown().asides.into_iter().chain(bare).collect()));
             }
             Button::Scopes => Menu::Scopes,
             Button::Back => Menu::First,

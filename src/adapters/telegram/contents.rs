@@ -186,7 +186,7 @@ mod tests {
         };
         assert_eq!(quoted(&reply), Some(expected("whole")));
         assert_eq!(quoted(&message(json!({ "reply_to_message": earlier }))), Some(expected("the whole")));
-        let mut opened = earlier.clone();
+        let mut opened = earlier;
         opened["forum_topic_created"] = json!({ "name": "t" });
         assert_eq!(quoted(&message(json!({ "reply_to_message": opened }))), None);
         let long = message(json!({ "quote": { "text": "长".repeat(3000) } }));

@@ -57,6 +57,8 @@ pub(super) enum Aside {
     Answer(String, Option<String>),
     /// Other buttons under a question.
     Buttons(Place, i64, Box<Approval>, Menu),
+    /// No buttons under a message any more.
+    Bare(Place, i64),
     /// Words, and then the bot leaves the chat.
     Leave(i64, String),
 }
@@ -142,6 +144,7 @@ impl Reception {
                 Aside::Buttons(place, message, approval, menu) => {
                     self.sender.show_menu(&place, message, &approval, menu).await;
                 }
+                Aside::Bare(place, message) => self.bare(place, message).await,
                 Aside::Leave(chat, words) => self.leave(chat, &words).await,
             }
         };
@@ -292,6 +295,14 @@ impl Reception {
                 let words = Phrase::NotServed.say(self.language("", language));
                 Ok(Done::kept(vec![Aside::Leave(chat, words)]))
             }
+        }
+    }
+
+    async fn bare(&self, place: Place, message: i64) {
+        let body = json!({ "chat_id": place.chat, "message_id": message });
+        if let Err(error) = self.api.ask::<Value>("editMessageReplyMarkup", &body, POLITE).await {
+            // The right copy lost its buttons when the question was answered.
+            tracing::debug!(%error, "there were no buttons to take away");
         }
     }
 
