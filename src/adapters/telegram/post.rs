@@ -18,7 +18,7 @@ use super::classify::{Obstacle, obstacle};
 use super::html::Rendered;
 use super::limits::{Limits, Weight};
 use super::place::Place;
-use super::trail::Trail;
+use super::trail::{Trace, Trail};
 use crate::domain::DeliveryId;
 use crate::ports::Notebook;
 
@@ -82,11 +82,23 @@ impl Post {
         letter: &Letter,
         weight: Weight,
     ) -> Result<Option<i64>, ApiError> {
+        let message = self.put(place, letter, weight).await?;
+        self.noted(place, message).await;
+        Ok(message)
+    }
+
+    async fn noted(&self, place: Place, message: Option<i64>) {
+        if let Some(message) = message.filter(|_| !place.is_group()) {
+            self.trail.arrived(place.chat, message, None).await;
+        }
+    }
+
+    async fn put(&self, place: Place, letter: &Letter, weight: Weight) -> Result<Option<i64>, ApiError> {
         let mut way = Way { place, reply_to: letter.reply_to, markup: true };
         for _ in 0..DETOURS {
             self.turn(way.place, weight).await?;
             match self.api.call(&way.message(letter)).await {
-                Ok(sent) => return Ok(self.arrived(way.place, &sent).await),
+                Ok(sent) => return Ok(number(&sent)),
                 Err(error) => self.go_around(&mut way, error).await?,
             }
         }
@@ -105,24 +117,24 @@ impl Post {
         if place.is_group() {
             return self.send(place, letter, Weight::Must).await;
         }
-        if let Some(behind) = self.trail.behind(place.chat, delivery, answers).await {
-            for message in behind + 1..=behind + LOOKED_AT {
-                if self.edit(place, message, letter, Weight::Must).await? == Edited::Yes {
-                    self.trail.arrived(place.chat, message).await;
-                    return Ok(Some(message));
+        match self.trail.trace(place.chat, delivery, answers).await {
+            Trace::None => {}
+            Trace::Is(message) => return Ok(Some(message)),
+            Trace::Behind(behind) => {
+                for message in behind + 1..=behind + LOOKED_AT {
+                    if self.edit(place, message, letter, Weight::Must).await? == Edited::Yes {
+                        self.trail.arrived(place.chat, message, Some(delivery)).await;
+                        return Ok(Some(message));
+                    }
                 }
             }
         }
         self.trail.sets_out(place.chat, delivery).await;
-        self.send(place, letter, Weight::Must).await
-    }
-
-    async fn arrived(&self, place: Place, sent: &Value) -> Option<i64> {
-        let message = sent.get("message_id").and_then(Value::as_i64)?;
-        if !place.is_group() {
-            self.trail.arrived(place.chat, message).await;
+        let message = self.put(place, letter, Weight::Must).await?;
+        if let Some(message) = message {
+            self.trail.arrived(place.chat, message, Some(delivery)).await;
         }
-        Some(message)
+        Ok(message)
     }
 
     /// Sends a file with a letter as its caption.
@@ -137,7 +149,10 @@ impl Post {
         for _ in 0..DETOURS {
             self.turn(way.place, Weight::Must).await?;
             match self.api.upload(method, way.fields(letter), file.clone()).await {
-                Ok(sent) => return Ok(self.arrived(way.place, &sent).await),
+                Ok(sent) => {
+                    self.noted(way.place, number(&sent)).await;
+                    return Ok(number(&sent));
+                }
                 Err(error) => self.go_around(&mut way, error).await?,
             }
         }
@@ -286,6 +301,10 @@ impl Way {
 /// A message's number as teloxide has it. One that is too large is no message's, and the server will say so.
 pub(super) fn id(message: i64) -> MessageId {
     MessageId(i32::try_from(message).unwrap_or_default())
+}
+
+fn number(sent: &Value) -> Option<i64> {
+    sent.get("message_id").and_then(Value::as_i64)
 }
 
 fn no_preview() -> LinkPreviewOptions {

@@ -21,8 +21,29 @@ const MOST: usize = 4096;
 struct Track {
     /// The last message of the bot's that is known of.
     last: Option<i64>,
-    /// What was sent after it.
-    sending: Option<DeliveryId>,
+    /// The last delivery that set out.
+    sending: Option<Sending>,
+}
+
+/// A delivery that set out.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Sending {
+    delivery: DeliveryId,
+    /// The last message that was known of when it did.
+    behind: Option<i64>,
+    /// What it has become, once the server has answered.
+    message: Option<i64>,
+}
+
+/// What is known of a delivery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trace {
+    /// It never set out.
+    None,
+    /// It is this message.
+    Is(i64),
+    /// It may stand behind this message.
+    Behind(i64),
 }
 
 /// How far each chat has come.
@@ -41,21 +62,29 @@ impl Trail {
     /// A message is about to be sent.
     pub(super) async fn sets_out(&self, chat: i64, delivery: &DeliveryId) {
         let track = self.track(chat).await;
-        self.note(chat, Track { sending: Some(delivery.clone()), ..track }).await;
+        let sending = Sending { delivery: delivery.clone(), behind: track.last, message: None };
+        self.note(chat, Track { sending: Some(sending), ..track }).await;
     }
 
     /// A message stands in a chat. Were that not written down, a later one could be looked for in its place, and
     /// overwrite it.
-    pub(super) async fn arrived(&self, chat: i64, message: i64) {
-        let track = self.track(chat).await;
-        self.note(chat, Track { last: track.last.max(Some(message)), ..track }).await;
+    pub(super) async fn arrived(&self, chat: i64, message: i64, delivery: Option<&DeliveryId>) {
+        let mut track = self.track(chat).await;
+        track.last = track.last.max(Some(message));
+        if let Some(sending) = track.sending.as_mut().filter(|sending| Some(&sending.delivery) == delivery) {
+            sending.message = Some(message);
+        }
+        self.note(chat, track).await;
     }
 
-    /// Behind which message this delivery stands, if it was sent at all: `answers` is the one it answers. Nothing
-    /// means that it never set out.
-    pub(super) async fn behind(&self, chat: i64, delivery: &DeliveryId, answers: Option<i64>) -> Option<i64> {
+    /// What is known of a delivery; `answers` is the message it answers.
+    pub(super) async fn trace(&self, chat: i64, delivery: &DeliveryId, answers: Option<i64>) -> Trace {
         let track = self.track(chat).await;
-        track.last.max(answers).filter(|_| track.sending.as_ref() == Some(delivery))
+        match track.sending.filter(|sending| sending.delivery == *delivery) {
+            Some(Sending { message: Some(message), .. }) => Trace::Is(message),
+            Some(Sending { behind, .. }) => behind.max(answers).map_or(Trace::None, Trace::Behind),
+            None => Trace::None,
+        }
     }
 
     async fn note(&self, chat: i64, track: Track) {
@@ -86,4 +115,33 @@ impl Trail {
 
 fn name(chat: i64) -> String {
     format!("sent:{chat}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::FileNotes;
+
+    const CHAT: i64 = 7;
+
+    /// The trail as the next daemon finds it.
+    fn trail(dir: &std::path::Path) -> Trail {
+        Trail::new(Arc::new(FileNotes::new(dir, &"telegram".parse().unwrap())))
+    }
+
+    #[tokio::test]
+    async fn a_delivery_is_found_by_where_it_must_stand_or_by_what_it_became() {
+        let dir = tempfile::tempdir().unwrap();
+        let (first, second) = (DeliveryId::new("a", 0), DeliveryId::new("b", 0));
+        assert_eq!(trail(dir.path()).trace(CHAT, &first, Some(3)).await, Trace::None);
+        trail(dir.path()).sets_out(CHAT, &first).await;
+        assert_eq!(trail(dir.path()).trace(CHAT, &first, Some(3)).await, Trace::Behind(3));
+        assert_eq!(trail(dir.path()).trace(CHAT, &first, None).await, Trace::None, "nobody knows where");
+        trail(dir.path()).arrived(CHAT, 4, Some(&first)).await;
+        assert_eq!(trail(dir.path()).trace(CHAT, &first, Some(3)).await, Trace::Is(4));
+        trail(dir.path()).arrived(CHAT, 5, None).await;
+        trail(dir.path()).sets_out(CHAT, &second).await;
+        assert_eq!(trail(dir.path()).trace(CHAT, &second, Some(3)).await, Trace::Behind(5));
+        assert_eq!(trail(dir.path()).trace(CHAT, &first, Some(3)).await, Trace::None);
+    }
 }
