@@ -278,7 +278,8 @@ impl Actor {
         if let (Some(adapter), Some(run)) =
             (self.shop.adapters.get(self.id.platform()), self.conversation.current())
         {
-            adapter.show(self.addressed(run, None, intent.clone()));
+            let reply_to = self.conversation.replies_to().map(str::to_owned);
+            adapter.show(self.addressed(run, reply_to, intent.clone()));
         }
         self.notice(intent);
     }

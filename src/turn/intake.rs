@@ -225,7 +225,8 @@ impl Conversation {
         };
         let correlation = known.metadata.correlation_id.clone();
         let mut message = user_message(event, said, &correlation);
-        message.metadata = Metadata { timestamp: known.metadata.timestamp, ..message.metadata };
+        let (timestamp, context) = (known.metadata.timestamp, known.metadata.context);
+        message.metadata = Metadata { timestamp, context, ..message.metadata };
         message.metadata.extra.insert("edited".to_owned(), true.into());
         if message.parts == known.parts {
             out.push(Effect::Answer(ticket, Acceptance::Duplicate { message: event.message.clone() }));
