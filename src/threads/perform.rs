@@ -226,11 +226,13 @@ impl Actor {
             self.upcoming.push_back(Event::ToolEnded { call, outcome: Err(failure) });
             return;
         };
+        let Some(correlation) = self.conversation.current().cloned() else { return };
         let cancel = CancellationToken::new();
         let (progress, passing) = self.progress.of(&call);
         let context = ToolContext {
             project: self.shop.agent.project.clone(),
             thread: self.id.clone(),
+            correlation,
             call: call.clone(),
             permit: Permit::of(class),
             history: self.shop.store.clone(),

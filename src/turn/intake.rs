@@ -179,7 +179,10 @@ impl Conversation {
                 if run.phase == Phase::Thinking {
                     run.forget_step();
                 }
-                run.settle_all("Interrupted: the user sent a new message before this call finished.");
+                self.withdraw("a new message took its place", now, out);
+                if let Some(run) = &mut self.run {
+                    run.settle_all("Interrupted: the user sent a new message before this call finished.");
+                }
                 self.next_step(now, out);
             }
             (Place::Wait, _) | (_, None) => {
