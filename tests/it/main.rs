@@ -24,6 +24,7 @@ mod governance;
 mod kill;
 mod kill_effects;
 mod model;
+mod platforms;
 mod qq;
 mod sandbox_status;
 mod sdk;

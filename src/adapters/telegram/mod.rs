@@ -49,7 +49,7 @@ mod update;
 mod webhook;
 mod wire;
 
-pub use adapter::TelegramAdapter;
+pub use adapter::{TelegramAdapter, capabilities};
 pub use aliases::Aliases;
 pub use api::{Api, ApiError, Upload};
 pub use deliver::Sender;
