@@ -16,6 +16,7 @@ mod browser_approvals;
 mod commands;
 mod cut;
 mod discretion;
+mod doctor_chats;
 mod exec;
 mod feishu;
 mod feishu_api;
