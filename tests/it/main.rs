@@ -38,4 +38,5 @@ mod telegram_kill;
 mod telegram_send;
 mod terminal;
 mod threads;
+mod together;
 mod turns;
