@@ -109,6 +109,9 @@ pub(crate) fn client() -> Result<reqwest::Client, reqwest::Error> {
     reqwest::Client::builder()
         .user_agent(concat!("shipagent/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT)
+        // Addresses and bodies hold secrets: nobody but whom they are meant for gets to see them.
+        .redirect(reqwest::redirect::Policy::none())
+        .referer(false)
         .tcp_keepalive(Duration::from_secs(30))
         .pool_idle_timeout(Duration::from_secs(60))
         .build()

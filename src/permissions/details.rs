@@ -4,6 +4,9 @@
 use crate::domain::Language;
 use crate::policy::{Reason, shell};
 
+/// How much of a call's input is shown.
+const INPUT_CHARS: usize = 4_000;
+
 /// What a call would change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChangePreview {
@@ -53,6 +56,14 @@ pub(super) fn change(preview: &Result<ChangePreview, String>, language: Language
         (more, Language::En) => format!("{block}\n\n{more} more lines are left out."),
         (more, Language::Zh) => format!("{block}\n\n还有 {more} 行没有显示。"),
     }
+}
+
+/// What a call was given, for tools that have no better way to show it.
+pub(super) fn input(input: &serde_json::Value) -> String {
+    let text = serde_json::to_string_pretty(input).unwrap_or_default();
+    let shown: String = visible(&text).chars().take(INPUT_CHARS).collect();
+    let cut = if shown.len() < text.len() { "\n…" } else { "" };
+    fenced("json", &format!("{shown}{cut}"))
 }
 
 /// Code in a fence that nothing inside of it can close.

@@ -68,6 +68,10 @@ impl ProjectJudge {
 
     /// What an answer grants beyond the call it was given for.
     pub fn propose(&self, approval: &Approval, scope: Scope, now: Timestamp) -> Option<(Calls, Reach)> {
+        // What was said once is no leave to say anything else to anybody.
+        if (self.settings.effects_of)(&approval.tool) == Some(Effects::Speaks) {
+            return None;
+        }
         let shell = (approval.tool == SHELL).then(|| self.settings.shell_judgement(&approval.input));
         proposed(scope, &approval.thread, now, shell.as_ref())
     }
@@ -139,7 +143,10 @@ impl JudgeSettings {
         let changes = !matches!(effects, Some(Effects::ReadOnly | Effects::Speaks));
         let files = if changes { files } else { Vec::new() };
         let (ruling, grants) = self.ruling(&verdict, &call.thread, now, &facts);
-        let more = || (self.preview)(call).map(|preview| details::change(&preview, self.language));
+        let more = || match (self.preview)(call) {
+            Some(preview) => Some(details::change(&preview, self.language)),
+            None => Some(details::input(&call.input)),
+        };
         Judgement {
             details: self.details(&verdict, &ruling, more),
             ruling,

@@ -4,6 +4,9 @@ use super::paths::{self, Place};
 use super::{Mode, Reason, Verdict};
 use crate::domain::{Class, Effects, Risk};
 
+/// The tool whose mode is about other conversations only.
+const CHAT_SEND: &str = "chat_send";
+
 /// A call of a tool that is not the shell.
 #[derive(Clone, Copy, Debug)]
 pub struct ToolFacts<'a> {
@@ -26,7 +29,11 @@ pub fn judge(mode: Option<Mode>, call: &ToolFacts<'_>) -> Verdict {
     }
     let by_mode = match (mode, call.effects) {
         // Whoever asked reads the answer in the same place: what is said there needs no leave.
-        (_, Some(Effects::Speaks)) if !call.elsewhere => Verdict::Allow(Class::ReadOnly),
+        (_, Some(Effects::Speaks))
+            if !call.elsewhere && (mode != Some(Mode::Ask) || call.tool == CHAT_SEND) =>
+        {
+            Verdict::Allow(Class::ReadOnly)
+        }
         (Some(Mode::Allow), _) => Verdict::Allow(class(call.effects)),
         (Some(Mode::Ask), _) => Verdict::ask(risk(call.effects), Reason::AskedByMode(call.tool.into())),
         (_, Some(Effects::ReadOnly)) => Verdict::Allow(Class::ReadOnly),

@@ -78,7 +78,10 @@ pub struct RunOutcome {
 pub struct Saying {
     /// Where the tool was called.
     pub from: ThreadId,
-    /// By which call: it says the same thing only once, also after a restart.
+    /// In which run.
+    pub correlation: CorrelationId,
+    /// By which call: it says the same thing only once, also after a restart. Servers may use a call's name again in
+    /// another run.
     pub call: ToolCallId,
     /// Words or a file.
     pub intent: Intent,

@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{BoxFuture, Clock, Door, ThreadStore};
-use crate::domain::{Permit, ThreadId, ToolCallId, ToolSpec};
+use crate::domain::{CorrelationId, Permit, ThreadId, ToolCallId, ToolSpec};
 
 /// How far a call has come.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub struct ToolContext {
     pub project: PathBuf,
     /// The thread that asked.
     pub thread: ThreadId,
+    /// In which run.
+    pub correlation: CorrelationId,
     /// Which call.
     pub call: ToolCallId,
     /// What it was given leave to do.

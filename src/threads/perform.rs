@@ -226,11 +226,13 @@ impl Actor {
             self.upcoming.push_back(Event::ToolEnded { call, outcome: Err(failure) });
             return;
         };
+        let Some(correlation) = self.conversation.current().cloned() else { return };
         let cancel = CancellationToken::new();
         let (progress, passing) = self.progress.of(&call);
         let context = ToolContext {
             project: self.shop.agent.project.clone(),
             thread: self.id.clone(),
+            correlation,
             call: call.clone(),
             permit: Permit::of(class),
             history: self.shop.store.clone(),
@@ -278,7 +280,8 @@ impl Actor {
         if let (Some(adapter), Some(run)) =
             (self.shop.adapters.get(self.id.platform()), self.conversation.current())
         {
-            adapter.show(self.addressed(run, None, intent.clone()));
+            let reply_to = self.conversation.replies_to().map(str::to_owned);
+            adapter.show(self.addressed(run, reply_to, intent.clone()));
         }
         self.notice(intent);
     }

@@ -69,7 +69,12 @@ fn target(given: Option<&str>, context: &ToolContext) -> Result<ThreadId, ToolFa
 
 /// Says something, and waits until it is sure to be delivered.
 pub(super) async fn say(context: &ToolContext, thread: ThreadId, intent: Intent) -> Result<(), ToolFailure> {
-    let saying = Saying { from: context.thread.clone(), call: context.call.clone(), intent };
+    let saying = Saying {
+        from: context.thread.clone(),
+        correlation: context.correlation.clone(),
+        call: context.call.clone(),
+        intent,
+    };
     match context.door.say(thread, saying).await {
         Acceptance::Accepted { .. } | Acceptance::Duplicate { .. } => Ok(()),
         Acceptance::Busy => Err(ToolFailure::Failed("that conversation has too much waiting".into())),

@@ -79,7 +79,8 @@ fn copy(path: &str, context: &ToolContext) -> ToolOutcome {
     let name = name.unwrap_or_else(|| "file".to_owned());
     let sample = content.get(..SAMPLE_BYTES.min(content.len())).unwrap_or_default();
     let media_type = binary_kind(sample).filter(|kind| kind.contains('/')).unwrap_or("text/plain");
-    let stored = StoredFile::new(context.thread.clone(), &format!("{}-", context.call), &name);
+    let stored =
+        StoredFile::new(context.thread.clone(), &format!("{}-{}-", context.correlation, context.call), &name);
     let target = context.project.join(".ship/files").join(stored.path());
     let folder = target.parent().unwrap_or(&target);
     std::fs::create_dir_all(folder).map_err(failed)?;

@@ -127,6 +127,7 @@ impl Project {
         ToolContext {
             project: self.root.clone(),
             thread: self.thread(),
+            correlation: "run-1".parse().unwrap(),
             call: "call-1".parse().unwrap(),
             permit: Permit::UNASKED,
             history: self.history.clone(),

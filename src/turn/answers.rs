@@ -35,6 +35,9 @@ impl Conversation {
         out: &mut Vec<Effect>,
     ) -> Reply {
         let pending = self.pending_approvals();
+        if !self.speaks_to_us(event, said, &pending) {
+            return if said.overheard { Reply::Message } else { self.not_a_decision(said, now, out) };
+        }
         let reading = read(&said.text, &pending.iter().map(as_pending).collect::<Vec<_>>());
         let (language, correlation) = (self.language(), fresh());
         let reply = match reading {
@@ -53,6 +56,18 @@ impl Conversation {
         let record = record(&said.text, event, &reply, &correlation, now);
         self.record_answer(record, reply, event, ticket, out);
         Reply::Handled
+    }
+
+    /// Whether words can be a decision at all. What somebody else wrote, what goes with files, and what was overheard
+    /// from somebody who may not decide, or was said to somebody else, decides nothing.
+    fn speaks_to_us(&self, event: &IngressEvent, said: &Said, pending: &[Approval]) -> bool {
+        let own_words = said.forwarded_from.is_none() && said.files.is_empty();
+        let rights = &self.rules.rights;
+        let may = |asked: &Approval| {
+            rights.may_answer(&asked.requested_by, &event.author.id, event.author.standing)
+        };
+        let to_another = said.quoted.is_some() || said.text.trim_start().starts_with('/');
+        own_words && (!said.overheard || (!to_another && pending.iter().any(may)))
     }
 
     fn rule(

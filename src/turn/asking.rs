@@ -358,6 +358,6 @@ impl Conversation {
         let asked = |message: &&crate::uimessage::UiMessage| {
             message.role == Role::User && message.metadata.correlation_id == run.correlation
         };
-        self.history.iter().rev().find(asked).and_then(|message| message.metadata.author_id.clone())
+        self.history.iter().find(asked).and_then(|message| message.metadata.author_id.clone())
     }
 }

@@ -171,6 +171,11 @@ impl Conversation {
         self.run.as_ref().map(|run| &run.correlation)
     }
 
+    /// The platform's id of the message that the run in flight answers.
+    pub fn replies_to(&self) -> Option<&str> {
+        self.run.as_ref().and_then(|run| run.reply_to.as_deref())
+    }
+
     /// What people may see of it right now. The live message is copied only for those who look.
     pub fn view(&self, watched: bool) -> ThreadView {
         let live = self.run.as_ref().filter(|_| watched);

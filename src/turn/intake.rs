@@ -179,7 +179,10 @@ impl Conversation {
                 if run.phase == Phase::Thinking {
                     run.forget_step();
                 }
-                run.settle_all("Interrupted: the user sent a new message before this call finished.");
+                self.withdraw("a new message took its place", now, out);
+                if let Some(run) = &mut self.run {
+                    run.settle_all("Interrupted: the user sent a new message before this call finished.");
+                }
                 self.next_step(now, out);
             }
             (Place::Wait, _) | (_, None) => {
@@ -225,7 +228,8 @@ impl Conversation {
         };
         let correlation = known.metadata.correlation_id.clone();
         let mut message = user_message(event, said, &correlation);
-        message.metadata = Metadata { timestamp: known.metadata.timestamp, ..message.metadata };
+        let (timestamp, context) = (known.metadata.timestamp, known.metadata.context);
+        message.metadata = Metadata { timestamp, context, ..message.metadata };
         message.metadata.extra.insert("edited".to_owned(), true.into());
         if message.parts == known.parts {
             out.push(Effect::Answer(ticket, Acceptance::Duplicate { message: event.message.clone() }));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::conversation::Waiting;
 use super::endings::{close_part, done_before, not_run};
 use super::ledger::Call;
-use super::run::{Phase, Run, TOOL_METADATA};
+use super::run::{Phase, Run, TOOL_METADATA, forget_start};
 use super::{Conversation, Effect};
 use crate::domain::{Approval, ApprovalKind, ApprovalState, CorrelationId, Effects, Timestamp};
 use crate::ports::Durability;
@@ -140,7 +140,7 @@ fn take_up(tool: &mut ToolPart, begun: bool, known: Option<Approval>) -> Option<
                     descriptor: None,
                 };
                 let state = ApprovalState::Approved { decided: decided.clone(), scope: *scope };
-                tool.extra.shift_remove(TOOL_METADATA);
+                forget_start(tool);
                 tool.state = ToolState::ApprovalResponded { input, approval: answer };
                 return Some(Call::Approved(Approval { state, ..approval }));
             }

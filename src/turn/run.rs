@@ -261,6 +261,17 @@ impl Run {
     }
 }
 
+/// Forgets that a call had begun, and nothing else about it.
+pub(super) fn forget_start(tool: &mut ToolPart) {
+    let Some(facts) = tool.extra.get_mut(TOOL_METADATA).and_then(serde_json::Value::as_object_mut) else {
+        return;
+    };
+    facts.shift_remove("started");
+    if facts.is_empty() {
+        tool.extra.shift_remove(TOOL_METADATA);
+    }
+}
+
 /// Which of its run's messages one is, by its id: not all of them need be in memory to be counted.
 fn number_of(id: &MessageId) -> u32 {
     id.as_str().rsplit_once('.').and_then(|(_, number)| number.parse().ok()).unwrap_or(1)

@@ -18,7 +18,7 @@ const SAID: &str = "said";
 impl Conversation {
     /// The id under which a thread keeps what a call in another thread said there.
     pub fn said_by(saying: &Saying) -> MessageId {
-        MessageId::made("say_", saying.call.as_str())
+        MessageId::made(saying.correlation.as_str(), &format!(".said.{}", saying.call))
     }
 
     pub(super) fn voice(

@@ -94,6 +94,7 @@ impl Bench {
         ToolContext {
             project: self.root.clone(),
             thread: "web:chat:1".parse().unwrap(),
+            correlation: "run_1".parse().unwrap(),
             call: "call_1".parse().unwrap(),
             permit,
             history: self.store.clone(),

@@ -68,7 +68,7 @@ impl Writer {
                 })
                 .await;
             let Some(question) = self.fake.read(asked) else { return };
-            let done = lines_of(&self.lines).get(words).is_some();
+            let done = lines_of(&self.lines).contains_key(words);
             let button = if done { "✔ It was done" } else { "🔁 Re-run" };
             self.chat.press(&self.user, question.id, button);
             // The press is heard when the question has no buttons any more, or another one stands there.

@@ -54,6 +54,7 @@ async fn what_a_call_says_in_another_thread_is_said_once_also_after_a_restart() 
     let recorder = Arc::new(Recorder::default());
     let saying = || Saying {
         from: "task:chat:other".parse().unwrap(),
+        correlation: "run_1".parse().unwrap(),
         call: "call_1".parse().unwrap(),
         intent: Intent::AssistantText { text: "the build is red".to_owned() },
     };

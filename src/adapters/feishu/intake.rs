@@ -258,6 +258,14 @@ impl Intake {
             let language = self.parts.language.unwrap_or_default();
             return Ok(toast("warning", Words::NoQuestion.say(language)));
         };
+        // A button works only on its own platform, and only for those who may speak there.
+        let author = self.author(&pressed.by)?;
+        let (place, now) = (known.thread.chat(), self.parts.clock.now());
+        let kind = self.notes.chat(&place).await;
+        let ours = *known.thread.platform() == self.platform;
+        if !ours || self.gate.admit(&author, &place, kind, now).await? != Admission::Welcome {
+            return Ok(Outcome::Taken);
+        }
         // Somebody may press before it is noted where the question stands.
         let shown = self.notes.question(&approval).await;
         let shown = shown.unwrap_or_else(|| shown_again(&known, self.parts.clock.now()));
@@ -269,9 +277,9 @@ impl Intake {
                 let decision =
                     Decision { approval, answer, reason: None, via: "button".to_owned(), operator: false };
                 let event = IngressEvent {
-                    chat: self.notes.chat(&known.thread.chat()).await,
+                    chat: kind,
                     thread: known.thread,
-                    author: self.author(&pressed.by)?,
+                    author,
                     message: format!("{}:event:{}", self.platform, pressed.event).parse()?,
                     platform_message: pressed.message,
                     at: self.parts.clock.now(),

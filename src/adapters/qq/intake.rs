@@ -182,6 +182,11 @@ impl Intake {
         }
         let Ok(author) = self.author(&press.user, None) else { return (FAILED, Taken::Safe) };
         let now = self.parts.clock.now();
+        match self.gate.admit(&author, &press.chat, press.scene.kind(), now).await {
+            Ok(Admission::Welcome) => {}
+            Ok(Admission::Pair(_) | Admission::Closed) => return (REFUSED, Taken::Safe),
+            Err(error) => return (FAILED, Taken::Again(error.to_string())),
+        }
         let at = press.at.unwrap_or(now).min(now);
         let reply_to = press.event_id.clone().unwrap_or_else(|| press.interaction.clone());
         if press.event_id.is_some() {

@@ -168,13 +168,10 @@ async fn read<T: DeserializeOwned>(answer: Result<reqwest::Response, reqwest::Er
             migrate_to: envelope.parameters.migrate_to_chat_id,
         }),
         Ok(_) => Err(ApiError::Unsure("the answer has no result".to_owned())),
-        // A gateway in between speaks HTML: its status is all there is to go by.
-        Err(_) if status.is_client_error() => Err(ApiError::Refused {
-            code: status.as_u16(),
-            description: format!("the server answered {status}"),
-            retry_after: None,
-            migrate_to: None,
-        }),
+        // Somebody in between speaks: the server itself never heard of it.
+        Err(_) if status.is_client_error() => {
+            Err(ApiError::NotSent(format!("somebody on the way answered {status}")))
+        }
         Err(_) => Err(ApiError::Unsure(format!("the server answered {status} without JSON"))),
     }
 }

@@ -109,8 +109,8 @@ impl Fetcher {
         if tokio::fs::try_exists(root.join(stored.path())).await? {
             return Ok(());
         }
-        let _place = self.places.acquire().await;
         let work = async {
+            let _place = self.places.acquire().await;
             let mut tried = 1;
             loop {
                 match self.attempt(root, stored, file).await {

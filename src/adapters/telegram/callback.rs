@@ -1,6 +1,7 @@
 //! A press of a button: whose question it answers, who pressed, and what they see. Whoever pressed is always answered,
 //! for their screen waits.
 
+use super::place::Place;
 use super::reception::{Aside, Done, Reception};
 use super::update::Press;
 use crate::adapters::chat::{Admission, Button, Handed, Menu, decode, hand_in};
@@ -21,7 +22,13 @@ impl Reception {
         }
         let Some((button, id)) = decode(&press.data) else { return Ok(unknown()) };
         let approval = self.parts.approvals.get(&id).await?;
-        let Some(approval) = approval.filter(|approval| *approval.thread.platform() == self.platform) else {
+        // A button works only where it was shown.
+        let here = |approval: &Approval| {
+            *approval.thread.platform() == self.platform
+                && Place::of(&approval.thread, &self.aliases)
+                    .is_some_and(|place| place.chat == press.place.chat)
+        };
+        let Some(approval) = approval.filter(here) else {
             return Ok(unknown());
         };
         // A second copy of a question, from a send nobody heard back from, keeps its buttons until somebody tries one.

@@ -114,7 +114,8 @@ impl Post {
         delivery: &DeliveryId,
         answers: Option<i64>,
     ) -> Result<Option<i64>, ApiError> {
-        if place.is_group() {
+        // In a topic others of the bot's messages may stand in between.
+        if place.is_group() || place.topic.is_some() {
             return self.send(place, letter, Weight::Must).await;
         }
         match self.trail.trace(place.chat, delivery, answers).await {

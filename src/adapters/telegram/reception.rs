@@ -91,7 +91,7 @@ pub(super) struct Reception {
     pub(super) gate: Gate,
     pub(super) door: Door,
     pub(super) admins: Admins,
-    aliases: Aliases,
+    pub(super) aliases: Aliases,
     fetcher: Fetcher,
     acknowledge: Acknowledge,
     strangers: Strangers,

@@ -61,20 +61,24 @@ impl Trail {
 
     /// A message is about to be sent.
     pub(super) async fn sets_out(&self, chat: i64, delivery: &DeliveryId) {
-        let track = self.track(chat).await;
-        let sending = Sending { delivery: delivery.clone(), behind: track.last, message: None };
-        self.note(chat, Track { sending: Some(sending), ..track }).await;
+        let change = |track: &mut Track| {
+            let sending = Sending { delivery: delivery.clone(), behind: track.last, message: None };
+            track.sending = Some(sending);
+        };
+        self.change(chat, change).await;
     }
 
     /// A message stands in a chat. Were that not written down, a later one could be looked for in its place, and
     /// overwrite it.
     pub(super) async fn arrived(&self, chat: i64, message: i64, delivery: Option<&DeliveryId>) {
-        let mut track = self.track(chat).await;
-        track.last = track.last.max(Some(message));
-        if let Some(sending) = track.sending.as_mut().filter(|sending| Some(&sending.delivery) == delivery) {
-            sending.message = Some(message);
-        }
-        self.note(chat, track).await;
+        let change = |track: &mut Track| {
+            track.last = track.last.max(Some(message));
+            let sending = track.sending.as_mut();
+            if let Some(sending) = sending.filter(|sending| Some(&sending.delivery) == delivery) {
+                sending.message = Some(message);
+            }
+        };
+        self.change(chat, change).await;
     }
 
     /// What is known of a delivery; `answers` is the message it answers.
@@ -87,12 +91,16 @@ impl Trail {
         }
     }
 
-    async fn note(&self, chat: i64, track: Track) {
-        self.locked(|chats| {
+    async fn change(&self, chat: i64, change: impl FnOnce(&mut Track)) {
+        let noted = self.track(chat).await;
+        let track = self.locked(|chats| {
             if chats.len() >= MOST {
                 chats.clear();
             }
-            chats.insert(chat, track.clone());
+            // Whoever was quicker has put it there already.
+            let track = chats.entry(chat).or_insert(noted);
+            change(track);
+            track.clone()
         });
         let note = serde_json::to_value(track).unwrap_or_default();
         if let Err(error) = self.notes.put(&name(chat), note).await {

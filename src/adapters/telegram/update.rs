@@ -276,7 +276,9 @@ impl Reader {
 }
 
 fn what(words: Words, files: Vec<Attachment>, told: Option<String>, message: &Message, edited: bool) -> What {
-    let alone = files.is_empty() && !edited && !words.for_another_bot;
+    // What somebody else wrote is no order of whoever passed it on.
+    let own = message.forward_origin.is_none();
+    let alone = files.is_empty() && !edited && !words.for_another_bot && own;
     if alone && let Some(order) = Order::parse(&words.text) {
         return What::Ordered(order);
     }

@@ -4,7 +4,8 @@ use serde_json::json;
 
 use super::driver::{Driver, assert_provider_valid, call, calls, event, rules, state_word, words};
 use crate::domain::{
-    Answer, ApprovalKind, ApprovalState, Command, Decision, IngressKind, Scope, ThreadState, WhileWaiting,
+    Answer, ApprovalKind, ApprovalState, Command, Decision, InboundFile, IngressKind, Quoted, Said, Scope,
+    ThreadState, WhileWaiting,
 };
 use crate::ports::Acceptance;
 use crate::turn::{Brought, Event, Ticket};
@@ -402,4 +403,46 @@ fn the_audit_trail_hears_of_questions_that_nobody_answered() {
     audited(&mut driver);
     driver.command("x1", Command::Cancel);
     assert_eq!(audited(&mut driver), ["decision cancelled A1"]);
+}
+
+#[test]
+fn words_that_are_not_somebodys_own_or_not_for_us_decide_nothing() {
+    let ok = |said: Said| Said { text: "ok".to_owned(), ..said };
+    let quoted = Quoted { author: Some("Bob".to_owned()), ..Quoted::default() };
+    let file =
+        InboundFile { media_type: "image/png".to_owned(), url: "/api/files/x/y".to_owned(), name: None };
+    let overheard = Said { overheard: true, ..Said::default() };
+    for (what, said, who, decides) in [
+        ("plain words", ok(Said::default()), "web:user:u", true),
+        ("words that came by", ok(overheard.clone()), "web:user:u", true),
+        (
+            "passed on",
+            ok(Said { forwarded_from: Some("Bob".to_owned()), ..Said::default() }),
+            "web:user:u",
+            false,
+        ),
+        ("beside a file", ok(Said { files: vec![file], ..Said::default() }), "web:user:u", false),
+        ("to Bob", ok(Said { quoted: Some(quoted), ..overheard.clone() }), "web:user:u", false),
+        (
+            "to another bot",
+            Said { text: "/approve@bot_two A1".to_owned(), ..overheard.clone() },
+            "web:user:u",
+            false,
+        ),
+        ("from a stranger in passing", ok(overheard), "web:user:eve", false),
+    ] {
+        let mut driver = asking();
+        let mut arrived = event("m2", IngressKind::Said(said));
+        arrived.author.id = who.parse().unwrap();
+        driver.feed(Event::Arrived {
+            event: arrived,
+            ticket: Ticket(90),
+            known: false,
+            brought: Brought::default(),
+        });
+        let settled = driver.conversation.pending_approvals().is_empty();
+        assert_eq!(settled, decides, "{what}");
+        let kept = driver.lines.iter().any(|line| line.id.as_str() == "m2" && !line.metadata.command);
+        assert_eq!(kept, !decides, "{what}: what is no decision is a message");
+    }
 }

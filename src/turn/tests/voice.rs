@@ -15,7 +15,12 @@ fn text(text: &str) -> Intent {
 /// Has a call speak, and gives what became of it and what is to be delivered.
 fn voice(driver: &mut Driver, from: &str, intent: Intent) -> (Acceptance, Vec<Intent>) {
     driver.effects.clear();
-    let saying = Saying { from: from.parse().unwrap(), call: "c1".parse().unwrap(), intent };
+    let saying = Saying {
+        from: from.parse().unwrap(),
+        correlation: "run_9".parse().unwrap(),
+        call: "c1".parse().unwrap(),
+        intent,
+    };
     driver.feed(Event::Voiced { saying: Box::new(saying), ticket: Ticket(90), known: false });
     let mut answer = None;
     let mut said = Vec::new();
