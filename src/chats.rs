@@ -103,7 +103,8 @@ impl Shared<'_> {
     }
 }
 
-fn client() -> Result<reqwest::Client, reqwest::Error> {
+/// The client that all of them use.
+pub(crate) fn client() -> Result<reqwest::Client, reqwest::Error> {
     install_tls();
     reqwest::Client::builder()
         .user_agent(concat!("shipagent/", env!("CARGO_PKG_VERSION")))

@@ -2,12 +2,14 @@
 
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use clap::CommandFactory;
 
 use super::doctor::{Surgery, doctor};
 use super::{access, approvals, audit, chat, config, grants, init, run as daemon, threads};
 use crate::app::model_of;
+use crate::chats;
 use crate::cli::{Cli, Command, ConfigCommand, Exit, Output};
 use crate::config::{Env, ModelSettings};
 use crate::model::install_tls;
@@ -50,12 +52,14 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
     }
 }
 
-/// Runs the doctor, with the models that the daemon itself would ask.
+/// Runs the doctor, with the models and platforms that the daemon itself would ask.
 fn examine(project: &Path, env: &Env, output: Output, out: &mut dyn Write) -> anyhow::Result<Exit> {
     install_tls();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let model = |settings: &ModelSettings| Ok(model_of(settings));
     let sandbox = || sandbox::probe(&sandbox::own_binary());
-    let surgery = Surgery { project, env, clock: &SystemClock, model: &model, sandbox: &sandbox };
+    let http = || chats::client().map_err(|error| error.to_string());
+    let clock = Arc::new(SystemClock);
+    let surgery = Surgery { project, env, clock, model: &model, http: &http, sandbox: &sandbox };
     Ok(runtime.block_on(doctor(surgery, output, out))?)
 }

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::sandbox_words;
-use crate::config::{Provider, Settings};
+use crate::config::{FeishuMode, Provider, QqMode, Settings};
 use crate::domain::{Language, SandboxReport};
 
 /// What there is to say.
@@ -46,7 +46,7 @@ impl Summary<'_> {
         let mut line = |name: &str, value: &str| writeln!(out, "  {name}  {value}");
         line(word("project ", "项目"), &self.settings.project.display().to_string())?;
         line(word("model   ", "模型"), &self.model(zh))?;
-        line(word("adapters", "接入"), &self.adapters(zh))?;
+        line(word("adapters", "接入"), &self.adapters())?;
         if self.unfinished > 0 {
             line(word("resumed ", "恢复"), &self.unfinished.to_string())?;
         }
@@ -79,15 +79,16 @@ impl Summary<'_> {
         if fallbacks.is_empty() { name } else { format!("{name} → {}", fallbacks.join(" → ")) }
     }
 
-    fn adapters(&self, zh: bool) -> String {
+    fn adapters(&self) -> String {
+        let settings = self.settings;
+        let telegram = settings.telegram.as_ref().map(|own| ("telegram", own.webhook_url.is_some()));
+        let feishu = settings.feishu.as_ref().map(|own| ("feishu", own.mode == FeishuMode::Webhook));
+        let qq = settings.qq.as_ref().map(|own| ("qq", own.mode == QqMode::Webhook));
         let mut words: Vec<String> = self.address.iter().map(|address| format!("web ({address})")).collect();
-        let absent = if zh { "此版本尚不支持" } else { "not in this version yet" };
-        if let Some(telegram) = &self.settings.telegram {
-            let hook = if telegram.webhook_url.is_some() { " (webhook)" } else { "" };
-            words.push(format!("telegram{hook}"));
-        }
-        let known = [("feishu", self.settings.feishu.is_some()), ("qq", self.settings.qq.is_some())];
-        words.extend(known.iter().filter(|(_, on)| *on).map(|(name, _)| format!("{name} ({absent})")));
+        words.extend([telegram, feishu, qq].into_iter().flatten().map(|(name, webhook)| {
+            let how = if webhook { " (webhook)" } else { "" };
+            format!("{name}{how}")
+        }));
         words.join(", ")
     }
 }

@@ -60,7 +60,10 @@ pub async fn check(http: Client, options: &FeishuOptions) -> Vec<Finding> {
             found(About::Bot, standing, bot.name);
         }
         Err(error) => {
-            found(About::Credentials, Standing::Broken, error.to_string());
+            // Whoever could not be asked has said nothing about the credentials.
+            let about =
+                if matches!(error, ApiError::Network(_)) { About::Connection } else { About::Credentials };
+            found(about, Standing::Broken, error.to_string());
             return findings;
         }
     }

@@ -177,21 +177,7 @@ impl Adapter for QqAdapter {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            delivery: Delivery::Push,
-            buttons: self.options.markdown,
-            rich_cards: false,
-            edits: false,
-            streaming: false,
-            voice: true,
-            files: true,
-            threaded_replies: true,
-            reactions: false,
-            max_length: Some(text::LONGEST),
-            length_unit: LengthUnit::Chars,
-            replies_per_message: Some(5),
-            typing_secs: Some(TYPING_SECS),
-        }
+        capabilities(self.options.markdown)
     }
 
     fn stale_after(&self) -> Option<Duration> {
@@ -264,5 +250,24 @@ impl Painter for Passing {
 
     fn interval(&self, _thread: &ThreadId) -> Duration {
         PROGRESS_EVERY
+    }
+}
+
+/// What the platform can do; `markdown` where it has granted that, and buttons with it, to the bot.
+pub const fn capabilities(markdown: bool) -> Capabilities {
+    Capabilities {
+        delivery: Delivery::Push,
+        buttons: markdown,
+        rich_cards: false,
+        edits: false,
+        streaming: false,
+        voice: true,
+        files: true,
+        threaded_replies: true,
+        reactions: false,
+        max_length: Some(text::LONGEST),
+        length_unit: LengthUnit::Chars,
+        replies_per_message: Some(5),
+        typing_secs: Some(TYPING_SECS),
     }
 }

@@ -28,6 +28,6 @@ mod webhook;
 mod words;
 mod words_in;
 
-pub use adapter::QqAdapter;
+pub use adapter::{QqAdapter, capabilities};
 pub use check::{Finding, check};
 pub use options::{QqEvents, QqOptions, Threading};

@@ -77,21 +77,7 @@ impl Adapter for TelegramAdapter {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            delivery: Delivery::Push,
-            buttons: true,
-            rich_cards: false,
-            edits: true,
-            streaming: true,
-            voice: true,
-            files: true,
-            threaded_replies: true,
-            reactions: true,
-            max_length: Some(SOURCE_LIMIT),
-            length_unit: LengthUnit::Utf16,
-            replies_per_message: None,
-            typing_secs: Some(4),
-        }
+        capabilities()
     }
 
     fn stale_after(&self) -> Option<Duration> {
@@ -120,5 +106,24 @@ impl Adapter for TelegramAdapter {
 
     fn show(&self, intent: OutboundIntent) {
         self.sender.show(intent);
+    }
+}
+
+/// What the platform can do.
+pub const fn capabilities() -> Capabilities {
+    Capabilities {
+        delivery: Delivery::Push,
+        buttons: true,
+        rich_cards: false,
+        edits: true,
+        streaming: true,
+        voice: true,
+        files: true,
+        threaded_replies: true,
+        reactions: true,
+        max_length: Some(SOURCE_LIMIT),
+        length_unit: LengthUnit::Utf16,
+        replies_per_message: None,
+        typing_secs: Some(4),
     }
 }

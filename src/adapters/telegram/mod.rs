@@ -14,7 +14,7 @@
 //!
 //! # Both
 //!
-//! `api` makes the calls and says whether they took effect; `place` and `aliases` say where things are.
+//! `api` makes the calls and says whether they took effect; `check` asks who the bot is; `place` and `aliases` say where things are.
 
 mod adapter;
 mod admins;
@@ -24,6 +24,7 @@ mod api;
 mod attach;
 mod attachments;
 mod callback;
+mod check;
 mod classify;
 mod contents;
 mod deliver;
@@ -49,9 +50,10 @@ mod update;
 mod webhook;
 mod wire;
 
-pub use adapter::TelegramAdapter;
+pub use adapter::{TelegramAdapter, capabilities};
 pub use aliases::Aliases;
 pub use api::{Api, ApiError, Upload};
+pub use check::{Finding, check};
 pub use deliver::Sender;
 pub use options::{Acknowledge, Strangers, TelegramOptions, Threading, WebhookOptions};
 pub use place::Place;

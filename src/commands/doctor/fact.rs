@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use super::news::News;
 use crate::config::{AgentMdError, Idle, IdleAdapter, Problem};
 use crate::domain::{ErrorKind, SandboxLevel, SandboxReport};
 
@@ -43,6 +44,8 @@ pub(super) enum Fact {
     ModelSilent { name: String, seconds: u64 },
     /// A model's client cannot be made.
     ModelUnusable { name: String, why: String },
+    /// What a chat platform says about its bot.
+    Chat { platform: &'static str, news: News },
     /// State can be written.
     Writable(PathBuf),
     /// It cannot.
@@ -100,6 +103,7 @@ impl Fact {
             | Self::ModelFails { .. }
             | Self::ModelSilent { .. }
             | Self::ModelUnusable { .. } => "model",
+            Self::Chat { platform, .. } => platform,
             Self::Writable(_) | Self::NotWritable { .. } => "state",
             Self::Private | Self::OpenToOthers { .. } => "permissions",
             Self::DiskFree { .. } => "disk",
@@ -127,6 +131,7 @@ impl Fact {
             | Self::Clock { .. }
             | Self::TokenMade
             | Self::TokenStrong => Verdict::Ok,
+            Self::Chat { news, .. } => news.verdict(),
             Self::Offline { key_unused } => warn_if(*key_unused),
             Self::IdleAdapter(idle) => warn_if(idle.why != Idle::Disabled),
             Self::OpenToOthers { .. } | Self::OpenListen(_) | Self::LockUnclear(_) => Verdict::Warning,

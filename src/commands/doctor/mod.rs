@@ -1,12 +1,15 @@
 //! `shipagent doctor`: looks at everything the agent needs and says what to do.
 //!
-//! `probes` and `model` find facts, `fact` judges them, `words` says them to people, `run` puts them in order.
+//! `probes`, `model` and `chats` find facts, `fact` judges them, `words` says them to people, `run` puts them in order.
 
+mod chats;
 mod fact;
 mod model;
+mod news;
 mod probes;
 mod run;
 mod words;
 
+pub use chats::HttpFactory;
 pub use model::ModelFactory;
 pub use run::{Surgery, doctor};

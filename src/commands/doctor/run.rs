@@ -2,9 +2,12 @@
 
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::Arc;
 
+use futures_util::future::join;
 use serde_json::json;
 
+use super::chats::{HttpFactory, ask_platforms};
 use super::fact::{Fact, Verdict};
 use super::model::{ModelFactory, ask_all};
 use super::probes;
@@ -18,16 +21,18 @@ use crate::sandbox::{Mode, Status};
 
 /// What the examination needs from outside.
 #[expect(missing_debug_implementations, reason = "holds a function; lives for one call")]
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Surgery<'a> {
     /// The project directory.
     pub project: &'a Path,
     /// The environment.
     pub env: &'a Env,
     /// The time.
-    pub clock: &'a dyn Clock,
+    pub clock: Arc<dyn Clock>,
     /// Makes a model of its settings.
     pub model: ModelFactory<'a>,
+    /// Makes what talks to the chat platforms.
+    pub http: HttpFactory<'a>,
     /// Tries out what this machine has to keep commands in.
     pub sandbox: &'a (dyn Fn() -> Status + Sync),
 }
@@ -50,7 +55,7 @@ pub async fn doctor(surgery: Surgery<'_>, output: Output, out: &mut dyn Write) -
 }
 
 async fn examine(surgery: Surgery<'_>) -> (Vec<Fact>, Language) {
-    let Surgery { project, env, clock, model, sandbox } = surgery;
+    let Surgery { project, env, clock, model, http, sandbox } = surgery;
     let settings = Settings::load(project, env);
     let mut facts = Vec::new();
     let language = match &settings {
@@ -68,7 +73,9 @@ async fn examine(surgery: Surgery<'_>) -> (Vec<Fact>, Language) {
             if matches!(settings.model.provider, Provider::Offline) {
                 facts.push(Fact::Offline { key_unused: env.filled("OPENAI_API_KEY").is_some() });
             }
-            facts.extend(ask_all(&settings.model, model, clock).await);
+            let models = ask_all(&settings.model, model, &*clock);
+            let (models, platforms) = join(models, ask_platforms(&settings, http, &clock)).await;
+            facts.extend(models.into_iter().chain(platforms));
             if let Some(web) = &settings.web {
                 facts.push(probes::port(web.listen, &lock));
                 if !web.listen.ip().is_loopback() {
@@ -131,7 +138,6 @@ fn summary(facts: &[Fact], language: Language) -> String {
 #[cfg(test)]
 mod tests {
     use std::fs::File;
-    use std::sync::Arc;
 
     use super::*;
     use crate::config::ModelSettings;
@@ -161,8 +167,14 @@ mod tests {
         for (name, text) in files {
             File::create(dir.path().join(name)).unwrap().write_all(text.as_bytes()).unwrap();
         }
-        let surgery =
-            Surgery { project: dir.path(), env: &env, clock: &Noon, model: &no_model, sandbox: &kept_in };
+        let surgery = Surgery {
+            project: dir.path(),
+            env: &env,
+            clock: Arc::new(Noon),
+            model: &no_model,
+            http: &|| Err("no network here".to_owned()),
+            sandbox: &kept_in,
+        };
         let mut out = Vec::new();
         let exit = doctor(surgery, output, &mut out).await.unwrap();
         (String::from_utf8(out).unwrap(), exit)

@@ -7,10 +7,11 @@ use crate::domain::{ErrorKind, Language};
 
 /// A fact in words, with advice where there is something to do.
 pub(super) fn say(fact: &Fact, language: Language) -> (String, Option<String>) {
-    // These two already speak both languages.
+    // These already speak both languages.
     match fact {
         Fact::NoAgentMd(error) => return (error.words(language), None),
         Fact::ConfigProblem(problem) => return (problem.line(language), None),
+        Fact::Chat { platform, news } => return (news.say(language), news.advice(platform, language)),
         _ => {}
     }
     let (message, advice) = match language {
@@ -36,6 +37,7 @@ fn english(fact: &Fact) -> String {
         Fact::ModelFails { name, detail, .. } => format!("{name} does not answer: {detail}"),
         Fact::ModelSilent { name, seconds } => format!("{name} said nothing in {seconds} seconds"),
         Fact::ModelUnusable { name, why } => format!("{name} cannot be asked: {why}"),
+        Fact::Chat { news, .. } => news.say(Language::En),
         Fact::Writable(path) => format!("{} can be written", path.display()),
         Fact::NotWritable { path, why } => format!("{} cannot be written: {why}", path.display()),
         Fact::Private => ".ship is private".into(),
@@ -125,6 +127,7 @@ fn chinese(fact: &Fact) -> String {
         Fact::ModelFails { name, detail, .. } => format!("{name} 不可用：{detail}"),
         Fact::ModelSilent { name, seconds } => format!("{name} 在 {seconds} 秒内没有回答"),
         Fact::ModelUnusable { name, why } => format!("{name} 无法调用：{why}"),
+        Fact::Chat { news, .. } => news.say(Language::Zh),
         Fact::Writable(path) => format!("{} 可写", path.display()),
         Fact::NotWritable { path, why } => format!("{} 不可写：{why}", path.display()),
         Fact::Private => ".ship 仅本用户可读".into(),
