@@ -131,10 +131,11 @@ impl AdapterHealths {
         all_signed(&self.board.borrow())
     }
 
-    /// Waits until every adapter is past its first check.
+    /// Waits until every adapter is past its first check, or will never be: one that cannot work must not keep the
+    /// others from being announced.
     pub async fn wait_until_ready(&self) {
         // The sender lives in `self`, so the wait cannot end without an answer.
-        let _closed = self.board.subscribe().wait_for(all_signed).await.is_err();
+        let _closed = self.board.subscribe().wait_for(all_settled).await.is_err();
     }
 
     /// Announces an adapter before it runs, so that it is waited for.
@@ -171,6 +172,11 @@ impl AdapterHealths {
 fn all_signed(board: &BTreeMap<Platform, Entry>) -> bool {
     // An empty board means that nobody has begun yet, not that all is well.
     !board.is_empty() && board.values().all(|entry| entry.first_sign)
+}
+
+fn all_settled(board: &BTreeMap<Platform, Entry>) -> bool {
+    let settled = |entry: &Entry| entry.first_sign || matches!(entry.phase, Phase::Failed { .. });
+    !board.is_empty() && board.values().all(settled)
 }
 
 #[cfg(test)]
