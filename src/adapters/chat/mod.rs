@@ -19,5 +19,5 @@ pub use gate::{Admission, Gate, GuestList};
 pub use hand_in::{Handed, hand_in};
 pub use pace::{Pace, Rate};
 pub use parts::ChatParts;
-pub use question::question;
+pub use question::{fenced, question};
 pub use screen::{Canvas, Frame, Painter, Screen, ScreenTask};

@@ -48,8 +48,8 @@ fn title(number: &str, kind: ApprovalKind, risk: Risk, language: Language) -> St
     }
 }
 
-/// A fence that the text cannot close.
-fn fenced(text: &str) -> String {
+/// Text in a fence that it cannot close.
+pub fn fenced(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     format!("{fence}\n{text}\n{fence}")

@@ -10,7 +10,7 @@ use super::keyboard::keyboard;
 use super::limits::Weight;
 use super::place::Place;
 use super::post::{Edited, Letter, id};
-use crate::adapters::chat::{Menu, question};
+use crate::adapters::chat::{Menu, fenced, question};
 use crate::domain::{Approval, ApprovalId, Intent, Language, LengthUnit};
 use crate::ports::OutboxEntry;
 use crate::render::split;
@@ -142,9 +142,7 @@ fn shortened(intent: &Intent) -> Option<Intent> {
 fn head(intent: &Intent, text: &str) -> String {
     let Intent::ApprovalRequest { summary, .. } = intent else { return String::new() };
     let title = text.lines().next().unwrap_or_default();
-    let longest = summary.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(longest.max(2) + 1);
-    format!("{title}\n\n{fence}\n{summary}\n{fence}")
+    format!("{title}\n\n{}", fenced(summary))
 }
 
 #[cfg(test)]
