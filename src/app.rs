@@ -342,6 +342,7 @@ fn workshop(
             rights: rights(settings),
             expire: settings.approvals.expire,
             while_waiting: settings.approvals.while_waiting,
+            read_replies: settings.approvals.read_replies,
         },
         adapters: adapters.to_run().map(|adapter| (adapter.platform(), adapter.clone())).collect(),
         clock: world.clock,

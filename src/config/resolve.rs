@@ -229,7 +229,7 @@ pub(super) fn approvals(file: ApprovalsFile, faults: &mut Faults) -> Approvals {
         }
     }
     let expire = Duration::try_from_secs_f64(file.expire_minutes * 60.0).unwrap_or(AGES).clamp(BLINK, AGES);
-    Approvals { approvers, expire, while_waiting: file.while_waiting }
+    Approvals { approvers, expire, while_waiting: file.while_waiting, read_replies: file.read_replies }
 }
 
 fn filled(secret: Option<SecretString>) -> Option<SecretString> {

@@ -10,7 +10,7 @@ use secrecy::SecretString;
 
 use super::file::{Compound, FeishuMode, GroupRespond, GroupThreading, Mode, Pairing, QqMode, Sandbox};
 use super::forms::Approver;
-use crate::domain::{AuthorId, Language, WhileRunning, WhileWaiting};
+use crate::domain::{AuthorId, Language, ReadReplies, WhileRunning, WhileWaiting};
 
 /// Everything a daemon needs to know before it starts.
 #[derive(Clone, Debug)]
@@ -250,6 +250,8 @@ pub struct Approvals {
     pub expire: Duration,
     /// What a new message does meanwhile.
     pub while_waiting: WhileWaiting,
+    /// Who reads replies.
+    pub read_replies: ReadReplies,
 }
 
 /// What happens to messages that come close together.

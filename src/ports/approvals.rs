@@ -20,6 +20,13 @@ pub trait ApprovalBook: Send + Sync + std::fmt::Debug {
     /// The questions of this thread that the last daemon left without an answer; some may have one by now.
     fn left_pending(&self, thread: &ThreadId) -> BoxFuture<'_, Result<Vec<ApprovalId>, StoreError>>;
 
+    /// The questions that people call so, of this thread.
+    fn numbered(
+        &self,
+        thread: &ThreadId,
+        numbers: Vec<ApprovalNumber>,
+    ) -> BoxFuture<'_, Result<Vec<Approval>, StoreError>>;
+
     /// The questions of these ids that belong to this thread.
     fn of_thread(
         &self,

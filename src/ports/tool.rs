@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{BoxFuture, Clock, Door, ThreadStore};
-use crate::domain::{CorrelationId, Permit, ThreadId, ToolCallId, ToolSpec};
+use crate::domain::{Capabilities, CorrelationId, Permit, ThreadId, ToolCallId, ToolSpec};
 
 /// How far a call has come.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,6 +68,12 @@ pub type ToolOutcome = Result<Value, ToolFailure>;
 pub trait Tool: Send + Sync + std::fmt::Debug {
     /// What the model is told.
     fn spec(&self) -> ToolSpec;
+
+    /// Whether it makes sense in a conversation on a platform that can do this much. Where it does not, the model is
+    /// not told of it and cannot call it.
+    fn suits(&self, _: &Capabilities) -> bool {
+        true
+    }
 
     /// Runs it. The caller bounds the time; dropping the future ends the call.
     fn call(&self, arguments: Value, context: ToolContext) -> BoxFuture<'_, ToolOutcome>;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Tool;
-use crate::domain::ToolSpec;
+use crate::domain::{Capabilities, ToolSpec};
 
 /// The tools of an agent. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -18,6 +18,14 @@ impl ToolBox {
     pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         let tools: Arc<[Arc<dyn Tool>]> = tools.into_iter().collect();
         Self { specs: tools.iter().map(|tool| tool.spec()).collect(), tools }
+    }
+
+    /// The tools that suit a platform that can do this much.
+    pub fn suited(&self, capabilities: &Capabilities) -> Self {
+        if self.tools.iter().all(|tool| tool.suits(capabilities)) {
+            return self.clone();
+        }
+        Self::new(self.tools.iter().filter(|tool| tool.suits(capabilities)).cloned())
     }
 
     /// What the model is told of each. Shared: every prompt has them.

@@ -86,6 +86,19 @@ impl ApprovalBook for FileApprovals {
         })
     }
 
+    fn numbered(
+        &self,
+        thread: &ThreadId,
+        numbers: Vec<ApprovalNumber>,
+    ) -> BoxFuture<'_, Result<Vec<Approval>, StoreError>> {
+        let thread = thread.clone();
+        self.blocking(move |layout| {
+            let mut found = read_all(&layout.approvals())?;
+            found.retain(|one| one.thread == thread && numbers.contains(&one.number));
+            Ok(found)
+        })
+    }
+
     fn of_thread(
         &self,
         thread: &ThreadId,

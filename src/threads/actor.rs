@@ -120,7 +120,7 @@ impl Actor {
         woken: Woken,
     ) -> (Self, watch::Receiver<ThreadView>) {
         let conversation =
-            Conversation::new(id.clone(), shop.rules(&id), shop.effects_of(), ThreadRecord::default());
+            Conversation::new(id.clone(), shop.rules(&id), shop.effects_of(&id), ThreadRecord::default());
         let stage = Stage::new();
         let view = stage.view.subscribe();
         let actor = Self {
@@ -216,8 +216,12 @@ impl Actor {
         let record = self.shop.store.load(&self.id).await?;
         let approvals = self.approvals_of(&record.tail).await?;
         self.deliveries = Deliveries::resumed(record.undelivered.clone(), record.dead);
-        self.conversation =
-            Conversation::new(self.id.clone(), self.shop.rules(&self.id), self.shop.effects_of(), record);
+        self.conversation = Conversation::new(
+            self.id.clone(),
+            self.shop.rules(&self.id),
+            self.shop.effects_of(&self.id),
+            record,
+        );
         self.wounded = false;
         self.upcoming.push_back(Event::Resumed(approvals));
         Ok(())
@@ -310,13 +314,18 @@ impl Actor {
     /// What the machine cannot know by itself, for this event.
     async fn look_up(&self, event: &IngressEvent) -> Result<Brought, StoreError> {
         let mut brought = Brought::default();
-        if let IngressKind::Decision(decision) = &event.kind {
-            brought.approval = self.shop.approvals.get(&decision.approval).await?.map(Box::new);
-        }
-        if let IngressKind::Command(order) = &event.kind
-            && order.command == Command::Grants
-        {
-            brought.words = Some(self.govern(&order.words, &event.author).await);
+        match &event.kind {
+            IngressKind::Decision(decision) => {
+                brought.approvals.extend(self.shop.approvals.get(&decision.approval).await?);
+            }
+            IngressKind::Said(said) => brought.approvals = self.decided_again(&said.text).await?,
+            IngressKind::Command(order) if order.command == Command::Grants => {
+                brought.words = Some(self.govern(&order.words, &event.author).await);
+            }
+            IngressKind::Command(order) => {
+                brought.approvals = self.decided_again(&order.to_string()).await?;
+            }
+            IngressKind::Edited(_) | IngressKind::Revised(_) | IngressKind::Regenerate(_) => {}
         }
         Ok(brought)
     }
@@ -407,6 +416,7 @@ impl Actor {
                     self.wound(&error);
                 }
             }
+            Done::ReplyRead(message, hint) => self.upcoming.push_back(Event::ReplyRead { message, hint }),
             Done::Tool(call, outcome) => self.upcoming.push_back(Event::ToolEnded { call, outcome }),
             Done::Delivery(result) => self.delivered(result).await,
             Done::DeliveryDue => self.deliveries.waited(),

@@ -1,16 +1,24 @@
 //! The actor's part in asking people: having calls judged, keeping the record, minding the time.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use serde_json::Value;
+use tokio::sync::mpsc;
 
 use super::actor::{Actor, outcome_of};
 use super::jobs::{Done, judge_panicked};
 use crate::domain::{
-    Approval, ApprovalId, ApprovalNumber, ApprovalState, CorrelationId, Intent, Scope, ToolCallId,
+    Approval, ApprovalId, ApprovalNumber, ApprovalState, CorrelationId, Intent, MessageId, Scope, ToolCallId,
 };
-use crate::ports::{AuditLine, CallToJudge, RunOutcome, StoreError};
+use crate::policy::reply::{INSTRUCTIONS, ModelHint, Named, decided_outright};
+use crate::ports::{AuditLine, CallToJudge, Prompt, RunOutcome, StoreError};
 use crate::render::GrantPhrase;
 use crate::turn::{Event, Seat};
-use crate::uimessage::{Part, ToolState, UiMessage, unfinished_runs};
+use crate::uimessage::{Content, ModelMessage, Part, ToolState, UiMessage, unfinished_runs};
+
+/// A reply that no model has read by then is an ordinary message.
+const READING_DEADLINE: Duration = Duration::from_secs(20);
 
 impl Actor {
     /// Has a call judged, beside the actor: it may read files.
@@ -83,10 +91,60 @@ impl Actor {
         Ok(())
     }
 
+    /// The questions of this thread that words decide by their own names though they wait no more.
+    pub(super) async fn decided_again(&self, words: &str) -> Result<Vec<Approval>, StoreError> {
+        let pending = self.conversation.pending_approvals();
+        let (mut ids, mut numbers) = (Vec::new(), Vec::new());
+        for named in decided_outright(words) {
+            match named {
+                Named::Id(id) => ids.push(id),
+                Named::Number(number) => numbers.push(number),
+            }
+        }
+        ids.retain(|id| pending.iter().all(|asked| asked.id != *id));
+        numbers.retain(|number| pending.iter().all(|asked| asked.number != *number));
+        let mut found = Vec::new();
+        if !ids.is_empty() {
+            found.extend(self.shop.approvals.of_thread(&self.id, ids).await?);
+        }
+        if !numbers.is_empty() {
+            found.extend(self.shop.approvals.numbered(&self.id, numbers).await?);
+        }
+        Ok(found)
+    }
+
+    /// Has a model look at a reply, and at nothing but the reply.
+    pub(super) fn read_reply(&mut self, message: MessageId, words: String) {
+        let shop = self.shop.clone();
+        let prompt = Prompt {
+            system: INSTRUCTIONS.to_owned(),
+            messages: vec![ModelMessage::User { content: vec![Content::Text(words)], name: None }],
+            tools: Arc::default(),
+        };
+        let (live, deltas) = mpsc::channel(1);
+        // Nobody watches it think.
+        drop(deltas);
+        self.shop.metrics.model_calls.count();
+        let id = message.clone();
+        let job = async move {
+            let asked = tokio::time::timeout(READING_DEADLINE, shop.model.complete(prompt, live)).await;
+            let hint = match asked {
+                Ok(Ok(completion)) => ModelHint::parse(&completion.text),
+                Ok(Err(error)) => {
+                    tracing::info!(kind = ?error.kind, "no model could read a reply");
+                    None
+                }
+                Err(_) => None,
+            };
+            Done::ReplyRead(id, hint)
+        };
+        self.jobs.start(job, Done::ReplyRead(message, None));
+    }
+
     /// How long until a question needs no answer any more; nothing while none waits.
-    pub(super) fn until_expiry(&self) -> Option<std::time::Duration> {
+    pub(super) fn until_expiry(&self) -> Option<Duration> {
         let now = self.shop.clock.now();
-        self.conversation.next_expiry().map(|at| std::time::Duration::from_millis(at.millis_since(now)))
+        self.conversation.next_expiry().map(|at| Duration::from_millis(at.millis_since(now)))
     }
 
     /// Whoever waits for the end of the run hears that it waits for a person.

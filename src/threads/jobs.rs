@@ -8,7 +8,8 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::{AbortHandle, JoinSet};
 use tracing::Instrument;
 
-use crate::domain::{ErrorKind, Risk, ToolCallId};
+use crate::domain::{ErrorKind, MessageId, Risk, ToolCallId};
+use crate::policy::reply::ModelHint;
 use crate::ports::{
     Completion, DeliveryError, Judgement, ModelError, Receipt, Ruling, ToolFailure, ToolOutcome,
 };
@@ -22,6 +23,8 @@ pub(super) enum Done {
     Model(Result<Completion, ModelError>),
     /// A call was looked at.
     Judged(ToolCallId, Box<Judgement>),
+    /// A model has looked at a reply.
+    ReplyRead(MessageId, Option<ModelHint>),
     /// A call is at its end.
     Tool(ToolCallId, ToolOutcome),
     /// A delivery was tried.

@@ -76,6 +76,7 @@ impl Actor {
             Effect::Judge { call, name, input } => self.judge(call, name, input),
             Effect::SaveApproval(approval) => self.shop.approvals.save(*approval).await?,
             Effect::Grant(approval, scope) => self.grant(*approval, scope).await,
+            Effect::ReadReply { message, words } => self.read_reply(message, words),
             Effect::Audit(line) => self.shop.audit.record(*line),
             Effect::Parked(correlation) => self.parked(&correlation),
             Effect::RunTool { call, name, arguments, class } => self.run_tool(call, &name, arguments, class),
@@ -196,7 +197,7 @@ impl Actor {
             now: shop.clock.now(),
             context_tokens: shop.agent.context_tokens,
         };
-        let (prompt, estimate) = build_prompt(&self.conversation, &facts, shop.tools.specs());
+        let (prompt, estimate) = build_prompt(&self.conversation, &facts, shop.tools_of(&self.id).specs());
         self.conversation.note_estimate(estimate);
         let (live, deltas) = mpsc::channel(DELTA_BACKLOG);
         self.deltas = Some(deltas);
@@ -221,7 +222,7 @@ impl Actor {
     }
 
     fn run_tool(&mut self, call: ToolCallId, name: &str, arguments: Value, class: Class) {
-        let Some(tool) = self.shop.tools.get(name).map(|(_, tool)| tool.clone()) else {
+        let Some(tool) = self.shop.tools_of(&self.id).get(name).map(|(_, tool)| tool.clone()) else {
             let failure = ToolFailure::Failed(format!("there is no tool named {name:?}"));
             self.upcoming.push_back(Event::ToolEnded { call, outcome: Err(failure) });
             return;

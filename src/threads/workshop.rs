@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
-use crate::domain::{Capabilities, Language, Platform, ThreadId, WhileRunning, WhileWaiting};
+use crate::domain::{Capabilities, Language, Platform, ReadReplies, ThreadId, WhileRunning, WhileWaiting};
 use crate::metrics::Metrics;
 use crate::policy::Rights;
 use crate::ports::{
@@ -61,6 +61,8 @@ pub struct Asking {
     pub expire: Duration,
     /// What a message does meanwhile.
     pub while_waiting: WhileWaiting,
+    /// Who reads replies that the rules cannot.
+    pub read_replies: ReadReplies,
 }
 
 /// What all actors share.
@@ -118,6 +120,7 @@ impl Workshop {
             rights: self.asking.rights.clone(),
             expire_ms: u64::try_from(self.asking.expire.as_millis()).unwrap_or(u64::MAX),
             while_waiting: self.asking.while_waiting,
+            read_replies: self.asking.read_replies,
         })
     }
 
@@ -126,9 +129,14 @@ impl Workshop {
         self.adapters.get(platform).map_or_else(Capabilities::pull, |adapter| adapter.capabilities())
     }
 
-    /// Looks up what calls of a tool may do.
-    pub(super) fn effects_of(&self) -> EffectsOf {
-        let tools = self.tools.clone();
+    /// The tools that a thread has.
+    pub(super) fn tools_of(&self, thread: &ThreadId) -> ToolBox {
+        self.tools.suited(&self.capabilities(thread.platform()))
+    }
+
+    /// Looks up what calls of a tool may do in a thread.
+    pub(super) fn effects_of(&self, thread: &ThreadId) -> EffectsOf {
+        let tools = self.tools_of(thread);
         Arc::new(move |name| tools.get(name).map(|(spec, _)| spec.effects))
     }
 }

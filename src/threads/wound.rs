@@ -37,7 +37,7 @@ impl Actor {
             }
         }
         self.notice(Intent::Error { kind: record.kind, text: record.text, retryable: true });
-        let (rules, effects_of) = (self.shop.rules(&self.id), self.shop.effects_of());
+        let (rules, effects_of) = (self.shop.rules(&self.id), self.shop.effects_of(&self.id));
         self.conversation = Conversation::new(self.id.clone(), rules, effects_of, ThreadRecord::default());
         self.deliveries = Deliveries::default();
         self.stale = true;

@@ -32,7 +32,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::domain::ToolSpec;
+    use crate::domain::{Capabilities, ToolSpec};
 
     fn specs() -> Vec<ToolSpec> {
         TOOLS.iter().map(|make| make().spec()).collect()
@@ -56,5 +56,14 @@ mod tests {
                 assert!(property["type"].is_string(), "{}: {name}", spec.name);
             }
         }
+    }
+
+    #[test]
+    fn a_platform_without_files_is_offered_no_tool_that_sends_them() {
+        let tools = ToolBox::new(TOOLS.iter().map(|make| make()));
+        let bare = Capabilities { files: false, ..Capabilities::pull() };
+        assert!(tools.suited(&Capabilities::pull()).get("send_file").is_some());
+        assert!(tools.suited(&bare).get("send_file").is_none(), "neither told of nor callable");
+        assert_eq!(tools.suited(&bare).specs().len(), TOOLS.len() - 1);
     }
 }

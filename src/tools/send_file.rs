@@ -12,7 +12,7 @@ use super::confine::Confinement;
 use super::schema::schema_of;
 use super::sniff::{SAMPLE_BYTES, binary_kind};
 use super::{arguments, job};
-use crate::domain::{AttachmentKind, Effects, Intent, StoredFile, ToolSpec};
+use crate::domain::{AttachmentKind, Capabilities, Effects, Intent, StoredFile, ToolSpec};
 use crate::ports::{BoxFuture, Tool, ToolContext, ToolFailure, ToolOutcome};
 
 /// Longest file; what the platforms take without trouble.
@@ -42,6 +42,10 @@ impl Tool for SendFile {
             parameters: schema_of::<Arguments>(),
             effects: Effects::Speaks,
         }
+    }
+
+    fn suits(&self, capabilities: &Capabilities) -> bool {
+        capabilities.files
     }
 
     fn call(&self, arguments: Value, context: ToolContext) -> BoxFuture<'_, ToolOutcome> {

@@ -2,18 +2,17 @@
 //! waits.
 
 use super::asking::{Authority, Heard};
-use super::commands::record;
 use super::effect::Spoken;
 use super::intake::Arrival;
-use super::{Conversation, Effect, Ticket};
+use super::replies::Exchange;
+use super::{Conversation, Effect};
 use crate::domain::{
-    Answer, Approval, ApprovalNumber, ApprovalState, CorrelationId, Decided, Decision, IngressEvent, Intent,
-    Said, Timestamp, WhileWaiting,
+    Answer, Approval, ApprovalId, ApprovalNumber, ApprovalState, CorrelationId, Decided, Decision,
+    IngressEvent, Intent, Said, Timestamp, WhileWaiting,
 };
 use crate::policy::reply::{Pending, Reading, Ruling, read};
 use crate::ports::{Acceptance, Durability};
 use crate::render::Phrase;
-use crate::uimessage::UiMessage;
 
 /// What a message amounts to while questions wait.
 pub(super) enum Reply {
@@ -24,37 +23,47 @@ pub(super) enum Reply {
 }
 
 impl Conversation {
-    /// Reads a message while questions wait. One that decides, decides; any other is an ordinary message.
+    /// Reads a message that may be an answer: questions wait, or it names one that was settled. One that decides,
+    /// decides; one that decides again hears who did before; any other is an ordinary message.
     pub(super) fn hear(
         &mut self,
-        event: &IngressEvent,
         said: &Said,
-        ticket: Ticket,
+        arrival: &Arrival,
         now: Timestamp,
         fresh: &mut dyn FnMut() -> CorrelationId,
         out: &mut Vec<Effect>,
     ) -> Reply {
+        let event = &arrival.event;
         let pending = self.pending_approvals();
-        if !self.speaks_to_us(event, said, &pending) {
-            return if said.overheard { Reply::Message } else { self.not_a_decision(said, now, out) };
+        let waits = |id: &ApprovalId| pending.iter().any(|asked| asked.id == *id);
+        let settled = arrival.brought.approvals.iter().filter(|named| !waits(&named.id)).cloned();
+        let candidates: Vec<Approval> = pending.iter().cloned().chain(settled).collect();
+        if candidates.is_empty() {
+            return Reply::Message;
         }
-        let reading = read(&said.text, &pending.iter().map(as_pending).collect::<Vec<_>>());
-        let (language, correlation) = (self.language(), fresh());
+        if !self.speaks_to_us(event, said, &pending) {
+            return self.not_a_decision(said, event, now, out);
+        }
+        let reading = read(&said.text, &candidates.iter().map(as_pending).collect::<Vec<_>>());
         let reply = match reading {
-            Reading::NotADecision => return self.not_a_decision(said, now, out),
+            Reading::NotADecision | Reading::AskBack(_) if pending.is_empty() => return Reply::Message,
+            Reading::NotADecision => return self.not_a_decision(said, event, now, out),
             // What was not meant for us is no question to us either.
             Reading::AskBack(_) if said.overheard => return Reply::Message,
-            Reading::AskBack(question) => question.words(language),
+            Reading::AskBack(question) => question.words(self.language()),
             Reading::Decide(rulings) => {
                 let told: Vec<String> = rulings
                     .into_iter()
-                    .filter_map(|ruling| self.rule(&pending, ruling, event, now, out))
+                    .filter_map(|ruling| self.rule(&candidates, ruling, event, now, out))
                     .collect();
                 told.join("\n")
             }
         };
-        let record = record(&said.text, event, &reply, &correlation, now);
-        self.record_answer(record, reply, event, ticket, out);
+        let exchange = Exchange::new(&said.text, event, reply, fresh(), now);
+        let correlation = exchange.record.metadata.correlation_id.clone();
+        self.reply_to(exchange, Vec::new(), arrival.ticket, out);
+        out.push(Effect::Finished(correlation));
+        out.push(Effect::Publish);
         Reply::Handled
     }
 
@@ -62,28 +71,33 @@ impl Conversation {
     /// from somebody who may not decide, or was said to somebody else, decides nothing.
     fn speaks_to_us(&self, event: &IngressEvent, said: &Said, pending: &[Approval]) -> bool {
         let own_words = said.forwarded_from.is_none() && said.files.is_empty();
-        let rights = &self.rules.rights;
-        let may = |asked: &Approval| {
-            rights.may_answer(&asked.requested_by, &event.author.id, event.author.standing)
-        };
         let to_another = said.quoted.is_some() || said.text.trim_start().starts_with('/');
-        own_words && (!said.overheard || (!to_another && pending.iter().any(may)))
+        own_words && (!said.overheard || (!to_another && self.may_answer_one(event, pending)))
+    }
+
+    /// Whether somebody may answer any of these questions.
+    pub(super) fn may_answer_one(&self, event: &IngressEvent, pending: &[Approval]) -> bool {
+        let (rights, author) = (&self.rules.rights, &event.author);
+        pending.iter().any(|asked| rights.may_answer(&asked.requested_by, &author.id, author.standing))
     }
 
     fn rule(
         &mut self,
-        pending: &[Approval],
+        candidates: &[Approval],
         ruling: Ruling,
         event: &IngressEvent,
         now: Timestamp,
         out: &mut Vec<Effect>,
     ) -> Option<String> {
-        let approval = pending.get(ruling.index)?;
+        let approval = candidates.get(ruling.index)?;
         let decided =
             Decided { by: event.author.id.clone(), at: now, via: "text".to_owned(), reason: ruling.reason };
         let authority = Authority::Speaker(event.author.standing);
         let heard = self.answer(&approval.id, &ruling.answer, decided, authority, now, out);
-        Some(self.words_for(&heard, approval.number, &ruling.answer))
+        Some(match heard {
+            Heard::NotOpen => self.words_of_settled(approval),
+            heard => self.words_for(&heard, approval.number, &ruling.answer),
+        })
     }
 
     /// A decision by the question's own id.
@@ -95,7 +109,7 @@ impl Conversation {
         fresh: &mut dyn FnMut() -> CorrelationId,
         out: &mut Vec<Effect>,
     ) {
-        let (event, settled) = (&arrival.event, arrival.brought.approval.as_deref());
+        let (event, settled) = (&arrival.event, arrival.brought.approvals.first());
         let number = self
             .pending_approvals()
             .iter()
@@ -138,8 +152,15 @@ impl Conversation {
         Phrase::Resolved { approval: Box::new(approval.clone()), by }.say(self.language())
     }
 
-    fn not_a_decision(&mut self, said: &Said, now: Timestamp, out: &mut Vec<Effect>) -> Reply {
-        if said.overheard {
+    /// It is an ordinary message, whatever becomes of the questions meanwhile.
+    fn not_a_decision(
+        &mut self,
+        said: &Said,
+        event: &IngressEvent,
+        now: Timestamp,
+        out: &mut Vec<Effect>,
+    ) -> Reply {
+        if said.overheard || self.pending_approvals().is_empty() {
             return Reply::Message;
         }
         if self.rules.while_waiting == WhileWaiting::Supersede {
@@ -147,17 +168,25 @@ impl Conversation {
             self.go_on(now, out);
             return Reply::Message;
         }
-        let text = Phrase::Reminder(self.pending_numbers()).say(self.language());
-        if let Some(run) = self.run.as_mut().filter(|run| !run.reminded) {
-            run.reminded = true;
-            let source = format!("{}.reminder", run.correlation);
-            let (correlation, reply_to) = (run.correlation.clone(), run.reply_to.clone());
-            // Those who read the thread themselves see it in passing; everybody else is sent it.
-            out.push(Effect::Show(Intent::Progress { text: text.clone(), call_id: None }));
-            let say = vec![Spoken { source, correlation, reply_to, intent: Intent::AssistantText { text } }];
-            out.push(Effect::Commit { messages: Vec::new(), say, durability: Durability::Written });
+        if self.is_for_a_model(said, event) {
+            out.push(Effect::ReadReply { message: event.message.clone(), words: said.text.clone() });
+        } else {
+            self.remind(out);
         }
         Reply::Message
+    }
+
+    /// Says once how the questions that wait can be answered.
+    pub(super) fn remind(&mut self, out: &mut Vec<Effect>) {
+        let text = Phrase::Reminder(self.pending_numbers()).say(self.language());
+        let Some(run) = self.run.as_mut().filter(|run| !run.reminded) else { return };
+        run.reminded = true;
+        let source = format!("{}.reminder", run.correlation);
+        let (correlation, reply_to) = (run.correlation.clone(), run.reply_to.clone());
+        // Those who read the thread themselves see it in passing; everybody else is sent it.
+        out.push(Effect::Show(Intent::Progress { text: text.clone(), call_id: None }));
+        let say = vec![Spoken { source, correlation, reply_to, intent: Intent::AssistantText { text } }];
+        out.push(Effect::Commit { messages: Vec::new(), say, durability: Durability::Written });
     }
 
     pub(super) fn pending_numbers(&self) -> Vec<ApprovalNumber> {
@@ -174,39 +203,9 @@ impl Conversation {
         };
         phrase.say(self.language())
     }
-
-    /// Keeps the answer and what was said to it, like a command: recognised when it comes again, seen by people,
-    /// never by a model.
-    fn record_answer(
-        &mut self,
-        record: UiMessage,
-        reply: String,
-        event: &IngressEvent,
-        ticket: Ticket,
-        out: &mut Vec<Effect>,
-    ) {
-        let correlation = record.metadata.correlation_id.clone();
-        let mut lines: Vec<_> = self.place_held().into_iter().collect();
-        lines.push(record);
-        for line in &lines {
-            self.remember(line);
-        }
-        let say = vec![Spoken {
-            source: event.message.to_string(),
-            correlation: correlation.clone(),
-            reply_to: Some(event.platform_message.clone()),
-            intent: Intent::AssistantText { text: reply },
-        }];
-        out.push(Effect::Commit { messages: lines, say, durability: Durability::Synced });
-        let accepted =
-            Acceptance::Accepted { message: event.message.clone(), correlation: correlation.clone() };
-        out.push(Effect::Answer(ticket, accepted));
-        out.push(Effect::Finished(correlation));
-        out.push(Effect::Publish);
-    }
 }
 
-fn as_pending(approval: &Approval) -> Pending<'_> {
+pub(super) fn as_pending(approval: &Approval) -> Pending<'_> {
     Pending {
         number: approval.number,
         id: &approval.id,

@@ -1,18 +1,12 @@
 //! Words for the daemon, answered at once, whatever the thread is doing.
-//!
-//! A command is kept as one message of the daemon's that holds the word and the reply: it is recognised when it
-//! comes again, people see it, and no model ever does, ours or anybody's who reads the file.
 
-use serde_json::Map;
-
-use super::effect::Spoken;
 use super::intake::Arrival;
+use super::replies::Exchange;
 use super::run::Phase;
 use super::{Conversation, Effect};
-use crate::domain::{Command, CorrelationId, IngressEvent, Intent, Order, Timestamp};
-use crate::ports::{Acceptance, Durability};
+use crate::domain::{Command, CorrelationId, Order, Timestamp};
 use crate::render::{Phrase, Status};
-use crate::uimessage::{CommandRecord, Metadata, Part, Role, RunStatus, UiMessage};
+use crate::uimessage::{Part, RunStatus, UiMessage};
 
 impl Conversation {
     pub(super) fn obey(
@@ -55,22 +49,8 @@ impl Conversation {
                 Phrase::Id { thread, author }.say(language)
             }
         };
-        lines.extend(self.place_held());
-        lines.push(record(&order.to_string(), event, &reply, &correlation, now));
-        for line in &lines {
-            self.remember(line);
-        }
-        let say = vec![Spoken {
-            source: event.message.to_string(),
-            correlation: correlation.clone(),
-            reply_to: Some(event.platform_message.clone()),
-            intent: Intent::AssistantText { text: reply },
-        }];
-        out.push(Effect::Commit { messages: lines, say, durability: Durability::Synced });
-        out.push(Effect::Answer(
-            ticket,
-            Acceptance::Accepted { message: event.message.clone(), correlation: correlation.clone() },
-        ));
+        let exchange = Exchange::new(&order.to_string(), event, reply, correlation.clone(), now);
+        self.reply_to(exchange, lines, ticket, out);
         out.extend(ended.into_iter().map(Effect::Finished));
         out.push(Effect::Finished(correlation));
         if self.run.is_none() {
@@ -123,37 +103,5 @@ impl Conversation {
             undelivered: self.deliveries.0,
             dead: self.deliveries.1,
         }
-    }
-}
-
-/// A word for the daemon and its reply, under the id the word came with: so it is recognised when it comes again.
-pub(super) fn record(
-    words: &str,
-    event: &IngressEvent,
-    reply: &str,
-    correlation: &CorrelationId,
-    now: Timestamp,
-) -> UiMessage {
-    UiMessage {
-        id: event.message.clone(),
-        role: Role::Assistant,
-        metadata: Metadata {
-            platform: event.thread.platform().as_str().to_owned(),
-            thread_id: event.thread.clone(),
-            author_id: None,
-            author_name: None,
-            message_id: Some(event.platform_message.clone()),
-            timestamp: now,
-            correlation_id: correlation.clone(),
-            status: Some(RunStatus::Done),
-            command: true,
-            context: false,
-            extra: Map::new(),
-        },
-        parts: vec![Part::Command(CommandRecord {
-            command: words.to_owned(),
-            author: event.author.id.clone(),
-            reply: reply.to_owned(),
-        })],
     }
 }

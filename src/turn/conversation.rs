@@ -10,8 +10,8 @@ use super::intake::Arrival;
 use super::run::{Phase, Run};
 use super::{Effect, Event};
 use crate::domain::{
-    Capabilities, CorrelationId, Effects, Language, MessageId, ThreadId, ThreadState, Timestamp, ToolCallId,
-    WhileRunning, WhileWaiting,
+    Capabilities, CorrelationId, Effects, Language, MessageId, ReadReplies, ThreadId, ThreadState, Timestamp,
+    ToolCallId, WhileRunning, WhileWaiting,
 };
 use crate::policy::Rights;
 use crate::ports::{Durability, ThreadRecord, ThreadView};
@@ -42,6 +42,8 @@ pub struct Rules {
     pub expire_ms: u64,
     /// What a message does while a question waits.
     pub while_waiting: WhileWaiting,
+    /// Who reads replies that the rules cannot.
+    pub read_replies: ReadReplies,
     /// The model's name, for `/status`.
     pub model: String,
     /// What the platform can do.
@@ -117,6 +119,9 @@ impl Conversation {
         match event {
             Event::Resumed(approvals) => self.resume(approvals, now, &mut out),
             Event::Judged { call, judgement, seat } => self.judged(&call, *judgement, seat, now, &mut out),
+            Event::ReplyRead { message, hint } => {
+                self.reply_read(&message, hint.as_ref(), now, fresh, &mut out)
+            }
             Event::Tick => self.expire(now, &mut out),
             Event::Arrived { event, ticket, known, brought } => {
                 let arrival = Arrival { event: *event, ticket, known, brought };

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::Ticket;
 use crate::domain::Class;
-use crate::domain::{Approval, CorrelationId, Intent, Scope, ToolCallId};
+use crate::domain::{Approval, CorrelationId, Intent, MessageId, Scope, ToolCallId};
 use crate::ports::{Acceptance, AuditLine, Durability};
 use crate::uimessage::UiMessage;
 
@@ -42,6 +42,13 @@ pub enum Effect {
     SaveApproval(Box<Approval>),
     /// Let calls like this one run unasked from now on, as far as the scope reaches.
     Grant(Box<Approval>, Scope),
+    /// Have a model look at a reply, the reply alone: does it lean to an answer?
+    ReadReply {
+        /// Which message it is.
+        message: MessageId,
+        /// What it says.
+        words: String,
+    },
     /// Add a line to the audit trail.
     Audit(Box<AuditLine>),
     /// Run a tool.

@@ -1,6 +1,7 @@
 //! Everything that can happen to a conversation.
 
-use crate::domain::{Approval, ApprovalId, ApprovalNumber, IngressEvent, ToolCallId};
+use crate::domain::{Approval, ApprovalId, ApprovalNumber, IngressEvent, MessageId, ToolCallId};
+use crate::policy::reply::ModelHint;
 use crate::ports::{Completion, Judgement, ModelDelta, ModelError, Saying, ToolOutcome};
 
 /// Stands for whoever waits to hear whether an event was accepted.
@@ -19,8 +20,9 @@ pub struct Seat {
 /// What the machine cannot know by itself and is given with an event.
 #[derive(Debug, Default)]
 pub struct Brought {
-    /// The question that a decision names, as it was last written down.
-    pub approval: Option<Box<Approval>>,
+    /// As they were last written down: the question that a decision names, or the settled ones that a message
+    /// decides once more by their own names.
+    pub approvals: Vec<Approval>,
     /// The answer to a command whose facts are not the conversation's own.
     pub words: Option<String>,
 }
@@ -65,6 +67,13 @@ pub enum Event {
         judgement: Box<Judgement>,
         /// For the question, should one have to be asked.
         seat: Seat,
+    },
+    /// A model has looked at a message that came while questions waited and was no decision by the rules.
+    ReplyRead {
+        /// Which message.
+        message: MessageId,
+        /// What it believes; nothing where it could not be asked or made no sense.
+        hint: Option<ModelHint>,
     },
     /// Time has passed: questions may have grown too old.
     Tick,

@@ -57,19 +57,18 @@ impl Conversation {
                 out.push(Effect::Answer(ticket, duplicate))
             }
             IngressKind::Said(said)
-                if !self.pending_approvals().is_empty()
-                    && matches!(self.hear(event, said, ticket, now, fresh, out), Reply::Handled) => {}
+                if matches!(self.hear(said, &arrival, now, fresh, out), Reply::Handled) => {}
             IngressKind::Said(said) if said.overheard => self.overhear(event, said, ticket, fresh(), out),
             IngressKind::Said(said) => self.say(event, said, ticket, now, fresh, out),
             IngressKind::Decision(decision) => self.decide(decision, &arrival, now, fresh, out),
             IngressKind::Command(order) => match decision_in(order) {
-                Some(words) if !self.pending_approvals().is_empty() => {
+                Some(words) => {
                     let said = Said { text: words, ..Said::default() };
-                    if matches!(self.hear(event, &said, ticket, now, fresh, out), Reply::Message) {
+                    if matches!(self.hear(&said, &arrival, now, fresh, out), Reply::Message) {
                         self.obey(order, &arrival, now, fresh(), out);
                     }
                 }
-                _ => self.obey(order, &arrival, now, fresh(), out),
+                None => self.obey(order, &arrival, now, fresh(), out),
             },
             IngressKind::Edited(said) => self.edit(event, said, ticket, out),
             IngressKind::Revised(said) => self.revise(event, said, ticket, now, out),
@@ -320,7 +319,7 @@ const ONLY_LAST: &str = "only the last answer can be made anew, and only while n
 /// The decision that a command amounts to, in words.
 fn decision_in(order: &Order) -> Option<String> {
     match order.command {
-        Command::Approve | Command::Deny => Some(format!("{} {}", order.command.name(), order.words)),
+        Command::Approve | Command::Deny => Some(order.to_string()),
         _ => None,
     }
 }

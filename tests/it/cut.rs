@@ -113,5 +113,6 @@ fn rules() -> Rules {
         rights: shipagent::policy::Rights::default(),
         expire_ms: 60_000,
         while_waiting: shipagent::domain::WhileWaiting::Queue,
+        read_replies: shipagent::domain::ReadReplies::Rules,
     }
 }

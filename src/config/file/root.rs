@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{AdaptersFile, LlmFile, PermissionsFile};
-use crate::domain::{WhileRunning, WhileWaiting};
+use crate::domain::{ReadReplies, WhileRunning, WhileWaiting};
 
 /// Configuration of a shipagent project. Comments and trailing commas are allowed; `${VAR}` and
 /// `${VAR:-default}` in any text stand for variables of the environment or of the project's `.env`.
@@ -61,6 +61,9 @@ pub struct ApprovalsFile {
     pub expire_minutes: f64,
     /// What a new message does while a decision is awaited.
     pub while_waiting: WhileWaiting,
+    /// Who reads a reply: rules alone, or also a model where the rules fail. A model never decides, it can only make
+    /// the daemon ask back.
+    pub read_replies: ReadReplies,
 }
 
 impl Default for ApprovalsFile {
@@ -69,6 +72,7 @@ impl Default for ApprovalsFile {
             approvers: vec!["requester".to_owned(), "owners".to_owned()],
             expire_minutes: 1440.0,
             while_waiting: WhileWaiting::default(),
+            read_replies: ReadReplies::default(),
         }
     }
 }

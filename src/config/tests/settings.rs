@@ -219,6 +219,7 @@ fn what_is_left_out_has_these_values() {
             ],
             expire: 86400s,
             while_waiting: Queue,
+            read_replies: Rules,
         },
         queue: Queue {
             merge: 600ms,

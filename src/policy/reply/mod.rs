@@ -10,6 +10,7 @@ mod grammar;
 mod model_hint;
 mod naming;
 mod numbers;
+mod outright;
 mod question;
 mod reader;
 mod reason;
@@ -21,6 +22,7 @@ mod unclear;
 mod words_en;
 mod words_zh;
 
-pub use model_hint::{HintedReading, Leaning, ModelHint, ask_back_from_model};
+pub use model_hint::{HintedReading, INSTRUCTIONS, Leaning, ModelHint, ask_back_from_model};
+pub use outright::{Named, decided_outright};
 pub use question::{Question, Side};
 pub use reader::{Pending, Reading, Ruling, read};

@@ -11,7 +11,7 @@ use super::unclear::ask_back;
 use crate::domain::{Answer, ApprovalId, ApprovalKind, ApprovalNumber, Scope};
 
 /// A longer text is a message, not an answer.
-const LONGEST: usize = 600;
+pub(super) const LONGEST: usize = 600;
 
 /// An approval that waits in this thread, as far as a reply can speak of it.
 #[derive(Clone, Copy, Debug)]

@@ -8,10 +8,11 @@ use serde_json::{Value, json};
 use crate::domain::Class;
 use crate::domain::{
     Approval, ApprovalNumber, Author, Capabilities, ChatKind, Command, CorrelationId, Effects, ErrorKind,
-    IngressEvent, IngressKind, MessageId, Risk, Said, Standing, ThreadId, Timestamp, ToolCallId,
+    IngressEvent, IngressKind, MessageId, ReadReplies, Risk, Said, Standing, ThreadId, Timestamp, ToolCallId,
     WhileRunning, WhileWaiting,
 };
 use crate::policy::Rights;
+use crate::policy::reply::{Named, decided_outright};
 use crate::ports::{
     Acceptance, Completion, Judgement, ModelDelta, ModelError, Ruling, ThreadRecord, ToolCall,
 };
@@ -34,6 +35,7 @@ pub(super) fn rules() -> Rules {
         rights: Rights { requester: true, people: vec!["web:user:owner".parse().unwrap()], admins: false },
         expire_ms: 60_000,
         while_waiting: WhileWaiting::Queue,
+        read_replies: ReadReplies::Rules,
     }
 }
 
@@ -191,12 +193,27 @@ impl Driver {
         let ticket = Ticket(self.tickets);
         self.tickets += 1;
         let known = self.lines.iter().any(|line| line.id == id(message));
-        self.feed(Event::Arrived { event: event(message, kind), ticket, known, brought: Brought::default() });
+        let brought = self.look_up(&kind);
+        self.feed(Event::Arrived { event: event(message, kind), ticket, known, brought });
         let answer = self.effects.iter().find_map(|effect| match effect {
             Effect::Answer(answered, acceptance) if *answered == ticket => Some(acceptance.clone()),
             _ => None,
         });
         answer.expect("every arrival is answered")
+    }
+
+    /// What the actor would bring: the questions in the record that the words decide by their names.
+    fn look_up(&self, kind: &IngressKind) -> Brought {
+        let words = match kind {
+            IngressKind::Said(said) => said.text.clone(),
+            IngressKind::Command(order) => order.to_string(),
+            _ => String::new(),
+        };
+        let named = decided_outright(&words);
+        let is_named = |one: &&Approval| {
+            named.contains(&Named::Number(one.number)) || named.contains(&Named::Id(one.id.clone()))
+        };
+        Brought { approvals: self.book.values().filter(is_named).cloned().collect(), words: None }
     }
 
     pub(super) fn say(&mut self, message: &str) -> Acceptance {

@@ -1,5 +1,6 @@
 //! The machine, driven by hand: no model, no disk, no clock.
 
+mod again;
 mod approvals;
 mod driver;
 mod flow;

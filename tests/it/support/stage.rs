@@ -265,6 +265,7 @@ impl Stage {
                 rights: Rights { requester: true, people: Vec::new(), admins: false },
                 expire: Duration::from_secs(3600),
                 while_waiting: WhileWaiting::Queue,
+                read_replies: shipagent::domain::ReadReplies::Rules,
             },
             clock: Arc::new(SystemClock),
             ids: Arc::new(RandomIds),

@@ -1,0 +1,102 @@
+//! Approvals that a reply decides by their own names, whether they wait or not: `approve A3` after A3 was settled. Only
+//! what the whole reply says counts, and only by name; a bare yes is about what waits, or about something else.
+
+use super::fold::Folded;
+use super::reader::{LONGEST, Pending, Reading, read};
+use super::tokens::{Word, tokens};
+use crate::domain::{ApprovalId, ApprovalKind, ApprovalNumber};
+
+/// More than so many are no answer to anything.
+const MOST: usize = 16;
+
+/// An approval by its own name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Named {
+    /// What people call it.
+    Number(ApprovalNumber),
+    /// What buttons call it.
+    Id(ApprovalId),
+}
+
+/// The approvals that a reply decides by name; none unless the whole of it does. A bare number is a name only behind
+/// a command: `approve 2` may well be about something else.
+pub fn decided_outright(reply: &str) -> Vec<Named> {
+    let folded = Folded::of(reply);
+    if folded.chars.len() > LONGEST {
+        return Vec::new();
+    }
+    let command = folded.chars.first() == Some(&'/');
+    let mut named: Vec<Named> = Vec::new();
+    for token in tokens(&folded, &[]) {
+        let name = match token.word {
+            Word::Number(number) => {
+                let marked = folded.text(token.at, token.end).contains(['a', 'A']);
+                (marked || command).then_some(Named::Number(ApprovalNumber(number)))
+            }
+            Word::StrangeId => folded.text(token.at, token.end).parse().ok().map(Named::Id),
+            _ => None,
+        };
+        named.extend(name.filter(|name| !named.contains(name)));
+    }
+    let decided = (1..=MOST).contains(&named.len())
+        && [ApprovalKind::Tool, ApprovalKind::UnknownOutcome]
+            .iter()
+            .any(|kind| decides(reply, &named, *kind));
+    if decided { named } else { Vec::new() }
+}
+
+/// Whether a reply would decide all of these, were they what waits.
+fn decides(reply: &str, named: &[Named], kind: ApprovalKind) -> bool {
+    let stand_ins: Vec<(ApprovalNumber, ApprovalId)> = (0..)
+        .zip(named)
+        .map(|(at, name)| match name {
+            Named::Number(number) => (*number, ApprovalId::made("of-no-approval")),
+            // A number that nobody writes.
+            Named::Id(id) => (ApprovalNumber(u32::MAX - at), id.clone()),
+        })
+        .collect();
+    let pending: Vec<Pending<'_>> = stand_ins
+        .iter()
+        .map(|(number, id)| Pending { number: *number, id, kind, tool: "", command: None, argv: None })
+        .collect();
+    matches!(read(reply, &pending), Reading::Decide(rulings) if rulings.len() == named.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_decisions_that_name_what_they_are_about_count() {
+        let id = "apr_0123456789abcdef0123456789abcdef";
+        let by_id = [Named::Id(id.parse().unwrap())];
+        let number = |number| Named::Number(ApprovalNumber(number));
+        for (reply, expected) in [
+            ("approve A1", vec![number(1)]),
+            ("Approve a12, please.", vec![number(12)]),
+            ("同意 A3", vec![number(3)]),
+            ("同意Ａ３", vec![number(3)]),
+            ("拒绝 A3，太危险了", vec![number(3)]),
+            ("yes to A1 and A2", vec![number(1), number(2)]),
+            ("approve A1 for 10 minutes", vec![number(1)]),
+            ("rerun A4", vec![number(4)]),
+            ("A4 已完成", vec![number(4)]),
+            ("/approve 7", vec![number(7)]),
+            ("/deny A7 too risky", vec![number(7)]),
+            ("approve", vec![]),
+            ("yes", vec![]),
+            ("approve 1", vec![]),
+            ("同意 1", vec![]),
+            ("A1", vec![]),
+            ("what is A1?", vec![]),
+            ("should I approve A1?", vec![]),
+            ("approve A1 if the tests pass", vec![]),
+            ("print it on A4 paper", vec![]),
+            ("", vec![]),
+        ] {
+            assert_eq!(decided_outright(reply), expected, "{reply:?}");
+        }
+        assert_eq!(decided_outright(&format!("approve {id}")), by_id);
+        assert_eq!(decided_outright(&format!("/deny {id}")), by_id);
+    }
+}

@@ -1,0 +1,66 @@
+//! A model's part in reading replies: where the rules find no decision, a model may look at the reply alone. Whatever
+//! it believes, all that can follow is a question back, or the reminder that would have come anyway.
+
+use super::answers::as_pending;
+use super::replies::Exchange;
+use super::{Conversation, Effect};
+use crate::domain::{CorrelationId, IngressEvent, MessageId, ReadReplies, Said, Timestamp};
+use crate::policy::reply::{HintedReading, ModelHint, ask_back_from_model};
+use crate::uimessage::Role;
+
+/// A longer text is a message, not an answer.
+const LONGEST: usize = 300;
+
+impl Conversation {
+    /// Whether a model may look at a message that the rules found no decision in: somebody's own few words to us, who
+    /// could decide.
+    pub(super) fn is_for_a_model(&self, said: &Said, event: &IngressEvent) -> bool {
+        let own_words = said.forwarded_from.is_none() && said.files.is_empty() && !said.overheard;
+        let short = (1..=LONGEST).contains(&said.text.trim().chars().count());
+        // `/approve` with something unreadable behind it is answered as the command it is.
+        let words = short && !said.text.trim_start().starts_with('/');
+        self.rules.read_replies == ReadReplies::Model
+            && own_words
+            && words
+            && self.may_answer_one(event, &self.pending_approvals())
+    }
+
+    /// A model has looked at a message. It waits for the next run, unless it seems to be an answer: then it is taken
+    /// out of there, and the person is asked.
+    pub(super) fn reply_read(
+        &mut self,
+        message: &MessageId,
+        hint: Option<&ModelHint>,
+        now: Timestamp,
+        fresh: &mut dyn FnMut() -> CorrelationId,
+        out: &mut Vec<Effect>,
+    ) {
+        let pending = self.pending_approvals();
+        let Some(at) = self.waiting.iter().position(|waiting| waiting.messages.contains(message)) else {
+            return;
+        };
+        if pending.is_empty() {
+            return;
+        }
+        let hinted =
+            hint.map(|hint| ask_back_from_model(hint, &pending.iter().map(as_pending).collect::<Vec<_>>()));
+        let Some(HintedReading::AskBack(question)) = hinted else { return self.remind(out) };
+        let known = self.history.iter().find(|known| known.id == *message && known.role == Role::User);
+        let reply = question.words(self.language());
+        let Some(mut exchange) = known.and_then(|known| Exchange::instead_of(known, reply, now)) else {
+            return;
+        };
+        if self.waiting.get(at).is_some_and(|waiting| waiting.messages.len() > 1) {
+            // The others are still to be answered, under the name they have.
+            exchange.record.metadata.correlation_id = fresh();
+        }
+        if let Some(waiting) = self.waiting.get_mut(at) {
+            waiting.messages.retain(|known| known != message);
+        }
+        self.waiting.retain(|waiting| !waiting.messages.is_empty());
+        let correlation = exchange.record.metadata.correlation_id.clone();
+        self.keep(exchange, Vec::new(), out);
+        out.push(Effect::Finished(correlation));
+        out.push(Effect::Publish);
+    }
+}

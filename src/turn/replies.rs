@@ -1,0 +1,112 @@
+//! What the daemon itself answers: to a command, to a decision in words, to a reply it has to ask back about.
+//!
+//! The words and the reply are kept as one message under the id that the words came with: it is recognised when it
+//! comes again, people see it, and no model ever does, ours or anybody's who reads the file.
+
+use serde_json::Map;
+
+use super::effect::Spoken;
+use super::{Conversation, Effect, Ticket};
+use crate::domain::{CorrelationId, IngressEvent, Intent, Timestamp};
+use crate::ports::{Acceptance, Durability};
+use crate::uimessage::{CommandRecord, Metadata, Part, Role, RunStatus, UiMessage};
+
+/// Words for the daemon and what it answers.
+pub(super) struct Exchange {
+    pub(super) record: UiMessage,
+    reply: String,
+}
+
+impl Exchange {
+    /// What somebody said just now, and the reply.
+    pub(super) fn new(
+        words: &str,
+        event: &IngressEvent,
+        reply: String,
+        correlation: CorrelationId,
+        now: Timestamp,
+    ) -> Self {
+        let metadata = Metadata {
+            platform: event.thread.platform().as_str().to_owned(),
+            thread_id: event.thread.clone(),
+            author_id: None,
+            author_name: None,
+            message_id: Some(event.platform_message.clone()),
+            timestamp: now,
+            correlation_id: correlation,
+            status: Some(RunStatus::Done),
+            command: true,
+            context: false,
+            extra: Map::new(),
+        };
+        let said = CommandRecord {
+            command: words.to_owned(),
+            author: event.author.id.clone(),
+            reply: reply.clone(),
+        };
+        let record = UiMessage {
+            id: event.message.clone(),
+            role: Role::Assistant,
+            metadata,
+            parts: vec![Part::Command(said)],
+        };
+        Self { record, reply }
+    }
+
+    /// What was first taken for an ordinary message turns out to be for the daemon: its line is superseded.
+    pub(super) fn instead_of(message: &UiMessage, reply: String, now: Timestamp) -> Option<Self> {
+        let words = message.parts.iter().find_map(|part| match part {
+            Part::Text(text) => Some(text.text.clone()),
+            _ => None,
+        })?;
+        let author = message.metadata.author_id.clone()?;
+        let said = CommandRecord { command: words, author, reply: reply.clone() };
+        let metadata = Metadata {
+            author_id: None,
+            author_name: None,
+            timestamp: now,
+            status: Some(RunStatus::Done),
+            command: true,
+            extra: Map::new(),
+            ..message.metadata.clone()
+        };
+        let parts = vec![Part::Command(said)];
+        Some(Self {
+            record: UiMessage { id: message.id.clone(), role: Role::Assistant, metadata, parts },
+            reply,
+        })
+    }
+}
+
+impl Conversation {
+    /// Writes an exchange down, behind `lines` that belong before it, and sends the reply.
+    pub(super) fn keep(&mut self, exchange: Exchange, mut lines: Vec<UiMessage>, out: &mut Vec<Effect>) {
+        let Exchange { record, reply } = exchange;
+        lines.extend(self.place_held());
+        let say = vec![Spoken {
+            source: record.id.to_string(),
+            correlation: record.metadata.correlation_id.clone(),
+            reply_to: record.metadata.message_id.clone(),
+            intent: Intent::AssistantText { text: reply },
+        }];
+        lines.push(record);
+        for line in &lines {
+            self.remember(line);
+        }
+        out.push(Effect::Commit { messages: lines, say, durability: Durability::Synced });
+    }
+
+    /// The same for words that have just come in: whoever brought them hears that they were taken.
+    pub(super) fn reply_to(
+        &mut self,
+        exchange: Exchange,
+        lines: Vec<UiMessage>,
+        ticket: Ticket,
+        out: &mut Vec<Effect>,
+    ) {
+        let message = exchange.record.id.clone();
+        let correlation = exchange.record.metadata.correlation_id.clone();
+        self.keep(exchange, lines, out);
+        out.push(Effect::Answer(ticket, Acceptance::Accepted { message, correlation }));
+    }
+}

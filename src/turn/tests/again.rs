@@ -1,0 +1,214 @@
+//! Words about questions that are settled, and words that only a model can make something of.
+
+use serde_json::json;
+
+use super::driver::{Driver, call, calls, event, id, rules, said, words};
+use crate::domain::{ApprovalNumber, Command, IngressKind, Order, ReadReplies, Said};
+use crate::policy::reply::{Leaning, ModelHint};
+use crate::turn::{Brought, Effect, Event, Ticket};
+use crate::uimessage::{Part, UiMessage};
+
+/// A run that asks about one call, or about several.
+fn asking(driver: &mut Driver, names: &[&str]) {
+    driver.say("do it");
+    driver.model(calls(names.iter().map(|name| call(name, "ask", json!({}))).collect()));
+}
+
+/// What the daemon answered to the message of this id.
+fn reply(driver: &Driver, message: &str) -> Option<String> {
+    let of = |line: &UiMessage| {
+        line.parts.iter().find_map(|part| match part {
+            Part::Command(record) if line.id == id(message) => Some(record.reply.clone()),
+            _ => None,
+        })
+    };
+    driver.lines.iter().rev().find_map(of)
+}
+
+fn order(command: Command, words: &str) -> IngressKind {
+    IngressKind::Command(Order { command, words: words.to_owned() })
+}
+
+#[test]
+fn deciding_again_in_words_says_who_decided() {
+    let mut driver = Driver::new();
+    asking(&mut driver, &["c1"]);
+    driver.say("approve");
+    driver.tool("c1", "done");
+    driver.model(words("all done"));
+    for (at, kind) in [
+        IngressKind::Said(said("approve A1")),
+        IngressKind::Said(said("拒绝 A1")),
+        order(Command::Approve, "A1"),
+        order(Command::Deny, "1 too risky"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let message = format!("again{at}");
+        driver.take_effects();
+        driver.arrive(&message, kind);
+        let told = reply(&driver, &message).unwrap();
+        assert!(told.contains("A1") && told.contains("Ada"), "{message}: {told}");
+        let effects = driver.take_effects();
+        assert!(
+            !effects.iter().any(|effect| effect.contains("run ") || effect == "CallModel"),
+            "{effects:?}"
+        );
+    }
+    // The model hears nothing of it.
+    assert!(!driver.context().iter().any(|line| line.contains("A1")), "{:?}", driver.context());
+    // It is written down that somebody tried.
+    driver.arrive("once more", IngressKind::Said(said("approve A1")));
+    let audited = driver.effects.iter().any(|effect| matches!(effect, Effect::Audit(_)));
+    assert!(audited);
+}
+
+#[test]
+fn words_that_name_no_question_of_this_thread_are_for_the_agent() {
+    let mut driver = Driver::new();
+    asking(&mut driver, &["c1"]);
+    driver.say("deny");
+    driver.model(words("fine"));
+    for text in ["approve A7", "yes", "print A1 on A4 paper", "approve 1"] {
+        driver.say(text);
+        assert_eq!(reply(&driver, text), None, "{text}");
+        assert!(driver.context().iter().any(|line| *line == format!("user {text}")), "{text}");
+        driver.model(words("hm"));
+    }
+    let forwarded = Said { forwarded_from: Some("Eve".to_owned()), ..said("approve A1") };
+    driver.arrive("passed on", IngressKind::Said(forwarded));
+    assert_eq!(reply(&driver, "passed on"), None);
+}
+
+#[test]
+fn one_reply_can_settle_a_question_and_hear_of_another() {
+    let mut driver = Driver::new();
+    asking(&mut driver, &["c1", "c2"]);
+    driver.say("approve A1");
+    driver.take_effects();
+    driver.say("deny A1 and A2");
+    let told = reply(&driver, "deny A1 and A2").unwrap();
+    assert!(told.contains("A2: denied") && told.contains("A1") && told.contains("Ada"), "{told}");
+    let effects = driver.take_effects();
+    assert!(effects.contains(&"save A2 Denied".to_owned()), "{effects:?}");
+    assert!(!effects.contains(&"save A1 Denied".to_owned()), "{effects:?}");
+    // One that is settled is not asked for again while another waits.
+    let mut driver = Driver::new();
+    asking(&mut driver, &["c1", "c2"]);
+    driver.say("approve A1");
+    driver.say("approve A1 please");
+    let told = reply(&driver, "approve A1 please").unwrap();
+    assert!(told.contains("Ada") && !told.contains("A2"), "{told}");
+}
+
+fn reader() -> Driver {
+    let mut settings = rules();
+    settings.read_replies = ReadReplies::Model;
+    Driver::with(settings, Vec::new())
+}
+
+fn hint(leaning: Leaning, numbers: &[u32]) -> Option<ModelHint> {
+    Some(ModelHint { leaning, numbers: numbers.iter().copied().map(ApprovalNumber).collect() })
+}
+
+const LOOSE: &str = "meinetwegen, nur zu";
+
+#[test]
+fn a_model_that_reads_a_yes_only_asks_back() {
+    let mut driver = reader();
+    asking(&mut driver, &["c1"]);
+    driver.take_effects();
+    driver.say(LOOSE);
+    let effects = driver.take_effects();
+    assert!(effects.iter().any(|effect| effect.contains("ReadReply")), "{effects:?}");
+    assert!(!effects.iter().any(|effect| effect.contains("reminder")), "{effects:?}");
+    driver.feed(Event::ReplyRead { message: id(LOOSE), hint: hint(Leaning::Approve, &[]) });
+    assert_eq!(reply(&driver, LOOSE).as_deref(), Some("Do you mean: approve A1?"));
+    let effects = driver.take_effects();
+    assert!(
+        !effects.iter().any(|effect| effect.starts_with("save") || effect.starts_with("run")),
+        "{effects:?}"
+    );
+    // A clear word then decides, and what was asked back about is no message for the model.
+    driver.say("yes");
+    driver.tool("c1", "done");
+    driver.model(words("all done"));
+    assert!(driver.conversation.is_idle(), "nothing is left to answer");
+    assert!(!driver.context().iter().any(|line| line.contains(LOOSE)), "{:?}", driver.context());
+}
+
+#[test]
+fn what_a_model_cannot_place_waits_its_turn_with_one_reminder() {
+    for hint in [None, hint(Leaning::Unrelated, &[])] {
+        let mut driver = reader();
+        asking(&mut driver, &["c1"]);
+        driver.say(LOOSE);
+        driver.say("and another thing");
+        driver.take_effects();
+        for message in [LOOSE, "and another thing"] {
+            driver.feed(Event::ReplyRead { message: id(message), hint: hint.clone() });
+        }
+        let effects = driver.take_effects();
+        assert_eq!(
+            effects.iter().filter(|effect| effect.contains("show Progress")).count(),
+            1,
+            "{effects:?}"
+        );
+        driver.say("deny");
+        driver.model(words("fine"));
+        let shown = driver.context();
+        assert!(
+            shown.contains(&format!("user {LOOSE}")) && shown.contains(&"user and another thing".to_owned())
+        );
+    }
+}
+
+#[test]
+fn of_several_waiting_messages_only_the_one_that_was_asked_back_about_is_taken_out() {
+    let mut driver = reader();
+    asking(&mut driver, &["c1"]);
+    driver.say(LOOSE);
+    driver.say("what is the weather");
+    driver.feed(Event::ReplyRead { message: id(LOOSE), hint: hint(Leaning::Deny, &[1]) });
+    assert_eq!(reply(&driver, LOOSE).as_deref(), Some("Do you mean: deny A1?"));
+    driver.say("deny");
+    driver.model(words("fine"));
+    let shown = driver.context();
+    assert!(shown.contains(&"user what is the weather".to_owned()), "{shown:?}");
+    assert!(!shown.iter().any(|line| line.contains(LOOSE)), "{shown:?}");
+}
+
+#[test]
+fn what_a_model_says_too_late_changes_nothing() {
+    let mut driver = reader();
+    asking(&mut driver, &["c1"]);
+    driver.say(LOOSE);
+    driver.say("deny");
+    driver.model(words("fine"));
+    let lines = driver.lines.len();
+    driver.feed(Event::ReplyRead { message: id(LOOSE), hint: hint(Leaning::Approve, &[]) });
+    driver.feed(Event::ReplyRead { message: id("never said"), hint: hint(Leaning::Approve, &[]) });
+    assert_eq!(driver.lines.len(), lines);
+}
+
+#[test]
+fn a_model_is_shown_nothing_of_those_who_may_not_decide_nor_what_is_not_a_short_reply() {
+    let mut driver = reader();
+    asking(&mut driver, &["c1"]);
+    driver.take_effects();
+    let mut stranger = event("m9", IngressKind::Said(said(LOOSE)));
+    stranger.author.id = "web:user:stranger".parse().unwrap();
+    let (ticket, brought) = (Ticket(77), Brought::default());
+    driver.feed(Event::Arrived { event: stranger, ticket, known: false, brought });
+    driver.arrive("m10", IngressKind::Said(said(&"long words ".repeat(60))));
+    let forwarded = Said { forwarded_from: Some("Eve".to_owned()), ..said("go ahead with it") };
+    driver.arrive("passed on", IngressKind::Said(forwarded));
+    let effects = driver.take_effects();
+    assert!(!effects.iter().any(|effect| effect.contains("ReadReply")), "{effects:?}");
+    // By the rules alone no model is asked either.
+    let mut driver = Driver::new();
+    asking(&mut driver, &["c1"]);
+    driver.say(LOOSE);
+    assert!(!driver.take_effects().iter().any(|effect| effect.contains("ReadReply")));
+}
