@@ -46,20 +46,19 @@ impl Conversation {
             hint.map(|hint| ask_back_from_model(hint, &pending.iter().map(as_pending).collect::<Vec<_>>()));
         let Some(HintedReading::AskBack(question)) = hinted else { return self.remind(out) };
         let known = self.history.iter().find(|known| known.id == *message && known.role == Role::User);
+        let Some(known) = known.cloned() else { return };
+        let alone = self.waiting.get(at).is_some_and(|waiting| waiting.messages.len() == 1);
+        // The others that wait are still to be answered, under the name they have.
+        let correlation = if alone { known.metadata.correlation_id.clone() } else { fresh() };
         let reply = question.words(self.language());
-        let Some(mut exchange) = known.and_then(|known| Exchange::instead_of(known, reply, now)) else {
+        let Some((words, exchange)) = Exchange::instead_of(&known, reply, correlation.clone(), now) else {
             return;
         };
-        if self.waiting.get(at).is_some_and(|waiting| waiting.messages.len() > 1) {
-            // The others are still to be answered, under the name they have.
-            exchange.record.metadata.correlation_id = fresh();
-        }
         if let Some(waiting) = self.waiting.get_mut(at) {
             waiting.messages.retain(|known| known != message);
         }
         self.waiting.retain(|waiting| !waiting.messages.is_empty());
-        let correlation = exchange.record.metadata.correlation_id.clone();
-        self.keep(exchange, Vec::new(), out);
+        self.keep(exchange, vec![words], out);
         out.push(Effect::Finished(correlation));
         out.push(Effect::Publish);
     }

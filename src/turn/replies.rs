@@ -53,28 +53,33 @@ impl Exchange {
         Self { record, reply }
     }
 
-    /// What was first taken for an ordinary message turns out to be for the daemon: its line is superseded.
-    pub(super) fn instead_of(message: &UiMessage, reply: String, now: Timestamp) -> Option<Self> {
-        let words = message.parts.iter().find_map(|part| match part {
-            Part::Text(text) => Some(text.text.clone()),
-            _ => None,
-        })?;
-        let author = message.metadata.author_id.clone()?;
-        let said = CommandRecord { command: words, author, reply: reply.clone() };
+    /// What was first taken for an ordinary message turns out to be for the daemon: the line that takes it away from the
+    /// model, and the reply behind it. A line cannot change who speaks, so the reply has one of its own.
+    pub(super) fn instead_of(
+        message: &UiMessage,
+        reply: String,
+        correlation: CorrelationId,
+        now: Timestamp,
+    ) -> Option<(UiMessage, Self)> {
+        let mut words = message.clone();
+        words.metadata.command = true;
+        words.metadata.correlation_id = correlation;
+        let said = CommandRecord {
+            command: message.text(),
+            author: message.metadata.author_id.clone()?,
+            reply: reply.clone(),
+        };
         let metadata = Metadata {
             author_id: None,
             author_name: None,
             timestamp: now,
             status: Some(RunStatus::Done),
-            command: true,
             extra: Map::new(),
-            ..message.metadata.clone()
+            ..words.metadata.clone()
         };
-        let parts = vec![Part::Command(said)];
-        Some(Self {
-            record: UiMessage { id: message.id.clone(), role: Role::Assistant, metadata, parts },
-            reply,
-        })
+        let id = format!("{}.reply", message.id).parse().ok()?;
+        let record = UiMessage { id, role: Role::Assistant, metadata, parts: vec![Part::Command(said)] };
+        Some((words, Self { record, reply }))
     }
 }
 

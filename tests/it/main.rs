@@ -9,6 +9,7 @@
 )]
 
 mod approval_life;
+mod approval_words;
 mod approvals;
 mod architecture;
 mod browser;

@@ -18,7 +18,9 @@ fn asking(driver: &mut Driver, names: &[&str]) {
 fn reply(driver: &Driver, message: &str) -> Option<String> {
     let of = |line: &UiMessage| {
         line.parts.iter().find_map(|part| match part {
-            Part::Command(record) if line.id == id(message) => Some(record.reply.clone()),
+            Part::Command(record) if record.command == message || line.id == id(message) => {
+                Some(record.reply.clone())
+            }
             _ => None,
         })
     };

@@ -1,5 +1,6 @@
 //! What the tests share.
 
+pub(crate) mod approval_scene;
 pub(crate) mod checker;
 pub(crate) mod console;
 pub(crate) mod daemon;
