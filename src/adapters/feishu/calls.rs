@@ -100,6 +100,16 @@ impl Api {
         Ok(messages)
     }
 
+    /// The people who run a group: its owner and its administrators, by their open ids.
+    pub(super) async fn chat_admins(&self, chat: &str) -> Result<Vec<String>, ApiError> {
+        let call = Call::get(format!("/open-apis/im/v1/chats/{chat}")).with("user_id_type", "open_id");
+        let answer = self.call(call).await?;
+        let managers = list(&answer, "/data/user_manager_id_list");
+        let managers = managers.iter().filter_map(Value::as_str).map(str::to_owned);
+        let people = std::iter::once(text(&answer, "/data/owner_id")).chain(managers);
+        Ok(people.filter(|id| !id.is_empty()).collect())
+    }
+
     /// One message and, if it is a bundle, those in it.
     pub(super) async fn message(&self, id: &str) -> Result<Vec<PastMessage>, ApiError> {
         let answer = self.call(Call::get(format!("/open-apis/im/v1/messages/{id}"))).await?;

@@ -34,6 +34,8 @@ pub(super) struct Heard {
     pub(super) sender: String,
     pub(super) sender_is_person: bool,
     pub(super) at: Timestamp,
+    /// The event that told of it.
+    pub(super) event: String,
     /// Whether it is a new version of a message that was heard before.
     pub(super) edited: bool,
     pub(super) mentions_me: bool,
@@ -42,6 +44,19 @@ pub(super) struct Heard {
     /// Names of people, learned from mentions.
     pub(super) names: Vec<(String, String)>,
     pub(super) content: Content,
+}
+
+impl Happened {
+    /// What tells this event from all others, however often it comes.
+    pub(super) fn key(&self) -> String {
+        match self {
+            Self::Heard(heard) if heard.edited => format!("{}/edit/{}", heard.message, heard.event),
+            Self::Heard(heard) => heard.message.clone(),
+            Self::Recalled { message, .. } => format!("{message}/recall"),
+            Self::Pressed(pressed) => pressed.event.clone(),
+            Self::Nothing(what) => what.clone(),
+        }
+    }
 }
 
 /// A press of a button.
@@ -109,6 +124,7 @@ struct MentionWire {
     key: String,
     id: IdWire,
     name: Option<String>,
+    mentioned_type: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -141,21 +157,23 @@ struct RecallEvent {
     chat_id: String,
 }
 
-/// Reads an event. `me` is the agent's own open id.
+/// Reads an event. `me` is the agent's own open id; where it is not known, any bot that is mentioned is taken for it,
+/// for the platform hardly ever brings messages to a bot that mention another.
 pub(super) fn read_event(event: Value, me: &str) -> Happened {
     let Ok(envelope) = serde_json::from_value::<Envelope>(event) else {
         return Happened::Nothing("an event that cannot be read".to_owned());
     };
     match envelope.header.event_type.as_str() {
-        "im.message.receive_v1" => heard(envelope.event, me, false),
-        "im.message.updated_v1" => heard(envelope.event, me, true),
+        "im.message.receive_v1" => heard(envelope, me, false),
+        "im.message.updated_v1" => heard(envelope, me, true),
         "im.message.recalled_v1" => recalled(envelope.event),
         "card.action.trigger" => pressed(envelope.event, envelope.header.event_id),
         other => Happened::Nothing(other.chars().take(80).collect()),
     }
 }
 
-fn heard(event: Value, me: &str, edited: bool) -> Happened {
+fn heard(envelope: Envelope, me: &str, edited: bool) -> Happened {
+    let Envelope { header, event } = envelope;
     let Ok(MessageEvent { sender, message }) = serde_json::from_value(event) else {
         return Happened::Nothing("a message that cannot be read".to_owned());
     };
@@ -171,7 +189,10 @@ fn heard(event: Value, me: &str, edited: bool) -> Happened {
         .into_iter()
         .map(|mention| Mention {
             key: mention.key,
-            mine: mention.id.open_id.as_deref().is_some_and(|id| id == me && !me.is_empty()),
+            mine: match me {
+                "" => mention.mentioned_type.as_deref().is_none_or(|kind| kind == "bot"),
+                me => mention.id.open_id.as_deref() == Some(me),
+            },
             id: mention.id.open_id,
             name: mention.name.unwrap_or_default(),
         })
@@ -191,6 +212,7 @@ fn heard(event: Value, me: &str, edited: bool) -> Happened {
         sender: sender_id,
         sender_is_person: sender.sender_type == "user",
         at: Timestamp::from_millis(millis(&message.create_time)),
+        event: header.event_id,
         edited,
         mentions_me: content.mentions_me || mentions.iter().any(|mention| mention.mine),
         mentions_others: mentions.iter().any(|mention| !mention.mine),
@@ -273,6 +295,18 @@ mod tests {
         assert_eq!(heard.names, [("ou_bo".to_owned(), "Bo".to_owned())]);
         let direct = read(message(json!({ "chat_type": "p2p", "thread_id": "", "mentions": null })));
         assert_eq!((direct.kind, direct.topic, direct.mentions_me), (ChatKind::Direct, None, false));
+    }
+
+    #[test]
+    fn whoever_does_not_know_itself_takes_a_mentioned_bot_for_itself() {
+        let mentioning = |kind: Value| {
+            message(json!({ "mentions": [{ "key": "@_user_1", "id": { "open_id": "ou_x" }, "name": "Ship",
+                "mentioned_type": kind }] }))
+        };
+        for (kind, mine) in [(json!("bot"), true), (json!(null), true), (json!("user"), false)] {
+            let Happened::Heard(heard) = read_event(mentioning(kind.clone()), "") else { panic!() };
+            assert_eq!(heard.mentions_me, mine, "{kind}");
+        }
     }
 
     #[test]

@@ -17,13 +17,14 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 use tokio_util::sync::CancellationToken;
 
 use super::api::Api;
-use super::event::{Dispatch, Happening, read};
+use super::event::{Dispatch, Happening};
 use super::gateway::{Act, Frame, Gateway, INTENTS, Next, Session, after_close, close_words, intent_names};
 use super::http::Method;
-use super::intake::{Intake, Taken};
+use super::intake::{Event, Intake, Taken, order_of};
 use super::lanes::Lanes;
 use super::mark::Mark;
 use super::trouble::{Kind, Trouble};
+use crate::domain::Command;
 use crate::ports::{AdapterError, AdapterIo, Ids, Notebook};
 
 /// How long connecting, and being let in, may take.
@@ -220,7 +221,7 @@ impl Connection {
                 tracing::info!(seq = accepted(state), "the session goes on");
                 self.got_in(state);
             }
-            Act::Take(seq, dispatch) => self.take(seq, &dispatch, state),
+            Act::Take(seq, dispatch) => self.take(seq, dispatch, state),
             Act::Say(_) | Act::BeatEvery(_) | Act::Leave(..) => {}
         }
     }
@@ -231,14 +232,18 @@ impl Connection {
         self.io.health.alive(self.io.clock.now());
     }
 
-    /// Starts taking an event in. Events of one chat keep their order; buttons wait for nobody.
-    fn take(&self, seq: u64, dispatch: &Dispatch, state: &mut State) {
+    /// Starts taking an event in. Events of one chat keep their order; commands and buttons wait for nobody.
+    fn take(&self, seq: u64, dispatch: Dispatch, state: &mut State) {
         let Some(mark) = state.mark.as_mut() else { return };
         if !mark.take(seq) {
             return;
         }
-        let happening = read(dispatch, mark.session.me.as_deref());
-        let lane = match &happening {
+        let event = Event::new(dispatch, mark.session.me.as_deref());
+        let lane = match &event.happening {
+            // One that cuts the conversation in two has to stay in its place.
+            Happening::Said(heard) if order_of(heard).is_some_and(|order| order.command != Command::New) => {
+                format!("orders {}", heard.chat)
+            }
             Happening::Said(heard) => format!("chat {}", heard.chat),
             Happening::Pressed(press) => format!("press {}", press.interaction),
             Happening::Relation { .. } | Happening::Nothing => format!("event {seq}"),
@@ -247,7 +252,7 @@ impl Connection {
         let (intake, door) = (Arc::clone(&self.intake), self.io.door.clone());
         let work = async move {
             let mut waits = RETRIES.into_iter();
-            while let Taken::Again(why) = intake.take(&door, &happening).await {
+            while let Taken::Again(why) = intake.take(&door, &event).await {
                 tracing::warn!(why, "an event could not be taken in and is tried again");
                 let wait = waits.next().unwrap_or(LONGEST_RETRY);
                 tokio::time::sleep(Duration::from_secs(wait)).await;

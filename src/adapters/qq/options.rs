@@ -53,6 +53,8 @@ pub struct QqOptions {
     pub respond: Respond,
     /// For how long after an answer the same person need not mention the bot again.
     pub followup: Duration,
+    /// Whether those who run a group may decide there, so that it matters who they are.
+    pub admins_decide: bool,
     /// Whether a group shares one conversation.
     pub threading: Threading,
 }
@@ -81,6 +83,7 @@ pub(super) mod tests {
             guests: GuestList::default(),
             respond: Respond::Mention,
             followup: Duration::ZERO,
+            admins_decide: false,
             threading: Threading::Shared,
         }
     }

@@ -76,10 +76,13 @@ impl Sender {
     }
 
     /// Says a few words beside the outbox: why something was not taken. They may be lost.
-    pub(super) async fn tell(&self, thread: &ThreadId, reply_to: &str, markdown: &str) {
+    pub(super) async fn tell(&self, thread: &ThreadId, reply_to: &str, markdown: &str, weight: Weight) {
         let words = Words { markdown: markdown.to_owned(), keyboard: None };
-        let part =
-            Part { name: format!("tell {reply_to}"), draft: Draft::Words(words), weight: Weight::Needed };
+        let kind = match weight {
+            Weight::Needed => "tell",
+            Weight::Passing => "mention",
+        };
+        let part = Part { name: format!("{kind} {reply_to}"), draft: Draft::Words(words), weight };
         if let Err(error) = self.send_part(thread, Some(reply_to), &part).await {
             tracing::warn!(%thread, %error, "a notice could not be sent");
         }

@@ -249,6 +249,7 @@ async fn a_look_at_the_bot_tells_its_name_or_what_is_wrong() {
         guests: shipagent::adapters::chat::GuestList::default(),
         respond: shipagent::adapters::chat::Respond::Mention,
         followup: Duration::ZERO,
+        admins_decide: false,
         threading: Threading::Shared,
     };
     let http = reqwest::Client::builder().no_proxy().build().unwrap();
