@@ -43,8 +43,9 @@ const FAREWELL: Duration = Duration::from_millis(500);
 const RETRIES: [u64; 3] = [1, 2, 5];
 const LONGEST_RETRY: u64 = 15;
 
-/// The name of the note that a session is kept under.
-const NOTE: &str = "session";
+/// The names of the notes that a session, and how far it has come, are kept under.
+const SESSION: &str = "session";
+const PROGRESS: &str = "session-seq";
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
@@ -53,6 +54,13 @@ type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 struct Kept {
     app_id: String,
     session: Session,
+}
+
+/// How far a session has come. It may be lost: what came since is told again, and recognised.
+#[derive(Debug, Serialize, Deserialize)]
+struct Progress {
+    session: String,
+    seq: u64,
 }
 
 /// Which event of which session a piece of work belongs to.
@@ -98,13 +106,7 @@ struct Ended {
 impl Connection {
     /// Keeps a connection up until told to stop.
     pub(super) async fn run(self) -> Result<(), AdapterError> {
-        let mut state = State::default();
-        if let Ok(Some(note)) = self.notes.get(NOTE).await
-            && let Ok(kept) = serde_json::from_value::<Kept>(note)
-            && kept.app_id == self.app_id
-        {
-            state.mark = Some(Mark::new(kept.session));
-        }
+        let mut state = State { mark: self.remembered().await.map(Mark::new), ..State::default() };
         loop {
             let ended = tokio::select! {
                 ended = self.connect(&mut state) => ended?,
@@ -122,6 +124,18 @@ impl Connection {
             self.wait(&mut state, FAREWELL).await;
         }
         Ok(())
+    }
+
+    /// The session that was left, with how far it had come.
+    async fn remembered(&self) -> Option<Session> {
+        let note = async |name: &str| self.notes.get(name).await.ok().flatten();
+        let kept: Kept = serde_json::from_value(note(SESSION).await?).ok()?;
+        let mut session = Some(kept.session).filter(|_| kept.app_id == self.app_id)?;
+        let progress = note(PROGRESS).await.and_then(|note| serde_json::from_value::<Progress>(note).ok());
+        if let Some(progress) = progress.filter(|progress| progress.session == session.id) {
+            session.seq = session.seq.max(progress.seq);
+        }
+        Some(session)
     }
 
     /// One connection, from its address to its end.
@@ -265,7 +279,7 @@ impl Connection {
     async fn settle(&self, label: &Label, state: &mut State) {
         let mine = state.mark.as_mut().filter(|mark| mark.session.id == label.session);
         if mine.is_some_and(|mark| mark.settle(label.seq)) {
-            self.write_down(session_of(state)).await;
+            self.note_progress(session_of(state)).await;
         }
     }
 
@@ -277,16 +291,20 @@ impl Connection {
         }
     }
 
-    /// A session that cannot be written down is only told again from further back.
+    /// A session must outlive a loss of power: what was told and not yet taken in comes only in the same one.
     async fn write_down(&self, session: Option<Session>) {
         let Some(session) = session else { return };
-        let kept = Kept { app_id: self.app_id.clone(), session };
-        let written = match serde_json::to_value(&kept) {
-            Ok(note) => self.notes.put(NOTE, note).await.map_err(|error| error.to_string()),
-            Err(error) => Err(error.to_string()),
-        };
-        if let Err(error) = written {
-            tracing::warn!(error, "the session could not be written down");
+        let kept = serde_json::to_value(Kept { app_id: self.app_id.clone(), session });
+        if let Err(error) = self.notes.keep(SESSION, kept.unwrap_or_default()).await {
+            tracing::warn!(%error, "the session could not be written down");
+        }
+    }
+
+    async fn note_progress(&self, session: Option<Session>) {
+        let Some(session) = session else { return };
+        let progress = serde_json::to_value(Progress { session: session.id, seq: session.seq });
+        if let Err(error) = self.notes.put(PROGRESS, progress.unwrap_or_default()).await {
+            tracing::warn!(%error, "how far the session has come could not be written down");
         }
     }
 

@@ -90,8 +90,8 @@ impl Sender {
 
     /// Shows progress or that somebody is writing, where that costs nothing that is needed.
     pub(super) async fn pass(&self, thread: &ThreadId, name: String, progress: Option<&str>) {
-        let wish = self.wish(thread, None, &name, Weight::Passing);
-        let Leave::Send { scene, key, seq } = self.clerk.ask_leave(wish).await else { return };
+        let wish = self.wish(thread, None, &name, Weight::Passing, Form::Linkless);
+        let Leave::Send { scene, key, seq, .. } = self.clerk.ask_leave(wish).await else { return };
         let place = Place { scene, chat: thread.chat(), key, seq };
         let body = match progress {
             Some(progress) => {
@@ -128,11 +128,12 @@ impl Sender {
         reply_to: Option<&str>,
         part: &Part,
     ) -> Result<Tried, DeliveryError> {
-        let mut form = self.first_form();
         loop {
-            let leave = self.clerk.ask_leave(self.wish(thread, reply_to, &part.name, part.weight)).await;
-            let place = match leave {
-                Leave::Send { scene, key, seq } => Place { scene, chat: thread.chat(), key, seq },
+            let wish = self.wish(thread, reply_to, &part.name, part.weight, self.first_form());
+            let (place, form) = match self.clerk.ask_leave(wish).await {
+                Leave::Send { scene, key, seq, form } => {
+                    (Place { scene, chat: thread.chat(), key, seq }, form)
+                }
                 Leave::Done => return Ok(Tried::Sent(None)),
                 Leave::Wait if part.weight == Weight::Passing => return Ok(Tried::Skipped),
                 Leave::Wait => return Err(held()),
@@ -156,7 +157,8 @@ impl Sender {
                 _ => match plainer(form, trouble.kind) {
                     Some(next) if matches!(part.draft, Draft::Words(_)) => {
                         self.remember(trouble.kind, &trouble.what);
-                        form = next;
+                        // The refused form may have used its number up.
+                        self.clerk.tell(thread, &part.name, Fate::Recast(next)).await;
                     }
                     _ => return self.give_up(thread, part, trouble).await,
                 },
@@ -213,12 +215,20 @@ impl Sender {
         super::media::post(&self.api, &self.files, place, file).await
     }
 
-    fn wish(&self, thread: &ThreadId, reply_to: Option<&str>, part: &str, weight: Weight) -> Wish {
+    fn wish(
+        &self,
+        thread: &ThreadId,
+        reply_to: Option<&str>,
+        part: &str,
+        weight: Weight,
+        form: Form,
+    ) -> Wish {
         Wish {
             thread: thread.clone(),
             part: part.to_owned(),
             reply_to: reply_to.map(str::to_owned),
             weight,
+            form,
             now: self.clock.now(),
         }
     }
