@@ -71,7 +71,11 @@ async fn a_chat_keeps_its_order_and_holds_up_no_other() {
         office.accept(chat, words).await;
     }
     assert_eq!(office.until(1).await, ["three"]);
-    assert_eq!(office.backlog.enter("a", Haste::Quick).haste(), Haste::Slow, "whatever comes now comes behind");
+    assert_eq!(
+        office.backlog.enter("a", Haste::Quick).haste(),
+        Haste::Slow,
+        "whatever comes now comes behind"
+    );
     office.gate.send_replace(true);
     assert_eq!(office.until(3).await, ["three", "slow one", "two"]);
 }

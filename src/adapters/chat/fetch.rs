@@ -129,9 +129,8 @@ mod tests {
         let downloads = Downloads::new(1, Duration::from_secs(5));
         let tries = AtomicU32::new(0);
         let broken = || FetchError::Broken("cut".to_owned());
-        let third = || async {
-            if tries.fetch_add(1, Ordering::Relaxed) < 2 { Err(broken()) } else { Ok(7) }
-        };
+        let third =
+            || async { if tries.fetch_add(1, Ordering::Relaxed) < 2 { Err(broken()) } else { Ok(7) } };
         assert_eq!(downloads.fetch(third).await.unwrap(), 7);
         let never = || async { Err::<(), _>(broken()) };
         assert!(matches!(downloads.fetch(never).await, Err(FetchError::Broken(_))));

@@ -149,13 +149,7 @@ impl Intake {
     }
 
     /// Hands in what is quick, and accepts what is not to be handed in later.
-    async fn pass_on(
-        &self,
-        door: &Door,
-        letter: Letter,
-        heard: &Heard,
-        mut place: Place,
-    ) -> Taken {
+    async fn pass_on(&self, door: &Door, letter: Letter, heard: &Heard, mut place: Place) -> Taken {
         match place.haste() {
             Haste::Quick => self.now(door, letter, heard, Some(&mut place)).await,
             Haste::Slow => match self.backlog.accept(&heard.id, letter.into_value(), place).await {
@@ -165,13 +159,7 @@ impl Intake {
         }
     }
 
-    async fn now(
-        &self,
-        door: &Door,
-        letter: Letter,
-        heard: &Heard,
-        place: Option<&mut Place>,
-    ) -> Taken {
+    async fn now(&self, door: &Door, letter: Letter, heard: &Heard, place: Option<&mut Place>) -> Taken {
         match self.deliver(door, letter, heard, place).await {
             Finished::Done => Taken::Safe,
             Finished::Again(why) => Taken::Again(why),

@@ -255,7 +255,11 @@ mod tests {
         let sent = (0..20).filter(|n| passing(*n, &mut account) != Grant::Wait).count();
         assert_eq!(sent, 2);
         for part in ["question", "answer", "more"] {
-            assert_ne!(account.reserve(part, Some("m1"), Weight::Needed, Form::Plain, NOW), Grant::Wait, "{part}");
+            assert_ne!(
+                account.reserve(part, Some("m1"), Weight::Needed, Form::Plain, NOW),
+                Grant::Wait,
+                "{part}"
+            );
         }
     }
 
@@ -265,9 +269,17 @@ mod tests {
             let mut account = Account::new(scene);
             account.open(scene, message("m"), NOW);
             let late = NOW.plus_millis(minutes * 60_000 - 5_000);
-            assert_eq!(account.reserve("late", Some("m"), Weight::Needed, Form::Plain, late), Grant::Wait, "{scene:?}");
+            assert_eq!(
+                account.reserve("late", Some("m"), Weight::Needed, Form::Plain, late),
+                Grant::Wait,
+                "{scene:?}"
+            );
             let early = NOW.plus_millis(minutes * 60_000 - 30_000);
-            assert_ne!(account.reserve("early", Some("m"), Weight::Needed, Form::Plain, early), Grant::Wait, "{scene:?}");
+            assert_ne!(
+                account.reserve("early", Some("m"), Weight::Needed, Form::Plain, early),
+                Grant::Wait,
+                "{scene:?}"
+            );
         }
     }
 
@@ -314,7 +326,11 @@ mod tests {
         assert_ne!(rich, plain);
         let mut again = group_with(&["m1"]);
         reserve(&mut again, Form::Plain);
-        assert_eq!(reserve(&mut again, Form::Plain), reserve(&mut account, Form::Plain), "by name and form alone");
+        assert_eq!(
+            reserve(&mut again, Form::Plain),
+            reserve(&mut account, Form::Plain),
+            "by name and form alone"
+        );
         assert_eq!(account.slots.len(), 1);
         account.done("p");
         account.recast("p", Form::Linkless);

@@ -65,11 +65,9 @@ impl Intake {
         heard: &Heard,
         place: Option<&mut Place>,
     ) -> Finished {
-        let (Ok(thread), Ok(mut author), Ok(message)) = (
-            self.thread_of(heard),
-            self.author(&heard.user, heard.name.clone()),
-            heard.id.parse(),
-        ) else {
+        let (Ok(thread), Ok(mut author), Ok(message)) =
+            (self.thread_of(heard), self.author(&heard.user, heard.name.clone()), heard.id.parse())
+        else {
             tracing::warn!(id = heard.id, "a message without usable ids was passed over");
             return Finished::Done;
         };

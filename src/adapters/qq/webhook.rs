@@ -174,9 +174,15 @@ mod tests {
         };
         let text = signed_by(ask("Arq0D5A61EgUu4OxUvOp", json!(AT)));
         assert!(text.as_ref().is_some_and(|text| text.starts_with("87befc99c42c651b")), "{text:?}");
-        assert_eq!(signed_by(ask("Arq0D5A61EgUu4OxUvOp", json!(1_725_442_341))), text, "a number is the same time");
+        assert_eq!(
+            signed_by(ask("Arq0D5A61EgUu4OxUvOp", json!(1_725_442_341))),
+            text,
+            "a number is the same time"
+        );
         let event = r#"{"op":0,"t":"C2C_MESSAGE_CREATE","d":{}}"#;
-        for (token, at) in [(event, json!(AT)), ("[0]", json!(AT)), ("token", json!("17{")), ("token", json!(null))] {
+        for (token, at) in
+            [(event, json!(AT)), ("[0]", json!(AT)), ("token", json!("17{")), ("token", json!(null))]
+        {
             assert!(matches!(ask(token, at.clone()), Call::Refused(_)), "{token} {at}");
         }
     }

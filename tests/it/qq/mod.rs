@@ -10,7 +10,9 @@ use crate::support::qq::people::Place;
 use crate::support::qq::rules::{Fault, Rules};
 use crate::support::qq::{APP_ID, QqFake, SECRET};
 
+mod files;
 mod kill;
+mod rights;
 mod troubles;
 
 const ANN: Place = Place::C2c("U1");

@@ -174,7 +174,7 @@ fn log(project: &Project) -> String {
     entries.map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap_or_default()).collect()
 }
 
-async fn wait_until(so: impl Fn() -> bool) {
+pub(super) async fn wait_until(so: impl Fn() -> bool) {
     let deadline = tokio::time::Instant::now() + crate::support::daemon::PATIENCE;
     while !so() {
         assert!(tokio::time::Instant::now() < deadline, "waited in vain");

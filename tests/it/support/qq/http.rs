@@ -24,6 +24,7 @@ pub(super) async fn serve(listener: TcpListener, shared: Shared) {
         .route("/v2/{scene}/{chat}/files", post(upload))
         .route("/{scene}/{chat}/messages", post(message))
         .route("/interactions/{id}", put(interaction))
+        .route("/guilds/{guild}/members/{user}", get(member))
         .route("/files/{name}", get(file))
         .layer(DefaultBodyLimit::max(64 << 20))
         .with_state(shared);
@@ -131,7 +132,25 @@ async fn interaction(
     Json(json!({})).into_response()
 }
 
+async fn member(
+    State(shared): State<Shared>,
+    Path((_, user)): Path<(String, String)>,
+    headers: HeaderMap,
+) -> Response {
+    if !authorized(&shared, &headers) {
+        return refuse(BAD_TOKEN);
+    }
+    match shared.look(|rules| rules.roles.get(&user).cloned()) {
+        Some(roles) => Json(json!({ "user": { "id": user }, "nick": "", "roles": roles })).into_response(),
+        None => refuse((404, 50_001, "no such member")),
+    }
+}
+
 async fn file(State(shared): State<Shared>, Path(name): Path<String>) -> Response {
+    let mut changes = shared.changed.subscribe();
+    while shared.look(|rules| rules.holds_files) {
+        changes.changed().await.unwrap();
+    }
     match shared.look(|rules| rules.files.get(&name).cloned()) {
         Some(bytes) => bytes.into_response(),
         None => StatusCode::NOT_FOUND.into_response(),
