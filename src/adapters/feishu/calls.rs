@@ -62,10 +62,13 @@ impl Api {
     /// When the platform does not say.
     pub async fn bot(&self) -> Result<Bot, ApiError> {
         let answer = self.call(Call::get("/open-apis/bot/v3/info")).await?;
+        // It stands beside the envelope's data and not in it; nobody knows for how long.
+        let bot = answer.get("bot").or_else(|| answer.pointer("/data/bot")).or_else(|| answer.get("data"));
+        let bot = bot.cloned().unwrap_or_default();
         Ok(Bot {
-            open_id: text(&answer, "/bot/open_id"),
-            name: text(&answer, "/bot/app_name"),
-            active: answer.pointer("/bot/activate_status").and_then(Value::as_i64) == Some(2),
+            open_id: text(&bot, "/open_id"),
+            name: text(&bot, "/app_name"),
+            active: bot.get("activate_status").and_then(Value::as_i64) == Some(2),
         })
     }
 

@@ -98,10 +98,18 @@ struct SenderWire {
     sender_type: String,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+/// Ids of somebody: by their kinds, or the open id alone.
+#[derive(Debug, Default)]
 struct IdWire {
     open_id: Option<String>,
+}
+
+impl<'de> Deserialize<'de> for IdWire {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(from)?;
+        let open_id = value.as_str().or_else(|| value.get("open_id").and_then(Value::as_str));
+        Ok(Self { open_id: open_id.map(str::to_owned) })
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -113,7 +121,7 @@ struct MessageWire {
     chat_id: String,
     chat_type: String,
     message_type: String,
-    content: String,
+    content: Value,
     mentions: Option<Vec<MentionWire>>,
     create_time: Value,
 }
@@ -133,6 +141,7 @@ struct PressEvent {
     operator: IdWire,
     action: ActionWire,
     context: ContextWire,
+    token: Option<String>,
     open_message_id: Option<String>,
     open_chat_id: Option<String>,
 }
@@ -197,7 +206,9 @@ fn heard(envelope: Envelope, me: &str, edited: bool) -> Happened {
             name: mention.name.unwrap_or_default(),
         })
         .collect();
-    let content = read_content(&message.message_type, &message.content, &mentions, me);
+    // JSON within a text; a proxy may have opened it.
+    let content = message.content.as_str().map_or_else(|| message.content.to_string(), str::to_owned);
+    let content = read_content(&message.message_type, &content, &mentions, me);
     let some = |text: Option<String>| text.filter(|text| !text.is_empty());
     let named = |mention: &Mention| {
         let known = !mention.mine && !mention.name.is_empty();
@@ -210,7 +221,8 @@ fn heard(envelope: Envelope, me: &str, edited: bool) -> Happened {
         topic: some(message.thread_id),
         parent: some(message.parent_id),
         sender: sender_id,
-        sender_is_person: sender.sender_type == "user",
+        // Where nobody says, it is: only bots are told of as such.
+        sender_is_person: matches!(sender.sender_type.as_str(), "user" | ""),
         at: Timestamp::from_millis(millis(&message.create_time)),
         event: header.event_id,
         edited,
@@ -234,6 +246,7 @@ fn pressed(event: Value, id: String) -> Happened {
     let Ok(press) = serde_json::from_value::<PressEvent>(event) else {
         return Happened::Nothing("a press that cannot be read".to_owned());
     };
+    let id = Some(id).filter(|id| !id.is_empty()).or(press.token).unwrap_or_default();
     let message = press.context.open_message_id.or(press.open_message_id).unwrap_or_default();
     let chat = press.context.open_chat_id.or(press.open_chat_id).unwrap_or_default();
     match press.operator.open_id {
@@ -307,6 +320,17 @@ mod tests {
             let Happened::Heard(heard) = read_event(mentioning(kind.clone()), "") else { panic!() };
             assert_eq!(heard.mentions_me, mine, "{kind}");
         }
+    }
+
+    #[test]
+    fn ids_and_contents_may_come_in_other_shapes() {
+        let mut event = message(
+            json!({ "content": { "text": "hi" }, "mentions": [{ "key": "@_user_1", "id": "ou_me" }] }),
+        );
+        event["event"]["sender"] = json!({ "sender_id": { "open_id": "ou_ada" } });
+        let heard = read(event);
+        assert!(heard.mentions_me && heard.sender_is_person);
+        assert_eq!(heard.content.text, "hi");
     }
 
     #[test]

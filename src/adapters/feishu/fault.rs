@@ -77,6 +77,11 @@ impl ApiError {
         matches!(self.code(), Some(NO_SCOPE | 230_027))
     }
 
+    /// Whether the server has no such call.
+    pub(super) fn is_no_such_call(&self) -> bool {
+        matches!(self.code(), Some(404 | 405))
+    }
+
     /// Whether the message that was to be answered or changed is gone.
     pub(super) fn is_target_gone(&self) -> bool {
         matches!(self.code(), Some(230_011 | 230_019 | 230_110 | 231_003))

@@ -79,7 +79,8 @@ impl QqAdapter {
             clock: Arc::clone(&parts.clock),
             files: parts.files.clone(),
             language: parts.language,
-            rich: AtomicBool::new(options.markdown),
+            rich: AtomicBool::new(options.markdown == Some(true)),
+            buttons: AtomicBool::new(options.markdown != Some(false)),
             linkless: AtomicBool::new(false),
         });
         let (backlog, backlog_task) = Backlog::new(&*parts.notes);
@@ -172,6 +173,8 @@ impl QqAdapter {
         loop {
             match self.api.call(Method::GET, "/gateway", None).await {
                 Ok(_) => io.health.alive(io.clock.now()),
+                // A server without that call is there all the same.
+                Err(trouble) if trouble.kind == Kind::Refused => io.health.alive(io.clock.now()),
                 Err(trouble) if trouble.kind == Kind::Credentials => {
                     return Err(AdapterError::Fatal(format!("QQ refused the credentials ({trouble})")));
                 }
@@ -211,7 +214,7 @@ impl Adapter for QqAdapter {
     }
 
     fn capabilities(&self) -> Capabilities {
-        capabilities(self.options.markdown)
+        capabilities(self.options.markdown != Some(false))
     }
 
     fn stale_after(&self) -> Option<Duration> {
@@ -288,11 +291,11 @@ impl Painter for Passing {
     }
 }
 
-/// What the platform can do; `markdown` where it has granted that, and buttons with it, to the bot.
-pub const fn capabilities(markdown: bool) -> Capabilities {
+/// What the platform can do; `buttons` where it has granted them, and Markdown with them, to the bot.
+pub const fn capabilities(buttons: bool) -> Capabilities {
     Capabilities {
         delivery: Delivery::Push,
-        buttons: markdown,
+        buttons,
         rich_cards: false,
         edits: false,
         streaming: false,

@@ -168,7 +168,13 @@ impl Connection {
     }
 
     async fn address(&self) -> Result<(Arc<str>, String), Trouble> {
-        let answer = self.api.call(Method::GET, "/gateway", None).await?;
+        let answer = match self.api.call(Method::GET, "/gateway", None).await {
+            // The same, with more; not every server has both.
+            Err(trouble) if trouble.kind == Kind::Refused => {
+                self.api.call(Method::GET, "/gateway/bot", None).await?
+            }
+            answer => answer?,
+        };
         let url = answer.get("url").and_then(Value::as_str).map(str::to_owned);
         let url = url.ok_or_else(|| Trouble::unreachable("the platform named no gateway".to_owned()))?;
         Ok((self.api.tokens().get().await?, url))
@@ -249,9 +255,7 @@ impl Connection {
     /// Starts taking an event in. Events of one chat keep their order; commands and buttons wait for nobody.
     fn take(&self, seq: u64, dispatch: Dispatch, state: &mut State) {
         let Some(mark) = state.mark.as_mut() else { return };
-        if !mark.take(seq) {
-            return;
-        }
+        mark.take(seq);
         let event = Event::new(dispatch, mark.session.me.as_deref());
         let lane = match &event.happening {
             // One that cuts the conversation in two has to stay in its place.
@@ -367,7 +371,8 @@ impl Connection {
 }
 
 fn session_of(state: &State) -> Option<Session> {
-    state.mark.as_ref().map(|mark| mark.session.clone())
+    // One without a name cannot be gone on with.
+    state.mark.as_ref().map(|mark| mark.session.clone()).filter(|session| !session.id.is_empty())
 }
 
 fn accepted(state: &State) -> Option<u64> {
@@ -390,12 +395,11 @@ fn frame_of(
     match heard {
         Some(Ok(Message::Close(close))) => Err(close.map(|close| u16::from(close.code))),
         Some(Ok(message @ (Message::Text(_) | Message::Binary(_)))) => {
-            let frame =
-                serde_json::from_slice::<Value>(&message.into_data()).and_then(serde_json::from_value);
-            if let Err(error) = &frame {
-                tracing::warn!(%error, "a frame of the gateway is not understood");
+            let frame = Frame::read(&message.into_data());
+            if frame.is_none() {
+                tracing::warn!("a frame of the gateway is not understood");
             }
-            Ok(frame.ok())
+            Ok(frame)
         }
         Some(Ok(_)) => Ok(None),
         Some(Err(error)) => {

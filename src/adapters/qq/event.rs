@@ -224,20 +224,15 @@ fn with_scheme(url: &str) -> String {
 fn press(body: &Value, event_id: Option<String>) -> Option<Press> {
     // Other kinds ask for the bot's settings or open menus; only a button carries what we had put into one.
     let resolved = body.pointer("/data/resolved").unwrap_or(&Value::Null);
-    let (places, user) = match (body["chat_type"].as_u64(), body["scene"].as_str()) {
-        (Some(2), _) | (None, Some("c2c")) => {
-            let user = text(body, "user_openid")?;
-            (vec![(Scene::C2c, user.clone())], user)
-        }
-        (Some(1), _) | (None, Some("group")) => {
-            let user = text(body, "group_member_openid")?;
-            (vec![(Scene::Group, text(body, "group_openid")?)], user)
-        }
-        _ => {
-            let channel = text(body, "channel_id").map(|id| (Scene::Channel, id));
-            let dm = text(body, "guild_id").map(|id| (Scene::Dm, id));
-            (channel.into_iter().chain(dm).collect(), text(resolved, "user_id")?)
-        }
+    // What kind of place it was is told in a number, a word, or neither; the ids always tell.
+    let guild = text(body, "guild_id").map(|id| (Scene::Dm, id));
+    let (places, user) = if let Some(group) = text(body, "group_openid") {
+        (vec![(Scene::Group, group)], text(body, "group_member_openid")?)
+    } else if let Some(user) = text(body, "user_openid").filter(|_| guild.is_none()) {
+        (vec![(Scene::C2c, user.clone())], user)
+    } else {
+        let channel = text(body, "channel_id").map(|id| (Scene::Channel, id));
+        (channel.into_iter().chain(guild).collect(), text(resolved, "user_id")?)
     };
     Some(Press {
         interaction: text(body, "id")?,

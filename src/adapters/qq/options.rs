@@ -45,8 +45,9 @@ pub struct QqOptions {
     pub sandbox: bool,
     /// How events arrive.
     pub events: QqEvents,
-    /// Whether Markdown and buttons are granted to the bot.
-    pub markdown: bool,
+    /// Whether Markdown and buttons are granted to the bot. Where nobody says, buttons are tried with a question and
+    /// everything else is plain words.
+    pub markdown: Option<bool>,
     /// Who may speak.
     pub guests: GuestList,
     /// Which messages of a group are answered.
@@ -79,7 +80,7 @@ pub(super) mod tests {
             token_url: String::new(),
             sandbox: false,
             events: QqEvents::Gateway,
-            markdown: false,
+            markdown: None,
             guests: GuestList::default(),
             respond: Respond::Mention,
             followup: Duration::ZERO,

@@ -32,8 +32,10 @@ pub(super) struct Sender {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) files: PathBuf,
     pub(super) language: Option<Language>,
-    /// Whether Markdown and buttons may be tried. Once refused, they are not tried again.
+    /// Whether Markdown may be tried. Once refused, it is not tried again.
     pub(super) rich: AtomicBool,
+    /// Whether buttons may be tried, which come with Markdown only. Once refused, they are not tried again.
+    pub(super) buttons: AtomicBool,
     /// Whether links were refused.
     pub(super) linkless: AtomicBool,
 }
@@ -103,6 +105,10 @@ impl Sender {
         };
         let fate = match self.post(&place, &body).await {
             Err(trouble) if trouble.kind == Kind::NoReply => Fate::Closed(place.key),
+            // It was not taken, so it has cost nothing.
+            Err(trouble) if !matches!(trouble.kind, Kind::Later | Kind::Token | Kind::Duplicate) => {
+                Fate::Released
+            }
             // It is not tried again, whatever became of it.
             _ => Fate::Done,
         };
@@ -129,7 +135,7 @@ impl Sender {
         part: &Part,
     ) -> Result<Tried, DeliveryError> {
         loop {
-            let wish = self.wish(thread, reply_to, &part.name, part.weight, self.first_form());
+            let wish = self.wish(thread, reply_to, &part.name, part.weight, self.first_form(&part.draft));
             let (place, form) = match self.clerk.ask_leave(wish).await {
                 Leave::Send { scene, key, seq, form } => {
                     (Place { scene, chat: thread.chat(), key, seq }, form)
@@ -233,8 +239,10 @@ impl Sender {
         }
     }
 
-    fn first_form(&self) -> Form {
-        if self.rich.load(Ordering::Relaxed) {
+    fn first_form(&self, draft: &Draft) -> Form {
+        let asks = matches!(draft, Draft::Words(Words { keyboard: Some(_), .. }));
+        let rich = if asks { &self.buttons } else { &self.rich };
+        if rich.load(Ordering::Relaxed) {
             Form::Rich
         } else if self.linkless.load(Ordering::Relaxed) {
             Form::Linkless
@@ -245,8 +253,14 @@ impl Sender {
 
     fn remember(&self, kind: Kind, what: &str) {
         match kind {
-            Kind::Rich if self.rich.swap(false, Ordering::Relaxed) => {
-                tracing::warn!(what, "markdown is not granted to this bot; plain words are sent from now on");
+            Kind::Rich => {
+                let rich = self.rich.swap(false, Ordering::Relaxed);
+                if self.buttons.swap(false, Ordering::Relaxed) || rich {
+                    tracing::warn!(
+                        what,
+                        "markdown and buttons are not granted to this bot; plain words are sent"
+                    );
+                }
             }
             Kind::Link if !self.linkless.swap(true, Ordering::Relaxed) => {
                 tracing::warn!(what, "links are not let through; they are written out from now on");

@@ -54,7 +54,7 @@ impl WebhookKey {
 
     /// Reads a request. `signature` and `timestamp` are its headers.
     pub(super) fn read(&self, signature: &str, timestamp: &str, body: &[u8], now: Timestamp) -> Call {
-        let frame = serde_json::from_slice::<Frame>(body).ok();
+        let frame = Frame::read(body);
         // Whoever asks proves nothing; we do.
         if let Some(frame) = frame.as_ref().filter(|frame| frame.op == VALIDATION) {
             return self.validation(&frame.d);

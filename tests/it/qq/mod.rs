@@ -247,7 +247,7 @@ async fn a_look_at_the_bot_tells_its_name_or_what_is_wrong() {
         token_url: format!("{base}/app/getAppAccessToken"),
         sandbox: false,
         events: QqEvents::Gateway,
-        markdown: false,
+        markdown: None,
         guests: shipagent::adapters::chat::GuestList::default(),
         respond: shipagent::adapters::chat::Respond::Mention,
         followup: Duration::ZERO,
