@@ -76,6 +76,19 @@ async fn nobody_decides_by_a_look_that_fails_and_nobody_looks_where_it_does_not_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_message_for_the_agent_gets_a_sign_that_it_was_received_and_no_other_does() {
+    let (feishu, model) = (Feishu::start().await, FakeModel::start(Reply::text("yes?")).await);
+    let project = project(&feishu, &model, json!({}));
+    let _daemon = project.start().await;
+    let other = feishu.write(&Message::group("oc_group", "ou_bo", "among ourselves"));
+    let asked = feishu.write(&Message::group("oc_group", "ou_bo", "hello").mentioning());
+    feishu.wait_for_words("oc_group", "yes?").await;
+    let signs = feishu.wait_for("a sign", |world| world.signs.first().cloned()).await;
+    assert_eq!(signs, (asked, "Get".to_owned()));
+    assert!(feishu.look(|world| world.signs.iter().all(|(message, _)| *message != other)));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_can_only_send_is_good_enough_to_talk_and_to_approve() {
     let (feishu, model) = (Feishu::start().await, FakeModel::start(runs("touch made")).await);
     feishu.tune(|world| world.mood.minimal = true);

@@ -21,6 +21,7 @@ use super::hook::{Hooks, Waiting};
 use super::intake::Intake;
 use super::notes::Notes;
 use super::options::{FeishuMode, FeishuOptions};
+use super::seen::{Seen, put_signs};
 use super::sequences::Sequences;
 use super::socket::connect;
 use super::webhook::Seal;
@@ -98,7 +99,7 @@ impl FeishuAdapter {
         &self.api
     }
 
-    fn intake(&self, me: Bot, io: &AdapterIo) -> Arc<Intake> {
+    fn intake(&self, me: Bot, io: &AdapterIo, seen: Seen) -> Arc<Intake> {
         Arc::new(Intake {
             platform: self.platform.clone(),
             app_id: self.options.app_id.clone(),
@@ -113,6 +114,7 @@ impl FeishuAdapter {
             admins: Admins::new(self.api.clone(), self.options.admins_decide),
             backlog: self.backlog.clone(),
             downloads: Downloads::new(AT_ONCE, FETCH_WITHIN),
+            seen,
             recent: Mutex::new(VecDeque::new()),
         })
     }
@@ -123,7 +125,8 @@ impl FeishuAdapter {
             me = self.who_am_i() => me?,
         };
         tracing::info!(name = me.name, "connected as an app");
-        let intake = self.intake(me, &io);
+        let (seen, waiting) = Seen::new();
+        let intake = self.intake(me, &io, seen);
         let Some(mut backlog) = take(&self.backlog_task) else {
             return Err(AdapterError::Fatal("the adapter runs already".to_owned()));
         };
@@ -135,7 +138,11 @@ impl FeishuAdapter {
         let backlog_stop = CancellationToken::new();
         let finishing = backlog.run(intake.clone(), backlog_stop.clone());
         let hearing = async {
-            let ended = self.hear(&intake, &io, &stop).await;
+            let ended = tokio::select! {
+                ended = self.hear(&intake, &io, &stop) => ended,
+                // It never ends before: the intake holds the way to it.
+                () = put_signs(self.api.clone(), waiting) => Ok(()),
+            };
             backlog_stop.cancel();
             ended
         };
@@ -314,7 +321,7 @@ pub const fn capabilities() -> Capabilities {
         voice: true,
         files: true,
         threaded_replies: true,
-        reactions: false,
+        reactions: true,
         max_length: Some(MOST_BYTES),
         length_unit: LengthUnit::Bytes,
         replies_per_message: None,

@@ -143,6 +143,14 @@ impl Api {
         Ok(text(&answer, "/data/message_id"))
     }
 
+    /// Puts a sign under a message.
+    pub(super) async fn react(&self, message: &str, sign: &str) -> Result<(), ApiError> {
+        let body = json!({ "reaction_type": { "emoji_type": sign } });
+        let path = format!("/open-apis/im/v1/messages/{message}/reactions");
+        self.call(Call::new(Method::POST, path, body)).await?;
+        Ok(())
+    }
+
     /// Puts another card in the place of one that was sent.
     pub(super) async fn replace_card(&self, message: &str, card: &Value) -> Result<(), ApiError> {
         let body = json!({ "content": card.to_string() });

@@ -16,6 +16,7 @@ use super::calls::{Bot, InTopic, PastMessage, Target};
 use super::card::Outgoing;
 use super::event::{Happened, Heard, read_event};
 use super::notes::Notes;
+use super::seen::Seen;
 use super::unpack::{Letter, Pointed};
 use crate::adapters::chat::{
     Admission, Attention, Backlog, ChatParts, Downloads, Facts, Finished, Gate, Haste, Hearing, Place,
@@ -61,6 +62,7 @@ pub(super) struct Intake {
     pub(super) door: Door,
     pub(super) backlog: Backlog,
     pub(super) downloads: Downloads,
+    pub(super) seen: Seen,
     pub(super) recent: Mutex<VecDeque<IngressEvent>>,
 }
 

@@ -23,6 +23,7 @@ mod notes;
 mod options;
 mod press;
 mod pressed;
+mod seen;
 mod sequences;
 mod socket;
 mod token;

@@ -116,7 +116,8 @@ impl Notes {
     }
 
     async fn learn(&self, name: String, note: Value, sure: Sure) -> Result<(), StoreError> {
-        if self.known().get(&name) == Some(&note) {
+        // To look is cheaper than to write.
+        if self.recall(name.clone()).await.as_ref() == Some(&note) {
             return Ok(());
         }
         match sure {

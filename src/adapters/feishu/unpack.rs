@@ -118,9 +118,15 @@ impl Intake {
             place.reach().await;
         }
         self.remember(&event);
+        let asks = matches!(&event.kind, IngressKind::Said(said) if !said.overheard);
         let language = self.parts.language_for(&heard.content.text);
         Ok(match hand_in(&self.door, event, language).await {
-            Handed::Kept => Finished::Done,
+            Handed::Kept => {
+                if asks {
+                    self.seen.tell(&heard.message);
+                }
+                Finished::Done
+            }
             Handed::Tell(words) => {
                 self.tell(heard, &words).await;
                 Finished::Done

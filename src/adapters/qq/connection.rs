@@ -160,7 +160,8 @@ impl Connection {
         let intents = INTENTS.get(state.intents).copied().unwrap_or_default();
         let mut gateway = Gateway::new(&token, intents, session);
         let (next, why) = self.talk(&mut socket, &mut gateway, state).await;
-        if next == Next::NewToken {
+        // A session may be refused for the token it is to be begun with.
+        if matches!(next, Next::NewToken | Next::IdentifyLater) {
             self.api.tokens().refused(&token);
         }
         tracing::debug!(resuming, why, "left the gateway");

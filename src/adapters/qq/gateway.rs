@@ -192,8 +192,9 @@ fn beat_frame(accepted: Option<u64>) -> Act {
 /// What a close code asks for.
 pub(super) const fn after_close(code: Option<u16>) -> Next {
     match code {
-        Some(4001 | 4002 | 4010..=4013 | 4914 | 4915) => Next::Stop,
-        Some(4014) => Next::FewerIntents,
+        Some(4001 | 4002 | 4010..=4012 | 4914 | 4915) => Next::Stop,
+        // Unknown to the platform, or not granted: with fewer of them it may work.
+        Some(4013 | 4014) => Next::FewerIntents,
         Some(4004) => Next::NewToken,
         Some(4006 | 4007 | 4900..=4913) => Next::Identify,
         Some(4008) => Next::SlowDown,
@@ -209,8 +210,8 @@ pub(super) fn close_words(code: Option<u16>) -> String {
         Some(4004) => "the token was refused",
         Some(4008) => "we sent too fast",
         Some(4009) => "the session expired",
-        Some(4010..=4013) => "the platform refused what we asked of the gateway",
-        Some(4014) => "a kind of event was asked for that is not granted to this bot",
+        Some(4010..=4012) => "the platform refused what we asked of the gateway",
+        Some(4013 | 4014) => "a kind of event was asked for that is not granted to this bot",
         Some(4914) => "the bot is taken down and may only use the sandbox",
         Some(4915) => "the bot is banned",
         Some(_) => "the platform closed the connection",
@@ -338,7 +339,7 @@ mod tests {
             (Some(4008), Next::SlowDown),
             (Some(4009), Next::ResumeOnce),
             (Some(4010), Next::Stop),
-            (Some(4013), Next::Stop),
+            (Some(4013), Next::FewerIntents),
             (Some(4014), Next::FewerIntents),
             (Some(4900), Next::Identify),
             (Some(4913), Next::Identify),

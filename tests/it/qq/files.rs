@@ -42,7 +42,11 @@ async fn a_kill_while_a_file_is_fetched_loses_and_doubles_nothing() {
     let extra = attached(&world, "late.txt");
     let id = world.qq.says_with(ANN, "look", extra);
     let inbox = world.project.path().join(".ship/state/qq/inbox");
-    let kept = || std::fs::read_dir(&inbox).map_or(0, Iterator::count);
+    // What is still being written does not count.
+    let kept = || {
+        let names = std::fs::read_dir(&inbox).into_iter().flatten().map(|entry| entry.unwrap().path());
+        names.filter(|path| path.extension().is_some_and(|extension| extension == "json")).count()
+    };
     troubles::wait_until(|| kept() == 1).await;
     for _ in 0..3 {
         daemon.kill();

@@ -101,6 +101,14 @@ pub(super) fn answer(world: &mut World, call: &Call, socket: &str) -> Answer {
             },
             None => fault(234_003, "File not in msg"),
         },
+        ("POST", ["im", "v1", "messages", id, "reactions"]) => {
+            let sign = body["reaction_type"]["emoji_type"].as_str().unwrap_or_default();
+            if !matches!(sign, "Get" | "OK" | "Typing") {
+                return fault(231_001, "The reaction_type is invalid.");
+            }
+            world.signs.push(((*id).to_owned(), sign.to_owned()));
+            done(json!({ "reaction_id": "r1", "reaction_type": { "emoji_type": sign } }))
+        }
         ("GET", ["im", "v1", "chats", id]) => {
             assert_eq!(call.query("user_id_type"), "open_id");
             world.owner_questions += 1;

@@ -115,6 +115,8 @@ pub(crate) struct World {
     pub(crate) connections: u64,
     pub(crate) tokens_given: usize,
     pub(crate) sends: usize,
+    /// The signs under messages.
+    pub(crate) signs: Vec<(String, String)>,
     /// Who runs which group.
     pub(crate) owners: BTreeMap<String, String>,
     /// How often somebody asked who does.

@@ -17,7 +17,7 @@ use super::{APP_ID, SECRET, Shared};
 pub(super) async fn serve(listener: TcpListener, shared: Shared) {
     let app = Router::new()
         .route("/app/getAppAccessToken", post(token))
-        .route("/gateway", get(gateway))
+        .route("/gateway", get(plain_gateway))
         .route("/gateway/bot", get(gateway))
         .route("/users/@me", get(me))
         .route("/v2/{scene}/{chat}/messages", post(message_v2))
@@ -57,6 +57,13 @@ async fn gateway(State(shared): State<Shared>, headers: HeaderMap) -> Response {
     let limit = json!({ "total": 1000, "remaining": 998, "reset_after": 1, "max_concurrency": 1 });
     let url = shared.look(|rules| rules.gateway.clone());
     Json(json!({ "url": url, "shards": 1, "session_start_limit": limit })).into_response()
+}
+
+async fn plain_gateway(state: State<Shared>, headers: HeaderMap) -> Response {
+    if state.look(|rules| rules.minimal) {
+        return (StatusCode::NOT_FOUND, "404 page not found").into_response();
+    }
+    gateway(state, headers).await
 }
 
 async fn me(State(shared): State<Shared>, headers: HeaderMap) -> Response {

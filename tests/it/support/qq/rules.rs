@@ -97,6 +97,8 @@ pub(crate) struct Rules {
     pub(crate) holds_files: bool,
     /// Whether a refused message has used its number up all the same.
     pub(crate) refusals_count: bool,
+    /// Whether the server has only `/gateway/bot`, numbers no events, shows no names and takes no typing.
+    pub(crate) minimal: bool,
     /// The roles of people in guilds.
     pub(crate) roles: HashMap<String, Vec<&'static str>>,
     pub(crate) numbers: u64,
@@ -140,6 +142,7 @@ impl Rules {
             files: HashMap::new(),
             holds_files: false,
             refusals_count: false,
+            minimal: false,
             roles: HashMap::new(),
             numbers: 0,
         }
@@ -252,6 +255,9 @@ impl Rules {
         }
         if v2 && known.used.len() >= 5 {
             return Err((400, 40_034_128, "replied to too often"));
+        }
+        if body["msg_type"] == 6 && self.minimal {
+            return Err((400, 12_345, "what is that"));
         }
         if body["msg_type"] == 2 && !self.markdown {
             return Err((400, 304_036, "no permission for markdown"));
