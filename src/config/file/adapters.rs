@@ -161,7 +161,8 @@ pub struct QqFile {
     pub sandbox: bool,
     /// How events arrive.
     pub mode: QqMode,
-    /// Whether the platform has granted Markdown and buttons to the bot. Where it has not, plain words are sent.
+    /// Whether answers are written in Markdown, where the platform takes it; `false` turns buttons off too. Left out, words
+    /// are plain and questions have buttons if the platform takes them.
     pub markdown: Option<bool>,
     /// The address of the API.
     #[schemars(extend("format" = "http-url"))]
