@@ -189,7 +189,9 @@ impl Api {
     pub(super) async fn make_card(&self, card: &Value) -> Result<String, ApiError> {
         let body = json!({ "type": "card_json", "data": card.to_string() });
         let answer = self.call(Call::new(Method::POST, "/open-apis/cardkit/v1/cards", body)).await?;
-        Ok(text(&answer, "/data/card_id"))
+        // A server that says yes to everything has no cards.
+        let none = || ApiError::Refused { code: 404, words: "a card without an id".to_owned() };
+        Some(text(&answer, "/data/card_id")).filter(|id| !id.is_empty()).ok_or_else(none)
     }
 
     /// Writes the words so far into an element of such a card.

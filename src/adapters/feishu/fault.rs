@@ -96,6 +96,19 @@ impl ApiError {
         )
     }
 
+    /// Whether the same words may be taken in a plainer dress: anything that was refused for what it is, and not for where
+    /// it goes or who sends it. Nobody knows all codes for a bad card.
+    pub(super) fn may_go_plainer(&self) -> bool {
+        let Self::Refused { code, .. } = self else { return false };
+        let place = matches!(
+            code,
+            230_002 | 230_006 | 230_013 | 230_018 | 230_019 | 230_022 | 230_027
+                ..=230_029 | 230_034 | 230_035 | 230_038 | 230_053 | 232_009 | 404
+        );
+        let sender = self.is_missing_scope() || self.is_bad_credentials() || self.wants_fresh_token();
+        !place && !sender && !self.is_target_gone()
+    }
+
     /// Whether a card was not taken for its tables.
     pub(super) fn is_too_many_tables(&self) -> bool {
         matches!(self, Self::Refused { code: 230_099, words } if words.contains("11310"))
@@ -161,5 +174,18 @@ mod tests {
         assert!(other.is_bad_content() && !other.is_too_many_tables());
         assert!(!ApiError::of(230_002, String::new(), None).is_bad_content());
         assert!(ApiError::of(230_011, String::new(), None).is_target_gone());
+        for (code, plainer) in [
+            (230_099, true),
+            (11_310, true),
+            (200_621, true),
+            (400, true),
+            (230_002, false),
+            (230_011, false),
+            (99_991_663, false),
+            (99_991_672, false),
+            (230_020, false),
+        ] {
+            assert_eq!(ApiError::of(code, String::new(), None).may_go_plainer(), plainer, "{code}");
+        }
     }
 }
