@@ -75,18 +75,13 @@ struct Job {
     place: Place,
 }
 
-#[derive(Debug, Default)]
-struct State {
-    next: u64,
-    keys: HashSet<String>,
-}
-
 /// The way into the backlog. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Backlog {
     shelf: Arc<dyn Notebook>,
     lines: Lines,
-    state: Arc<Mutex<State>>,
+    /// What is on the disk and on its way.
+    keys: Arc<Mutex<HashSet<String>>>,
     jobs: mpsc::Sender<Job>,
 }
 
@@ -102,8 +97,8 @@ impl Backlog {
     /// A backlog on a shelf of these notes, and the task that must be run for it.
     pub fn new(notes: &dyn Notebook) -> (Self, BacklogTask) {
         let (jobs, inbox) = mpsc::channel(2 * MOST);
-        let (lines, state) = (Lines::default(), Arc::default());
-        let backlog = Self { shelf: notes.shelf(SHELF), lines, state, jobs };
+        let (lines, keys) = (Lines::default(), Arc::default());
+        let backlog = Self { shelf: notes.shelf(SHELF), lines, keys, jobs };
         (backlog.clone(), BacklogTask { backlog, inbox, left: VecDeque::new() })
     }
 
@@ -115,22 +110,21 @@ impl Backlog {
     /// Accepts an event under a key of its own: once this is through, it will be handed in at its place, whatever
     /// dies. The same key again is the same event.
     pub async fn accept(&self, key: &str, event: Value, place: Place) -> Result<(), Unaccepted> {
-        let order = {
-            let mut state = self.state();
-            if state.keys.contains(key) {
+        {
+            let keys = self.keys();
+            if keys.contains(key) {
                 return Ok(());
             }
-            if state.keys.len() >= MOST {
+            if keys.len() >= MOST {
                 return Err(Unaccepted::Full);
             }
-            state.next += 1;
-            state.next
-        };
+        }
         let (key, chat) = (key.to_owned(), place.chat().to_owned());
-        let note = Note { order, key: key.clone(), chat, event };
+        // By its place and not by when it was written down: one that came earlier may have taken longer to get here.
+        let note = Note { order: place.number(), key: key.clone(), chat, event };
         self.shelf.keep(&name_of(&key), serde_json::to_value(&note).unwrap_or_default()).await?;
         // From here to the end nothing waits: who is dropped before has accepted nothing.
-        if self.state().keys.insert(key.clone()) {
+        if self.keys().insert(key.clone()) {
             // There is room for all that may be known, and those who are just leaving.
             drop(self.jobs.try_send(Job { key, event: note.event, place }));
         }
@@ -143,11 +137,11 @@ impl Backlog {
             // It will be handed in once more, and recognised.
             tracing::warn!(%error, "what was handed in could not be taken off the backlog");
         }
-        self.state().keys.remove(key);
+        self.keys().remove(key);
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn keys(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.keys.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -161,10 +155,8 @@ impl BacklogTask {
         let mut notes: Vec<Note> =
             notes.into_iter().filter_map(|(_, note)| serde_json::from_value(note).ok()).collect();
         notes.sort_by_key(|note| note.order);
-        let mut state = self.backlog.state();
-        state.keys = notes.iter().map(|note| note.key.clone()).collect();
-        state.next = state.next.max(notes.last().map_or(0, |note| note.order));
-        drop(state);
+        *self.backlog.keys() = notes.iter().map(|note| note.key.clone()).collect();
+        self.backlog.lines.number_above(notes.last().map_or(0, |note| note.order));
         if !notes.is_empty() {
             tracing::info!(count = notes.len(), "messages that were accepted earlier are handed in now");
         }

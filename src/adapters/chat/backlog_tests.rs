@@ -103,6 +103,23 @@ async fn what_is_left_is_taken_up_in_order_and_nothing_stays() {
 }
 
 #[tokio::test]
+async fn whoever_stood_first_is_taken_up_first_however_late_they_were_written_down() {
+    let dir = tempfile::tempdir().unwrap();
+    for words in ["1", "3"] {
+        let office = Office::open(dir.path()).await;
+        let (first, second) =
+            (office.backlog.enter("a", Haste::Slow), office.backlog.enter("a", Haste::Slow));
+        let (mine, next) = (format!("slow {words}"), format!("slow {words} and a half"));
+        office.backlog.accept(&next, json!(next), second).await.unwrap();
+        office.backlog.accept(&mine, json!(mine), first).await.unwrap();
+    }
+    let mut office = Office::open(dir.path()).await;
+    office.gate.send_replace(true);
+    let expected = ["slow 1", "slow 1 and a half", "slow 3", "slow 3 and a half"];
+    assert_eq!(office.until(4).await, expected);
+}
+
+#[tokio::test]
 async fn what_breaks_is_passed_over_and_the_next_goes_on() {
     let dir = tempfile::tempdir().unwrap();
     let mut office = Office::open(dir.path()).await;

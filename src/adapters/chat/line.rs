@@ -1,6 +1,7 @@
 //! Keeps the order of what came in one chat, while each message is made ready at its own speed.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::oneshot;
@@ -9,6 +10,7 @@ use tokio::sync::oneshot;
 #[derive(Clone, Debug, Default)]
 pub struct Lines {
     chats: Arc<Mutex<HashMap<String, Line>>>,
+    last_number: Arc<AtomicU64>,
 }
 
 /// One line: its end, how many stand in it, and how many of them take their time.
@@ -33,6 +35,7 @@ pub enum Haste {
 pub struct Place {
     chats: Arc<Mutex<HashMap<String, Line>>>,
     chat: String,
+    number: u64,
     haste: Haste,
     before: Option<oneshot::Receiver<()>>,
     _mine: oneshot::Sender<()>,
@@ -48,7 +51,13 @@ impl Lines {
         line.standing += 1;
         line.slow += usize::from(haste == Haste::Slow);
         let before = line.last.replace(behind);
-        Place { chats: self.chats.clone(), chat: chat.to_owned(), haste, before, _mine: mine }
+        let number = self.last_number.fetch_add(1, Ordering::Relaxed).saturating_add(1);
+        Place { chats: self.chats.clone(), chat: chat.to_owned(), number, haste, before, _mine: mine }
+    }
+
+    /// Numbers from here on are higher than this one.
+    pub fn number_above(&self, number: u64) {
+        self.last_number.fetch_max(number, Ordering::Relaxed);
     }
 }
 
@@ -56,6 +65,11 @@ impl Place {
     /// Whether it will take a while until the place is reached and left.
     pub const fn haste(&self) -> Haste {
         self.haste
+    }
+
+    /// Its number: whoever came later has a higher one.
+    pub const fn number(&self) -> u64 {
+        self.number
     }
 
     /// The chat whose line it is in.

@@ -45,7 +45,7 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// The text of the last message a person sent; of one with files, its first words.
+    /// The text of the last message a person sent; of one with files, its own words.
     pub(crate) fn last_user_text(&self) -> &str {
         let messages = self.body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
         let last = messages.iter().rev().find(|message| message["role"] == "user");
@@ -56,8 +56,10 @@ impl Seen {
 /// The words of a message, however it has them.
 pub(crate) fn words_of(message: &Value) -> &str {
     let content = &message["content"];
-    let first = || content.as_array().and_then(|parts| parts.iter().find_map(|part| part["text"].as_str()));
-    content.as_str().or_else(first).unwrap_or_default()
+    // Files are told of first.
+    let last =
+        || content.as_array().and_then(|parts| parts.iter().rev().find_map(|part| part["text"].as_str()));
+    content.as_str().or_else(last).unwrap_or_default()
 }
 
 /// What the server answers.
