@@ -108,7 +108,8 @@ impl Intake {
         let event = IngressEvent {
             message: message_id(&heard.message)?,
             platform_message: heard.message.clone(),
-            at: heard.at,
+            // A message without a time was written just now.
+            at: if heard.at.as_millis() > 0 { heard.at } else { self.parts.clock.now() },
             chat: heard.kind,
             kind,
             thread,

@@ -35,6 +35,22 @@ async fn a_slow_file_holds_up_no_command_and_order_is_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_press_counts_while_a_file_is_on_its_way() {
+    let world = World::new(runs("touch made"), json!({})).await;
+    world.qq.rule(|rules| rules.markdown = true);
+    let _daemon = world.project.start().await;
+    world.qq.says(GROUP, "make it");
+    // Nobody had to say that buttons are granted.
+    let (_, buttons) = question(&world.qq, "G1").await;
+    world.qq.rule(|rules| rules.holds_files = true);
+    world.qq.says_with(GROUP, "look", attached(&world, "late.txt"));
+    let press = world.qq.presses(GROUP, &buttons[0]);
+    assert_eq!(acknowledged(&world.qq, &press).await, 0);
+    world.qq.text_with("G1", "finished").await;
+    world.qq.rule(|rules| rules.holds_files = false);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_kill_while_a_file_is_fetched_loses_and_doubles_nothing() {
     let world = World::new(Script::compute(inventory), json!({})).await;
     world.qq.rule(|rules| rules.holds_files = true);

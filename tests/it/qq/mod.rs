@@ -11,6 +11,7 @@ use crate::support::qq::rules::{Fault, Rules};
 use crate::support::qq::{APP_ID, QqFake, SECRET};
 
 mod files;
+mod hook;
 mod kill;
 mod rights;
 mod troubles;

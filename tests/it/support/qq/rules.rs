@@ -183,7 +183,7 @@ impl Rules {
     }
 
     /// Somebody did something that can be replied to.
-    pub(super) fn repliable(&mut self, id: &str, chat: &str) {
+    pub(crate) fn repliable(&mut self, id: &str, chat: &str) {
         let new =
             Repliable { chat: chat.to_owned(), at: Instant::now(), used: Vec::new(), spent: Vec::new() };
         self.repliable.entry(id.to_owned()).or_insert(new);
