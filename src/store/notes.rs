@@ -1,13 +1,20 @@
-//! An adapter's notes: `.ship/state/<platform>/<name>.json`, one file each, replaced whole.
+//! An adapter's notes: `.ship/state/<platform>/<name>.json`, one file each, replaced whole. What must not be lost is in
+//! the folder `kept` beside them.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde_json::Value;
 
+use super::atomic::{replace_file, sync_dir};
 use crate::domain::Platform;
 use crate::ports::{BoxFuture, Notebook, StoreError};
+
+/// Notes are for their owner only.
+const MODE: u32 = 0o600;
+/// The folder of what must not be lost.
+const KEPT: &str = "kept";
 
 /// The notes of one platform's adapter.
 #[derive(Clone, Debug)]
@@ -17,19 +24,34 @@ pub struct FileNotes {
 
 impl FileNotes {
     /// The notes of `platform` under this `.ship` directory. Touches nothing.
-    pub fn new(ship_dir: &std::path::Path, platform: &Platform) -> Self {
+    pub fn new(ship_dir: &Path, platform: &Platform) -> Self {
         Self { folder: ship_dir.join("state").join(platform.as_str()) }
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.join(format!("{}.json", utf8_percent_encode(name, NON_ALPHANUMERIC)))
+        self.folder.join(file_name(name))
+    }
+
+    fn kept_path(&self, name: &str) -> PathBuf {
+        self.folder.join(KEPT).join(file_name(name))
+    }
+}
+
+fn file_name(name: &str) -> String {
+    format!("{}.json", utf8_percent_encode(name, NON_ALPHANUMERIC))
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
     }
 }
 
 /// Runs work on a file off the runtime's threads.
 async fn on_disk<T: Send + 'static>(
     path: PathBuf,
-    work: impl FnOnce(&std::path::Path) -> io::Result<T> + Send + 'static,
+    work: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
 ) -> Result<T, StoreError> {
     let place = path.clone();
     let done = tokio::task::spawn_blocking(move || work(&path)).await.map_err(|_| StoreError::Closed)?;
@@ -59,11 +81,42 @@ impl Notebook for FileNotes {
     }
 
     fn remove(&self, name: &str) -> BoxFuture<'_, Result<(), StoreError>> {
-        let path = self.path(name);
-        Box::pin(on_disk(path, |path| match std::fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
+        Box::pin(on_disk(self.path(name), remove))
+    }
+
+    fn keep(&self, name: &str, what: Value) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(on_disk(self.kept_path(name), move |path| {
+            let folder = path.parent().unwrap_or(path);
+            if !folder.is_dir() {
+                std::fs::create_dir_all(folder)?;
+                sync_dir(folder.parent().unwrap_or(folder))?;
+            }
+            replace_file(path, &serde_json::to_vec(&what)?, MODE)
         }))
+    }
+
+    fn kept(&self) -> BoxFuture<'_, Result<Vec<(String, Value)>, StoreError>> {
+        Box::pin(on_disk(self.folder.join(KEPT), |folder| {
+            let entries = match std::fs::read_dir(folder) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+                entries => entries?,
+            };
+            let mut found = Vec::new();
+            for entry in entries {
+                let path = entry?.path();
+                let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                let Some(name) = name.strip_suffix(".json") else { continue };
+                match serde_json::from_slice(&std::fs::read(&path)?) {
+                    Ok(what) => found.push((percent_decode_str(name).decode_utf8_lossy().into_owned(), what)),
+                    Err(error) => tracing::error!(path = %path.display(), %error, "what was kept cannot be read"),
+                }
+            }
+            Ok(found)
+        }))
+    }
+
+    fn let_go(&self, name: &str) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(on_disk(self.kept_path(name), remove))
     }
 }
 
@@ -86,6 +139,21 @@ mod tests {
         notes.remove("apr/1").await.unwrap();
         notes.remove("apr/1").await.unwrap();
         assert_eq!(notes.get("apr/1").await.unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn what_is_kept_is_there_until_it_is_let_go() {
+        let dir = tempfile::tempdir().unwrap();
+        let notes = FileNotes::new(dir.path(), &"telegram".parse().unwrap());
+        assert_eq!(notes.kept().await.unwrap(), []);
+        notes.put("7", json!("a note is not kept")).await.unwrap();
+        notes.keep("-7", json!({ "a": 1 })).await.unwrap();
+        notes.keep("-7", json!({ "a": 2 })).await.unwrap();
+        assert_eq!(notes.kept().await.unwrap(), [("-7".to_owned(), json!({ "a": 2 }))]);
+        notes.let_go("-7").await.unwrap();
+        notes.let_go("-7").await.unwrap();
+        assert_eq!(notes.kept().await.unwrap(), []);
+        assert!(notes.get("7").await.unwrap().is_some());
     }
 
     #[tokio::test]

@@ -4,7 +4,8 @@
 //!
 //! `poll` asks for updates, `webhook` is sent them; both put them onto the `desk`. There `update` reads each (with
 //! `wire`, `entities`, `contents`), `albums` keeps the order, and `reception` does what is to be done: admits, fetches
-//! (`attachments`), hands in, or decides (`callback`). `offsets` says what may be confirmed.
+//! (`attachments`), hands in, or decides (`callback`). `unsettled` knows what is not at its end, and `offsets` what may be
+//! confirmed.
 //!
 //! # Sending
 //!
@@ -46,6 +47,7 @@ mod question;
 mod reception;
 mod run;
 mod trail;
+mod unsettled;
 mod update;
 mod webhook;
 mod wire;

@@ -99,7 +99,9 @@ async fn receive(
         io.door.clone(),
     );
     let attention = Attention::new(options.respond, options.followup);
-    let desk = Desk::new(reader, attention, Arc::new(reception));
+    let mut desk = Desk::new(reader, attention, Arc::new(reception));
+    let kept = parts.notes.kept().await.map_err(|error| AdapterError::Broken(error.to_string()))?;
+    desk.take_up(kept.into_iter().map(|(_, update)| update).collect());
     match calls {
         Some(calls) => webhook::serve(api, desk, calls, io, stop).await,
         None => Poll { api, desk, io, ids: &*parts.ids, stop }.run().await,

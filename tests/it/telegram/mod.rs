@@ -2,5 +2,6 @@
 
 mod access;
 mod messages;
+mod spool;
 mod stage;
 mod troubles;
