@@ -11,7 +11,8 @@
 //!
 //! `deliver` sends what the outbox holds, with `question` and `attach`; `paint` shows a running turn, and `live` notes
 //! the message it grows on. All go through `post`, which gets around what the server minds (`classify`) and is no
-//! faster than `limits` allow; `trail` lets it look for what was sent without an answer. `html`, `keyboard` and `menu` are how things look.
+//! faster than `limits` allow; `trail` lets it look for what was sent without an answer. `letter`, `html`, `keyboard` and
+//! `menu` are how things look.
 //!
 //! # Both
 //!
@@ -34,6 +35,7 @@ mod entities;
 pub mod html;
 mod identity;
 mod keyboard;
+mod letter;
 mod limits;
 mod live;
 mod menu;

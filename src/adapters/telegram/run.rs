@@ -24,6 +24,8 @@ use crate::ports::{AdapterError, AdapterIo};
 /// The updates we want.
 pub(super) const ALLOWED_UPDATES: [&str; 5] =
     ["message", "edited_message", "callback_query", "my_chat_member", "stopped_message_generation"];
+/// How long a call may take that nothing depends on.
+const BRIEFLY: Duration = Duration::from_secs(5);
 /// How long a first call may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How long to wait while Telegram cannot be reached.
@@ -119,7 +121,10 @@ async fn greet(adapter: &TelegramAdapter) -> Result<Me, AdapterError> {
             match &adapter.options.webhook {
                 Some(webhook) => set_webhook(api, webhook).await,
                 None => {
-                    delete_webhook(api).await;
+                    // Should it still be there, asking for updates says so.
+                    if tokio::time::timeout(BRIEFLY, delete_webhook(api)).await.is_err() {
+                        tracing::warn!("telegram did not say whether a webhook was taken away");
+                    }
                     Ok(())
                 }
             }
