@@ -104,7 +104,7 @@ impl Api {
     where
         P: Payload + Serialize + Sync,
     {
-        self.ask(P::NAME, payload, CALL).await
+        self.ask(&documented(P::NAME), payload, CALL).await
     }
 
     /// Makes any other call, and reads of its result what is wanted.
@@ -151,6 +151,12 @@ impl Api {
     }
 }
 
+/// A call's name as the documentation spells it. Telegram takes any spelling, and others may not.
+fn documented(name: &str) -> String {
+    let mut letters = name.chars();
+    letters.next().map(|first| first.to_ascii_lowercase()).into_iter().chain(letters).collect()
+}
+
 /// Reads an answer: its body decides, whatever the status.
 async fn read<T: DeserializeOwned>(answer: Result<reqwest::Response, reqwest::Error>) -> Result<T, ApiError> {
     let mut answer = answer.map_err(unanswered)?;
@@ -166,8 +172,9 @@ async fn read<T: DeserializeOwned>(answer: Result<reqwest::Response, reqwest::Er
         Ok(Envelope { ok: true, result: Some(result), .. }) => Ok(result),
         Ok(envelope) if !envelope.ok => Err(envelope.refusal(status.as_u16())),
         // It was done, and that may be all there is to say.
-        Ok(_) => T::deserialize(Value::Null)
-            .map_err(|_| ApiError::Unsure("the answer has no result".to_owned())),
+        Ok(_) => {
+            T::deserialize(Value::Null).map_err(|_| ApiError::Unsure("the answer has no result".to_owned()))
+        }
         // Somebody in between speaks: the server itself never heard of it.
         Err(_) if matches!(status.as_u16(), 404 | 405 | 501) => Err(ApiError::NoSuchCall(status.as_u16())),
         Err(_) if status.is_client_error() => {
@@ -264,6 +271,13 @@ mod tests {
             ApiError::Refused { code, retry_after, .. } => (code, retry_after.map(|after| after.as_secs())),
             other => panic!("{other}"),
         }
+    }
+
+    #[test]
+    fn calls_go_by_the_names_of_the_documentation() {
+        assert_eq!(documented(teloxide_core::payloads::AnswerCallbackQuery::NAME), "answerCallbackQuery");
+        assert_eq!(documented(teloxide_core::payloads::SetMyCommands::NAME), "setMyCommands");
+        assert_eq!(documented("getMe"), "getMe");
     }
 
     #[test]

@@ -57,9 +57,8 @@ impl Reception {
             Button::Scopes => Menu::Scopes,
             Button::Back => Menu::First,
         };
-        let buttons = shown
-            .message_id
-            .map(|message| Aside::Buttons(shown.place, message, Box::new(approval), menu));
+        let buttons =
+            shown.message_id.map(|message| Aside::Buttons(shown.place, message, Box::new(approval), menu));
         Ok(Done::kept(std::iter::once(answer(None)).chain(buttons).collect()))
     }
 

@@ -191,7 +191,12 @@ impl Sender {
     ) -> Result<Edited, ApiError> {
         match self.post.edit(place, message, letter, Weight::Must).await {
             Err(ApiError::Unsure(error)) if attempt > 1 => {
-                tracing::warn!(chat = place.chat, message, error, "a message could not be changed: another is sent");
+                tracing::warn!(
+                    chat = place.chat,
+                    message,
+                    error,
+                    "a message could not be changed: another is sent"
+                );
                 Ok(Edited::No)
             }
             edited => edited,

@@ -260,7 +260,7 @@ impl Desk {
     }
 
     fn save(&mut self, keys: Vec<i64>) {
-        let all: Vec<ToSave> = self.unsettled.to_save(keys);
+        let all: Vec<ToSave> = self.unsettled.begin_saving(keys);
         if all.is_empty() {
             return;
         }

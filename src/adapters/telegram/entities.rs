@@ -75,7 +75,8 @@ fn unmarked(words: &mut Words, text: &str, entities: &[Entity], me: &Me) -> Vec<
     let mut mine = Vec::new();
     let mut before = None;
     for (at, letter) in text.char_indices() {
-        let alone = before.is_none_or(|before: char| !before.is_alphanumeric() && !"@_/.".contains(before));
+        let alone =
+            before.is_none_or(|before: char| !before.is_ascii_alphanumeric() && !"@_/.".contains(before));
         before = Some(letter);
         if letter != '@' || !alone || quoted.iter().any(|range| range.contains(&at)) {
             continue;
@@ -226,7 +227,7 @@ mod tests {
     fn names_and_commands_are_known_without_entities_too() {
         for (text, left, mentions, commands, another) in [
             ("@ship_bot hello", "hello", true, false, false),
-            ("你好@Ship_Bot，在吗", "你好，在吗", false, false, false),
+            ("你好@Ship_Bot，在吗", "你好，在吗", true, false, false),
             ("你好 @Ship_Bot，在吗", "你好 ，在吗", true, false, false),
             ("(@ship_bot)", "()", true, false, false),
             ("@ship_bot2 hello", "@ship_bot2 hello", false, false, true),

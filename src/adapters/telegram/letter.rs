@@ -68,8 +68,7 @@ impl Way {
 
     /// The body of `editMessageText`.
     pub(super) fn change(&self, message: i64, letter: &Letter) -> Value {
-        let mut change =
-            EditMessageText::new(ChatId(self.place.chat), small(message), self.text(letter));
+        let mut change = EditMessageText::new(ChatId(self.place.chat), small(message), self.text(letter));
         change = change.link_preview_options(no_preview());
         if self.markup {
             change = change.parse_mode(ParseMode::Html);
@@ -157,6 +156,9 @@ mod tests {
         assert_eq!(way.change(big, &letter)["message_id"], big);
         assert_eq!(deletion(7, big), json!({ "chat_id": 7, "message_id": big }));
         let buttons = new_buttons(7, big, InlineKeyboardMarkup::default());
-        assert_eq!((&buttons["message_id"], &buttons["reply_markup"]), (&json!(big), &json!({ "inline_keyboard": [] })));
+        assert_eq!(
+            (&buttons["message_id"], &buttons["reply_markup"]),
+            (&json!(big), &json!({ "inline_keyboard": [] }))
+        );
     }
 }

@@ -25,8 +25,7 @@ impl Offsets {
 
     /// A batch came. Gives those that are to be worked on.
     pub(super) fn offer(&mut self, batch: &[i64]) -> Vec<i64> {
-        let fresh: Vec<i64> =
-            batch.iter().copied().filter(|number| !self.done.contains(number)).collect();
+        let fresh: Vec<i64> = batch.iter().copied().filter(|number| !self.done.contains(number)).collect();
         // What is only given again says nothing about how far we are.
         if !fresh.is_empty() {
             self.last = batch.iter().max().copied();

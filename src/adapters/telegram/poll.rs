@@ -25,7 +25,7 @@ const SETTLING: Duration = Duration::from_millis(150);
 const PAUSE: Duration = Duration::from_millis(250);
 /// Whoever says so quickly that there is nothing does not hold requests open, and is not asked at once again.
 const AT_ONCE: Duration = Duration::from_millis(30);
-/// After so many refusals the bot introduces itself again.
+/// After so many refusals the bot asks who it is.
 const MOST_REFUSALS: u32 = 3;
 /// Most updates there are in an answer.
 const BATCH: usize = 100;
@@ -166,9 +166,11 @@ impl Poll<'_> {
     async fn judge(&self, error: &ApiError, breaks: u32) -> Result<Duration, AdapterError> {
         let chance = self.ids.chance();
         match error {
-            // The token was good when we began. Should it be no more, the next beginning says so.
-            ApiError::Refused { code: 401 | 404, .. } if breaks >= MOST_REFUSALS => {
-                Err(AdapterError::Broken(bad_token(error)))
+            // The token was good when we began: only who is not known either says that it is no more.
+            ApiError::Refused { code: 401 | 404, .. }
+                if breaks >= MOST_REFUSALS && is_unknown(self.api).await =>
+            {
+                Err(AdapterError::Fatal(bad_token(error)))
             }
             ApiError::Refused { code: 409, .. } => {
                 if error.says("webhook") {
@@ -193,6 +195,12 @@ impl Poll<'_> {
             }
         }
     }
+}
+
+/// Whether Telegram does not know the bot any more.
+async fn is_unknown(api: &Api) -> bool {
+    let asked = api.ask::<Value>("getMe", &json!({}), Duration::from_secs(20)).await;
+    matches!(asked, Err(ApiError::Refused { code: 401 | 404, .. }))
 }
 
 /// Takes a webhook away, so that updates can be asked for. What waits is kept.

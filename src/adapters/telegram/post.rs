@@ -164,7 +164,12 @@ impl Post {
             Ok(None) => {}
             Err(ApiError::Unsure(error)) => {
                 self.metrics.deliveries_unsure.count();
-                tracing::warn!(chat = place.chat, attempt = parcel.attempt, error, "a message may show twice");
+                tracing::warn!(
+                    chat = place.chat,
+                    attempt = parcel.attempt,
+                    error,
+                    "a message may show twice"
+                );
             }
             // Nobody knows how far it came within a server that broke.
             Err(ApiError::Refused { code: 500.., .. }) => {}
@@ -222,7 +227,8 @@ impl Post {
                 Err(error)
             }
             answer => {
-                tracing::info!(?answer, "the server does not tell messages that are missing: none is looked for");
+                let error = answer.err().map(|error| error.to_string());
+                tracing::info!(error, "the server does not tell what is missing: nothing is looked for");
                 Ok(false)
             }
         }

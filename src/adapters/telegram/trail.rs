@@ -70,12 +70,8 @@ impl Trail {
     /// A message is about to be sent.
     pub(super) async fn sets_out(&self, place: Place, delivery: &DeliveryId) {
         let change = |track: &mut Track| {
-            let sending = Sending {
-                delivery: delivery.clone(),
-                behind: track.last,
-                message: None,
-                others: Vec::new(),
-            };
+            let sending =
+                Sending { delivery: delivery.clone(), behind: track.last, message: None, others: Vec::new() };
             track.sending = Some(sending);
         };
         self.change(place, change).await;

@@ -104,7 +104,7 @@ impl Unsettled {
     }
 
     /// Those of these that have to be written down. From now on they are being.
-    pub(super) fn to_save(&mut self, keys: impl IntoIterator<Item = i64>) -> Vec<ToSave> {
+    pub(super) fn begin_saving(&mut self, keys: impl IntoIterator<Item = i64>) -> Vec<ToSave> {
         let mut found = Vec::new();
         for key in keys {
             let Some(taken) = self.taken.get_mut(&key).filter(|taken| taken.state == State::Here) else {
@@ -163,10 +163,14 @@ mod tests {
         assert_eq!(unsettled.take(70, update(70), now), Given::New(1));
         assert_eq!(unsettled.take(71, update(71), now), Given::New(2));
         assert_eq!(unsettled.end(1), (vec![70], None), "accepted, and never on the disk");
-        assert_eq!(unsettled.to_save([1, 2]), [(2, "71".to_owned(), update(71))]);
-        assert_eq!(unsettled.to_save([2]), [], "once is enough");
+        assert_eq!(unsettled.begin_saving([1, 2]), [(2, "71".to_owned(), update(71))]);
+        assert_eq!(unsettled.begin_saving([2]), [], "once is enough");
         assert_eq!(unsettled.saved(2, true), Some(vec![71]));
-        assert_eq!(unsettled.take(71, update(71), now), Given::Safe, "given again, it may be confirmed at once");
+        assert_eq!(
+            unsettled.take(71, update(71), now),
+            Given::Safe,
+            "given again, it may be confirmed at once"
+        );
         assert_eq!(unsettled.end(2), (vec![], Some("71".to_owned())));
         assert_eq!(unsettled.end(2), (vec![], None));
     }
@@ -176,9 +180,9 @@ mod tests {
         let (mut unsettled, now) = (Unsettled::default(), Instant::now());
         unsettled.take(1, update(70), now);
         assert_eq!(unsettled.take(2, update(70), now), Given::Waits, "a second call about the same");
-        assert_eq!(unsettled.to_save([1]).len(), 1);
+        assert_eq!(unsettled.begin_saving([1]).len(), 1);
         assert_eq!(unsettled.saved(1, false), Some(vec![]));
-        assert_eq!(unsettled.to_save([1]).len(), 1);
+        assert_eq!(unsettled.begin_saving([1]).len(), 1);
         assert_eq!(unsettled.end(1), (vec![1, 2], None));
         assert_eq!(unsettled.saved(1, true), None, "whoever wrote it down lets it go");
     }
@@ -190,7 +194,7 @@ mod tests {
         assert_eq!(unsettled.take(70, update(70), now), Given::Safe);
         let other = json!({ "update_id": 70, "callback_query": {} });
         assert_eq!(unsettled.take(70, other, now), Given::New(2));
-        assert_eq!(unsettled.to_save([1, 2]), []);
+        assert_eq!(unsettled.begin_saving([1, 2]), []);
         assert_eq!(unsettled.older_than(Duration::from_secs(1), now), [] as [i64; 0]);
         assert_eq!(unsettled.older_than(Duration::from_secs(1), now + Duration::from_secs(2)), [1, 2]);
     }

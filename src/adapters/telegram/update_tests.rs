@@ -77,9 +77,12 @@ fn what_is_left_out_is_made_up_for_and_what_is_broken_beside_the_point_is_passed
     let nobody = json!({ "message_id": 5, "chat": { "id": -8 }, "text": "hello" });
     assert!(matches!(read("message", nobody), Incoming::Nothing(_)), "in a group it could be anybody");
     let big = (1_i64 << 52) - 1;
-    let odd = heard(big, json!({ "message_id": big, "text": "hi", "entities": null, "photo": {}, "sticker": 5,
+    let odd = heard(
+        big,
+        json!({ "message_id": big, "text": "hi", "entities": null, "photo": {}, "sticker": 5,
         "reply_to_message": "x", "quote": [], "forward_origin": 1, "media_group_id": null, "date": null,
-        "from": { "id": big, "first_name": null, "is_bot": null, "language_code": 7 } }));
+        "from": { "id": big, "first_name": null, "is_bot": null, "language_code": 7 } }),
+    );
     assert_eq!((odd.message_id, odd.author.id.as_str()), (big, format!("telegram:user:{big}").as_str()));
     assert_eq!(said(odd).text, "hi");
     let forum = |fields: Value| {
@@ -90,7 +93,11 @@ fn what_is_left_out_is_made_up_for_and_what_is_broken_beside_the_point_is_passed
     };
     assert_eq!(forum(json!({ "message_thread_id": 3 })), Some(3));
     let reply = json!({ "message_id": 2, "chat": { "id": -100 } });
-    assert_eq!(forum(json!({ "message_thread_id": 3, "reply_to_message": reply })), None, "a reply in General");
+    assert_eq!(
+        forum(json!({ "message_thread_id": 3, "reply_to_message": reply })),
+        None,
+        "a reply in General"
+    );
 }
 
 #[test]
@@ -178,7 +185,8 @@ fn a_press_an_invitation_a_move_and_a_stop_are_read() {
     let here = Shown { place, chat: ChatKind::Group, message_id: Some(4) };
     assert_eq!((press.data.as_str(), press.shown, press.user), ("y:a", Some(here), 8));
     for shown in [json!(null), json!("gone"), json!({})] {
-        let press = read("callback_query", json!({ "id": 77, "from": from, "message": shown, "data": "y:a" }));
+        let press =
+            read("callback_query", json!({ "id": 77, "from": from, "message": shown, "data": "y:a" }));
         let Incoming::Pressed(press) = press else { panic!("{press:?}") };
         assert_eq!((press.id.as_str(), press.shown), ("77", None), "{shown}");
     }

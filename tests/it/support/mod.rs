@@ -1,5 +1,6 @@
 //! What the tests share.
 
+pub(crate) mod bare_telegram;
 pub(crate) mod checker;
 pub(crate) mod console;
 pub(crate) mod daemon;

@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use super::stage::{Scene, said};
+use crate::support::fake_model::Gate;
+use crate::support::telegram::post::{File, Post};
+use crate::support::telegram::trouble::Trouble;
 
 const BOB: &str = "telegram:chat:8";
 
@@ -67,8 +70,7 @@ async fn what_cannot_even_be_kept_is_not_confirmed_and_goes_on_when_there_is_roo
     scene.until_said(7, &["re: hello"]).await;
     // No room: a file stands where the folder of what is kept would have to be made.
     let folder = scene.project.path().join(".ship/state/telegram/kept");
-    std::fs::create_dir_all(folder.parent().unwrap()).unwrap();
-    std::fs::write(&folder, "full").unwrap();
+    scene.project.write(".ship/state/telegram/kept", "full");
     let first = ill.say(&bob, "first");
     well.say(&ann, "and you?");
     scene.until_said(7, &["re: hello", "re: and you?"]).await;
@@ -82,4 +84,26 @@ async fn what_cannot_even_be_kept_is_not_confirmed_and_goes_on_when_there_is_roo
     std::fs::remove_dir(&broken).unwrap();
     scene.until_said(8, &["re: first"]).await;
     assert_eq!(said(&daemon, BOB).await, ["first"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_that_takes_long_does_not_stop_others_however_much_they_write() {
+    let scene = Scene::new(json!({ "adapters": { "telegram": { "allowedUsers": [7, 8] } } })).await;
+    let (ann, bob) = (scene.fake.user(7, "Ann"), scene.fake.user(8, "Bob"));
+    let (busy, slow) = (scene.fake.private(&ann), scene.fake.private(&bob));
+    let daemon = scene.project.start().await;
+    let gate = Gate::new();
+    scene.fake.plan(Trouble::Held(gate.clone()).always().on("download"));
+    let file = File::new("a.txt", "text/plain", *b"slow");
+    slow.post(&bob, Post::file("document", file).captioned("file"));
+    slow.say(&bob, "and words behind it");
+    for number in 0..250 {
+        busy.say(&ann, &number.to_string());
+    }
+    scene.fake.wait_for(|world| world.pending() == 0).await;
+    assert_eq!(kept(&scene), 2, "what is not accepted yet is on the disk");
+    gate.open();
+    daemon.until("Bob's words", async |daemon| said(daemon, BOB).await.len() == 2).await;
+    assert_eq!(said(&daemon, BOB).await, ["file", "and words behind it"]);
+    daemon.until("an empty folder", async |_| kept(&scene) == 0).await;
 }
