@@ -10,6 +10,7 @@ mod ids;
 mod ingress;
 mod intent;
 mod language;
+mod memory;
 mod sandbox;
 mod stored_file;
 mod thread_state;
@@ -32,6 +33,7 @@ pub use ingress::{
 };
 pub use intent::{AttachmentKind, DeliveryId, Intent, OutboundIntent};
 pub use language::Language;
+pub use memory::{MemoryScope, Remembered, TaskNote};
 pub use sandbox::{SandboxLevel, SandboxReport};
 pub use stored_file::StoredFile;
 pub use thread_state::ThreadState;

@@ -108,7 +108,9 @@ impl Notebook for FileNotes {
                 let Some(name) = name.strip_suffix(".json") else { continue };
                 match serde_json::from_slice(&std::fs::read(&path)?) {
                     Ok(what) => found.push((percent_decode_str(name).decode_utf8_lossy().into_owned(), what)),
-                    Err(error) => tracing::error!(path = %path.display(), %error, "what was kept cannot be read"),
+                    Err(error) => {
+                        tracing::error!(path = %path.display(), %error, "what was kept cannot be read")
+                    }
                 }
             }
             Ok(found)

@@ -321,10 +321,13 @@ impl Actor {
         if let IngressKind::Decision(decision) = &event.kind {
             brought.approval = self.shop.approvals.get(&decision.approval).await?.map(Box::new);
         }
-        if let IngressKind::Command(order) = &event.kind
-            && order.command == Command::Grants
-        {
-            brought.words = Some(self.govern(&order.words, &event.author).await);
+        if let IngressKind::Command(order) = &event.kind {
+            brought.words = match order.command {
+                Command::Grants => Some(self.govern(&order.words, &event.author).await),
+                Command::Memory => Some(self.tell_memory(event).await),
+                Command::Tasks => Some(self.tell_tasks().await),
+                _ => None,
+            };
         }
         Ok(brought)
     }

@@ -11,7 +11,7 @@ use crate::domain::{Capabilities, Language, Platform, ThreadId, WhileRunning, Wh
 use crate::metrics::Metrics;
 use crate::policy::Rights;
 use crate::ports::{
-    Adapter, ApprovalBook, Audit, Clock, Grants, Ids, Judge, Model, Shelf, ThreadStore, ToolBox,
+    Adapter, ApprovalBook, Audit, Clock, Grants, Ids, Judge, Memory, Model, Shelf, ThreadStore, ToolBox,
 };
 use crate::telemetry::Redactor;
 use crate::turn::{EffectsOf, Rules};
@@ -82,6 +82,8 @@ pub struct Workshop {
     pub approvals: Arc<dyn ApprovalBook>,
     /// What people have allowed beyond a single call.
     pub grants: Arc<dyn Grants>,
+    /// What is remembered from one conversation to the next.
+    pub memory: Arc<dyn Memory>,
     /// Where it is written down who was allowed what.
     pub audit: Arc<dyn Audit>,
     /// How people are asked.

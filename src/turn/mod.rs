@@ -20,6 +20,7 @@ mod recover;
 mod run;
 mod steps;
 mod voice;
+mod withdrawal;
 
 pub use budget::{estimate_tokens, fit};
 pub use conversation::{Conversation, EffectsOf, Rules};

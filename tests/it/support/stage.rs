@@ -260,6 +260,7 @@ impl Stage {
             approvals: Arc::new(FileApprovals::new(dir)),
             shelf: Arc::new(FileShelf::new(dir.join("files"))),
             grants: Arc::new(Waves),
+            memory: Arc::new(shipagent::store::FileMemory::new(dir)),
             audit: Arc::new(Waves),
             asking: Asking {
                 rights: Rights { requester: true, people: Vec::new(), admins: false },
