@@ -28,10 +28,12 @@ use crate::ports::{
     SystemClock, ThreadStore, ToolBox,
 };
 use crate::sandbox;
-use crate::store::{AuditLog, FileApprovals, FileShelf, replace_file};
+use crate::store::{AuditLog, FileApprovals, FileMemory, FileShelf, replace_file};
 use crate::telemetry::Redactor;
 use crate::threads::{AgentFacts, Asking, DiscreetModel, Limits, Router, Workshop};
-use crate::tools::{Confinement, Diff, ExecSettings, Redact, all_tools, preview, programs_of};
+use crate::tools::{
+    Confinement, Diff, ExecSettings, Redact, all_tools, memory_preview, preview, programs_of,
+};
 
 /// How long one call of a tool may take.
 const TOOL_DEADLINE: Duration = Duration::from_secs(120);
@@ -338,6 +340,7 @@ fn workshop(
         shelf: Arc::new(FileShelf::new(settings.state.join("files"))),
         access: books.access,
         grants: books.grants,
+        memory: Arc::new(FileMemory::new(&settings.state)),
         audit: books.audit,
         asking: Asking {
             rights: rights(settings),
@@ -410,7 +413,7 @@ fn project_judge(
         shell: ShellRules::new(shell.mode, shell.compound, &shell.allow, &shell.deny, root)?,
         modes: settings.permissions.tools.clone(),
         effects_of: Arc::new(move |name| tools.get(name).map(|(spec, _)| spec.effects)),
-        preview: preview_in(settings.project.clone(), redact),
+        preview: preview_in(settings.project.clone(), FileMemory::new(&settings.state), redact),
         state: settings.state.clone(),
         language: settings.language.unwrap_or_default(),
     };
@@ -418,10 +421,13 @@ fn project_judge(
 }
 
 /// Shows what calls would change in a project.
-fn preview_in(project: PathBuf, redact: Redact) -> Preview {
+fn preview_in(project: PathBuf, memory: FileMemory, redact: Redact) -> Preview {
     Arc::new(move |call| {
         let room = Confinement::of(&project, &call.thread);
-        let planned = preview(&call.tool, &call.input, &room, &redact)?;
+        let planned = match call.tool.as_str() {
+            "memory_upsert" => memory_preview(&call.input, call.person.as_ref(), &memory, &redact),
+            tool => preview(tool, &call.input, &room, &redact)?,
+        };
         let shown = |Diff { text, left_out }| ChangePreview { diff: text, left_out };
         Some(planned.map(shown).map_err(|failure| failure.to_string()))
     })

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::CommandFactory;
 
 use super::doctor::{Surgery, doctor};
-use super::{access, approvals, audit, chat, config, grants, init, run as daemon, threads};
+use super::{access, approvals, audit, chat, config, grants, init, memory, run as daemon, threads};
 use crate::app::model_of;
 use crate::chats;
 use crate::cli::{Cli, Command, ConfigCommand, Exit, Output};
@@ -41,6 +41,8 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
         Command::Threads(command) => threads::run(&project, &env, command, out, &mut io::stderr()),
         Command::Approvals(command) => approvals::run(&project, &env, command, out, &mut io::stderr()),
         Command::Grants(command) => grants::run(&project, &env, command, out, &mut io::stderr()),
+        Command::Memory(command) => memory::memory(&project, &env, command, out, &mut io::stderr()),
+        Command::Tasks(command) => memory::tasks(&project, &env, &command, out, &mut io::stderr()),
         Command::Access(command) => access::run(&project, &env, command, out, &mut io::stderr()),
         Command::Audit(args) => audit::run(&project, &env, &args, out, &mut io::stderr()),
         Command::Config(ConfigCommand::Check(output)) => Ok(config::check(&project, &env, output, out)?),

@@ -13,6 +13,7 @@ pub mod doctor;
 pub mod grants;
 pub mod init;
 mod look;
+pub mod memory;
 pub mod run;
 mod sandbox_words;
 mod summary;

@@ -23,13 +23,17 @@ pub enum Command {
     Grants,
     /// Say which model answers.
     Model,
+    /// Say what is remembered from one conversation to the next.
+    Memory,
+    /// List the tasks there are.
+    Tasks,
     /// Say which conversation this is and who is speaking.
     Id,
 }
 
 impl Command {
     /// Every command there is, in the order `/help` lists them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Help,
         Self::Status,
         Self::Stop,
@@ -40,6 +44,8 @@ impl Command {
         Self::Deny,
         Self::Grants,
         Self::Model,
+        Self::Memory,
+        Self::Tasks,
         Self::Id,
     ];
 
@@ -56,6 +62,8 @@ impl Command {
             Self::Deny => "deny",
             Self::Grants => "grants",
             Self::Model => "model",
+            Self::Memory => "memory",
+            Self::Tasks => "tasks",
             Self::Id => "id",
         }
     }

@@ -157,6 +157,11 @@ impl FromStr for ThreadId {
 pub struct AuthorId(Arc<str>);
 
 impl AuthorId {
+    /// A file name that stands for this person and no other.
+    pub fn file_name(&self) -> String {
+        encode(self.as_str())
+    }
+
     /// The author that the platform knows as `user`.
     pub fn new(platform: &Platform, user: &str) -> Result<Self, BadId> {
         if user.is_empty() || user.len() > MAX_FILE_NAME {

@@ -10,6 +10,7 @@ mod ids;
 mod ingress;
 mod intent;
 mod language;
+mod memory;
 mod read_replies;
 mod role;
 mod sandbox;
@@ -34,6 +35,7 @@ pub use ingress::{
 };
 pub use intent::{AttachmentKind, DeliveryId, Intent, OutboundIntent};
 pub use language::Language;
+pub use memory::{MemoryScope, Remembered, TaskNote};
 pub use read_replies::ReadReplies;
 pub use role::{BadRole, Role};
 pub use sandbox::{SandboxLevel, SandboxReport};

@@ -4,13 +4,15 @@ use serde_json::Value;
 
 use super::BoxFuture;
 use crate::domain::Class;
-use crate::domain::{GrantNumber, Risk, ThreadId};
+use crate::domain::{AuthorId, GrantNumber, Risk, ThreadId};
 
 /// A call that wants to run.
 #[derive(Clone, Debug)]
 pub struct CallToJudge {
     /// Where.
     pub thread: ThreadId,
+    /// The one person who speaks there, where nobody else reads along.
+    pub person: Option<AuthorId>,
     /// Which tool.
     pub tool: String,
     /// With what.

@@ -12,6 +12,7 @@ mod door;
 mod grants;
 mod hook;
 mod judge;
+mod memory;
 mod model;
 mod notebook;
 mod shelf;
@@ -31,6 +32,7 @@ pub use door::{Acceptance, Door, InnerDoor, Request, RunOutcome, Saying, Subscri
 pub use grants::{Grants, Revoker};
 pub use hook::{Hook, HookAnswer, HookRequest};
 pub use judge::{CallToJudge, Judge, Judgement, Ruling};
+pub use memory::Memory;
 pub use model::{Completion, Model, ModelDelta, ModelError, Prompt, ToolCall, Usage};
 pub use notebook::Notebook;
 pub use shelf::Shelf;

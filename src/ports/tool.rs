@@ -7,8 +7,8 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{BoxFuture, Clock, Door, ThreadStore};
-use crate::domain::{Capabilities, CorrelationId, Permit, ThreadId, ToolCallId, ToolSpec};
+use super::{BoxFuture, Clock, Door, Memory, ThreadStore};
+use crate::domain::{AuthorId, Capabilities, CorrelationId, Permit, ThreadId, ToolCallId, ToolSpec};
 
 /// How far a call has come.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +32,10 @@ pub struct ToolContext {
     pub call: ToolCallId,
     /// What it was given leave to do.
     pub permit: Permit,
+    /// The one person who speaks there, where nobody else reads along.
+    pub person: Option<AuthorId>,
+    /// What is remembered from one conversation to the next.
+    pub memory: Arc<dyn Memory>,
     /// What was said in the threads.
     pub history: Arc<dyn ThreadStore>,
     /// The way to say something in a thread.

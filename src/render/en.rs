@@ -40,6 +40,10 @@ pub(super) fn say(phrase: &Phrase) -> String {
              Your message comes next.",
             list(numbers)
         ),
+        Phrase::NotTheirsToWithdraw(numbers) => format!(
+            "You may not withdraw {}: whoever started it may, and whoever may decide it.",
+            list(numbers)
+        ),
         Phrase::Withdrawn(0) => "There was nothing waiting for a decision.".into(),
         Phrase::Withdrawn(count) => format!("Withdrawn: {count}."),
         Phrase::Pending(approvals) if approvals.is_empty() => "Nothing is waiting for a decision.".into(),
@@ -145,6 +149,8 @@ pub(super) const fn of_command(command: Command) -> &'static str {
         Command::Deny => "says no to a request, as in /deny A1",
         Command::Grants => "lists what is allowed for longer; /grants revoke G1 takes it back",
         Command::Model => "says which model answers",
+        Command::Memory => "shows what I remember between conversations",
+        Command::Tasks => "lists the tasks of this project",
         Command::Id => "shows the ids of this conversation and of you",
     }
 }

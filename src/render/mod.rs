@@ -5,11 +5,13 @@ mod fence;
 mod grants;
 mod lower;
 pub mod markdown;
+mod memory;
 mod phrases;
 mod split;
 mod zh;
 
 pub use grants::GrantPhrase;
 pub use lower::lower;
+pub use memory::MemoryPhrase;
 pub use phrases::{Phrase, Status};
 pub use split::split;

@@ -62,6 +62,8 @@ pub enum Phrase {
     TooLate(ApprovalNumber),
     /// Questions wait, and this message was none of their answers.
     Reminder(Vec<ApprovalNumber>),
+    /// Questions that whoever wants to may not withdraw.
+    NotTheirsToWithdraw(Vec<ApprovalNumber>),
     /// So many questions were withdrawn.
     Withdrawn(usize),
     /// The questions that wait.
@@ -211,6 +213,7 @@ mod tests {
             Phrase::StorageFailed,
             Phrase::Truncated,
             Phrase::EmptyAnswer,
+            Phrase::NotTheirsToWithdraw(vec![ApprovalNumber(1), ApprovalNumber(2)]),
         ];
         for kind in KINDS {
             all.push(Phrase::Error(kind));

@@ -36,6 +36,9 @@ pub(super) fn say(phrase: &Phrase) -> String {
             "我在等待对 {} 的决定：请回复“同意”或“拒绝”（有多个时带上编号），或发送 /cancel 撤回。你的消息随后处理。",
             list(numbers)
         ),
+        Phrase::NotTheirsToWithdraw(numbers) => {
+            format!("你不能撤回 {}：只有发起人和有权决定的人可以撤回。", list(numbers))
+        }
         Phrase::Withdrawn(0) => "没有等待决定的请求。".into(),
         Phrase::Withdrawn(count) => format!("已撤回 {count} 个请求。"),
         Phrase::Pending(approvals) if approvals.is_empty() => "没有等待决定的请求。".into(),
@@ -112,6 +115,8 @@ pub(super) const fn of_command(command: Command) -> &'static str {
         Command::Deny => "拒绝一个请求，例如 /deny A1",
         Command::Grants => "列出长期授权；/grants revoke G1 可收回",
         Command::Model => "查看由哪个模型回答",
+        Command::Memory => "查看跨会话的记忆",
+        Command::Tasks => "列出这个项目的任务",
         Command::Id => "查看这个对话和你的 id",
     }
 }

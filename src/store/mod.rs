@@ -6,6 +6,7 @@
 //! state/journal/<n>.jsonl       every commit, before it is anywhere else
 //! state/index/<thread>.idx      where the lines of a thread file stand (a cache)
 //! state/catalog.jsonl           the list of threads (a cache)
+//! memory/, tasks/*.md           what is remembered, and tasks; people may write them too
 //! logs/audit-<date>.jsonl       who was allowed what, and what came of it
 //! run/lock                      held by the one daemon of the project
 //! ```
@@ -45,6 +46,7 @@ mod layout;
 mod lines;
 mod lock;
 mod lost_journal;
+mod memory;
 mod notes;
 mod outbox;
 mod reader;
@@ -66,6 +68,7 @@ pub use file_store::FileStore;
 pub use history::{TAIL_BYTES, TAIL_MESSAGES};
 pub use layout::{Layout, private_dir};
 pub use lock::{Holder, Lock, OpenError};
+pub use memory::FileMemory;
 pub use notes::FileNotes;
 pub use reader::Reader;
 pub use shelf::FileShelf;

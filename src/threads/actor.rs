@@ -27,6 +27,8 @@ use crate::uimessage::UiMessage;
 
 /// How many written messages and notices a slow watcher may be behind before it has to read the thread anew.
 const BACKLOG: usize = 64;
+/// How long the end waits for what is being delivered: cut off, it might be said twice.
+const PARTING: Duration = Duration::from_secs(2);
 /// How many deltas are taken at once before the view is shown.
 const DELTAS_AT_ONCE: usize = 256;
 
@@ -109,6 +111,7 @@ enum Wake {
     Stop,
     Expiry,
     Typing,
+    Parted,
     Idle,
 }
 
@@ -165,10 +168,12 @@ impl Actor {
         }
         let mut open = true;
         let mut stopping = false;
+        let mut parting: Option<Instant> = None;
         let mut read = 0;
         loop {
             self.settle().await;
-            if (stopping || !open) && self.may_end(stopping) {
+            let parts = parting.filter(|until| *until > Instant::now() && self.deliveries.is_trying());
+            if (stopping || !open) && self.may_end(stopping) && parts.is_none() {
                 break;
             }
             let rests = open && !stopping && self.conversation.is_idle() && self.deliveries.to_do() == 0;
@@ -184,6 +189,7 @@ impl Actor {
                 () = stop.cancelled(), if !stopping => Wake::Stop,
                 () = tokio::time::sleep(expiry.unwrap_or_default()), if expiry.is_some() => Wake::Expiry,
                 () = until(typing), if typing.is_some() => Wake::Typing,
+                () = until(parts), if parts.is_some() => Wake::Parted,
                 () = tokio::time::sleep(idle), if rests => Wake::Idle,
             };
             match wake {
@@ -198,6 +204,7 @@ impl Actor {
                 Wake::Done(done) => self.take_done(done).await,
                 Wake::Stop => {
                     stopping = true;
+                    parting = Some(Instant::now() + PARTING);
                     self.upcoming.push_back(Event::Stopping);
                 }
                 Wake::Expiry => self.upcoming.push_back(Event::Tick),
@@ -205,6 +212,7 @@ impl Actor {
                     self.typing_at = None;
                     self.show(Intent::Typing);
                 }
+                Wake::Parted => {}
                 Wake::Idle if self.stage.is_watched() => {}
                 // The router answers by closing the mailbox. If it is busy, the next idle spell asks again.
                 Wake::Idle => drop(notes.try_send(Note::Idle { thread: self.id.clone(), read })),
@@ -333,12 +341,15 @@ impl Actor {
                 brought.approvals.extend(self.shop.approvals.get(&decision.approval).await?);
             }
             IngressKind::Said(said) => brought.approvals = self.decided_again(&said.text).await?,
-            IngressKind::Command(order) if order.command == Command::Grants => {
-                brought.words = Some(self.govern(&order.words, &event.author).await);
-            }
-            IngressKind::Command(order) => {
-                brought.approvals = self.decided_again(&order.to_string()).await?;
-            }
+            IngressKind::Command(order) => match order.command {
+                Command::Grants => brought.words = Some(self.govern(&order.words, &event.author).await),
+                Command::Memory => brought.words = Some(self.tell_memory(event).await),
+                Command::Tasks => brought.words = Some(self.tell_tasks().await),
+                Command::Approve | Command::Deny => {
+                    brought.approvals = self.decided_again(&order.to_string()).await?;
+                }
+                _ => {}
+            },
             IngressKind::Edited(_) | IngressKind::Revised(_) | IngressKind::Regenerate(_) => {}
         }
         Ok(brought)

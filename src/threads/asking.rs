@@ -24,7 +24,8 @@ impl Actor {
     /// Has a call judged, beside the actor: it may read files.
     pub(super) fn judge(&mut self, call: ToolCallId, tool: String, input: Value) {
         let judge = self.shop.judge.clone();
-        let to_judge = CallToJudge { thread: self.id.clone(), tool, input };
+        let person = self.conversation.private_with();
+        let to_judge = CallToJudge { thread: self.id.clone(), person, tool, input };
         let id = call.clone();
         let job = async move { Done::Judged(id, Box::new(judge.judge(to_judge).await)) };
         self.jobs.start_work(&self.span, job, judge_panicked(call));

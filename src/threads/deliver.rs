@@ -30,6 +30,8 @@ pub(super) struct Deliveries {
     attempts: u32,
     /// Whether a try or a wait is in flight.
     busy: bool,
+    /// Whether it is a try.
+    trying: bool,
     /// Whether nothing can be delivered before somebody speaks.
     held: bool,
     /// Somebody has spoken since the try in flight began, so its being held says nothing.
@@ -54,6 +56,11 @@ impl Deliveries {
         if self.held { 0 } else { self.pending.len() }
     }
 
+    /// Whether something is being delivered in this moment.
+    pub(super) const fn is_trying(&self) -> bool {
+        self.trying
+    }
+
     /// Somebody has spoken.
     pub(super) fn hear(&mut self) {
         self.held = false;
@@ -72,6 +79,7 @@ impl Deliveries {
         }
         let entry = self.pending.front()?.clone();
         self.busy = true;
+        self.trying = true;
         self.heard = false;
         self.attempts += 1;
         Some((entry, self.attempts))
@@ -89,6 +97,7 @@ impl Deliveries {
         now: Timestamp,
         chance: f64,
     ) -> Option<Next> {
+        self.trying = false;
         let entry = self.pending.front()?;
         let (id, age) = (entry.id.clone(), now.millis_since(entry.at));
         let line = match result {
@@ -146,7 +155,7 @@ mod tests {
     fn deliveries_go_out_in_order_and_one_at_a_time() {
         let mut deliveries = Deliveries::resumed(vec![entry(0), entry(1)], 0);
         assert_eq!(deliveries.begin(), Some((entry(0), 1)));
-        assert_eq!(deliveries.begin(), None);
+        assert_eq!((deliveries.begin(), deliveries.is_trying()), (None, true));
         let now = Timestamp::from_millis(5);
         let settled = deliveries.tried(Ok(Receipt::default()), now, 0.5);
         let receipt = OutboxLine::Receipt { id: entry(0).id, at: now, receipt: Receipt::default() };
@@ -160,7 +169,7 @@ mod tests {
         deliveries.begin();
         let now = Timestamp::from_millis(5);
         assert_eq!(deliveries.tried(retry(None), now, 0.5), Some(Next::Wait(Duration::from_secs(1))));
-        assert_eq!(deliveries.begin(), None, "waiting");
+        assert_eq!((deliveries.begin(), deliveries.is_trying()), (None, false), "waiting");
         deliveries.waited();
         assert_eq!(deliveries.begin(), Some((entry(0), 2)));
         assert_eq!(deliveries.tried(retry(Some(40)), now, 0.5), Some(Next::Wait(Duration::from_secs(40))));

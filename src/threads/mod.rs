@@ -15,6 +15,7 @@ mod mailbox;
 mod outbound;
 mod perform;
 mod progress;
+mod remembering;
 mod router;
 mod workshop;
 mod wound;

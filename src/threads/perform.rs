@@ -72,7 +72,7 @@ impl Actor {
             }
             Effect::AcquireSlot => self.acquire_slot(),
             Effect::ReleaseSlot => self.slot = None,
-            Effect::CallModel => self.call_model(),
+            Effect::CallModel => self.call_model().await,
             Effect::Judge { call, name, input } => self.judge(call, name, input),
             Effect::SaveApproval(approval) => self.shop.approvals.save(*approval).await?,
             Effect::Grant(approval, scope) => self.grant(*approval, scope).await,
@@ -186,8 +186,9 @@ impl Actor {
         self.jobs.start_work(&self.span, wait, Done::Slot(None));
     }
 
-    fn call_model(&mut self) {
+    async fn call_model(&mut self) {
         let shop = self.shop.clone();
+        let (project_memory, person_memory) = self.remembered().await;
         let project = shop.agent.project.file_name().map(|name| name.to_string_lossy().into_owned());
         let facts = Facts {
             agent_md: &shop.agent.agent_md,
@@ -195,6 +196,8 @@ impl Actor {
             project: project.as_deref().unwrap_or_default(),
             thread: &self.id,
             now: shop.clock.now(),
+            project_memory: project_memory.as_deref(),
+            person_memory: person_memory.as_deref(),
             context_tokens: shop.agent.context_tokens,
         };
         let (prompt, estimate) = build_prompt(&self.conversation, &facts, shop.tools_of(&self.id).specs());
@@ -237,6 +240,8 @@ impl Actor {
             call: call.clone(),
             permit: Permit::of(class),
             history: self.shop.store.clone(),
+            memory: self.shop.memory.clone(),
+            person: self.conversation.private_with(),
             door: self.door.open(),
             progress: Some(progress),
             clock: self.shop.clock.clone(),

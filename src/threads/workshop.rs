@@ -11,7 +11,8 @@ use crate::domain::{Capabilities, Language, Platform, ReadReplies, ThreadId, Whi
 use crate::metrics::Metrics;
 use crate::policy::Rights;
 use crate::ports::{
-    AccessBook, Adapter, ApprovalBook, Audit, Clock, Grants, Ids, Judge, Model, Shelf, ThreadStore, ToolBox,
+    AccessBook, Adapter, ApprovalBook, Audit, Clock, Grants, Ids, Judge, Memory, Model, Shelf, ThreadStore,
+    ToolBox,
 };
 use crate::telemetry::Redactor;
 use crate::turn::{EffectsOf, Rules};
@@ -86,6 +87,8 @@ pub struct Workshop {
     pub access: Arc<dyn AccessBook>,
     /// What people have allowed beyond a single call.
     pub grants: Arc<dyn Grants>,
+    /// What is remembered from one conversation to the next.
+    pub memory: Arc<dyn Memory>,
     /// Where it is written down who was allowed what.
     pub audit: Arc<dyn Audit>,
     /// How people are asked.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    ChatLoadHistory, ChatSend, CurrentTime, EditFile, ExecSettings, ExecShell, ListFiles, ReadFile,
-    SearchFiles, SendFile, WriteFile,
+    ChatLoadHistory, ChatSend, CurrentTime, EditFile, ExecSettings, ExecShell, ListFiles, MemoryUpsert,
+    ReadFile, SearchFiles, SendFile, WriteFile,
 };
 use crate::ports::{Tool, ToolBox};
 
@@ -16,6 +16,7 @@ pub const TOOLS: &[fn() -> Arc<dyn Tool>] = &[
     || Arc::new(CurrentTime),
     || Arc::new(WriteFile),
     || Arc::new(EditFile),
+    || Arc::new(MemoryUpsert),
     || Arc::new(ChatLoadHistory),
     || Arc::new(ChatSend),
     || Arc::new(SendFile),

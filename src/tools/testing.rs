@@ -13,6 +13,7 @@ use crate::ports::{
     Acceptance, BoxFuture, Clock, Commit, Door, Request, Saying, StoreError, ThreadRecord, ThreadStore,
     ThreadSummary, ToolContext,
 };
+use crate::store::FileMemory;
 use crate::uimessage::UiMessage;
 
 /// A project directory that goes away with its value.
@@ -130,6 +131,8 @@ impl Project {
             correlation: "run-1".parse().unwrap(),
             call: "call-1".parse().unwrap(),
             permit: Permit::UNASKED,
+            person: "fake:user:7".parse().ok(),
+            memory: Arc::new(FileMemory::new(self.root.join(".ship"))),
             history: self.history.clone(),
             door: Door::new(self.requests.clone()),
             progress: None,

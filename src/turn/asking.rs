@@ -224,7 +224,7 @@ impl Conversation {
     }
 
     /// The call will not run: the model is told why.
-    fn turn_down(
+    pub(super) fn turn_down(
         &mut self,
         mut approval: Approval,
         state: ApprovalState,

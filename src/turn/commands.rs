@@ -33,16 +33,13 @@ impl Conversation {
                 self.drop_waiting(now, &mut lines, &mut ended);
                 Phrase::NewConversation.say(language)
             }
-            Command::Cancel => {
-                let withdrawn = self.withdraw("the user withdrew the request", now, out);
-                self.go_on(now, out);
-                Phrase::Withdrawn(withdrawn).say(language)
-            }
+            Command::Cancel => self.cancel(&event.author, now, out),
             Command::Approvals => Phrase::Pending(self.pending_approvals()).say(language),
             Command::Approve | Command::Deny => Phrase::NotOpen.say(language),
             Command::Grants => {
                 arrival.brought.words.clone().unwrap_or_else(|| Phrase::NoGrants.say(language))
             }
+            Command::Memory | Command::Tasks => arrival.brought.words.clone().unwrap_or_default(),
             Command::Model => Phrase::ModelIs(self.rules.model.clone()).say(language),
             Command::Id => {
                 let (thread, author) = (self.thread.clone(), event.author.id.clone());

@@ -22,6 +22,7 @@ mod replies;
 mod run;
 mod steps;
 mod voice;
+mod withdrawal;
 
 pub use budget::{estimate_tokens, fit};
 pub use conversation::{Conversation, EffectsOf, Rules};

@@ -24,6 +24,10 @@ pub struct Facts<'a> {
     pub thread: &'a ThreadId,
     /// Now. Only the day is told, so that the prompt stays the same from call to call.
     pub now: Timestamp,
+    /// What is remembered about the project.
+    pub project_memory: Option<&'a str>,
+    /// What is remembered about the one person who speaks here.
+    pub person_memory: Option<&'a str>,
     /// How much the model can read.
     pub context_tokens: usize,
 }
@@ -31,7 +35,7 @@ pub struct Facts<'a> {
 /// The system prompt.
 pub fn system_prompt(facts: &Facts<'_>) -> String {
     let day: String = facts.now.rfc3339().chars().take(10).collect();
-    format!(
+    let mut prompt = format!(
         "{agent}\n\n## Where you are\n\
          - You are {name}, the agent of the project directory `{project}`.\n\
          - You speak with people in the conversation `{thread}` on {platform}.\n\
@@ -47,7 +51,17 @@ pub fn system_prompt(facts: &Facts<'_>) -> String {
         project = facts.project,
         thread = facts.thread,
         platform = facts.thread.platform(),
-    )
+    );
+    let memory = [
+        ("What you remember about this project", facts.project_memory),
+        ("What you remember about the person you speak with", facts.person_memory),
+    ];
+    for (heading, text) in memory {
+        if let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) {
+            prompt.push_str(&format!("\n## {heading}\n{text}\n"));
+        }
+    }
+    prompt
 }
 
 /// The whole prompt for the next model call, inside the model's window, and the estimate of its tokens.

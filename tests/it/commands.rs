@@ -235,3 +235,26 @@ fn a_journal_is_told_where_the_token_is_and_not_the_token() {
     child.wait().unwrap();
     assert!(console.ends_with("/ (the token is in .ship/run/token)"), "{console}");
 }
+
+#[test]
+fn what_is_remembered_and_the_tasks_are_shown_on_the_machine() {
+    let project = Project::new(json!({ "language": "en" }));
+    let run = |args: &[&str]| {
+        let output = project.run(args);
+        (output.code, output.stdout.trim().to_owned())
+    };
+    let (code, told) = run(&["memory", "show"]);
+    assert!(code == Some(0) && told.starts_with("nothing is remembered"), "{told}");
+    assert!(!project.path().join(".ship").exists(), "a look makes no state");
+    let (_, path) = run(&["memory", "path", "--user", "telegram:user:7"]);
+    assert!(path.ends_with(".ship/memory/users/telegram%3Auser%3A7.md"), "{path}");
+    project.write(".ship/memory/project.md", "- ships on Fridays\n");
+    assert_eq!(run(&["memory", "show"]), (Some(0), "- ships on Fridays".to_owned()));
+    let (_, told) = run(&["memory", "show", "--json"]);
+    assert_eq!(serde_json::from_str::<Value>(&told).unwrap()["text"], "- ships on Fridays");
+    assert_eq!(run(&["memory", "show", "--user", "nobody"]).0, Some(2));
+    assert!(run(&["tasks", "list"]).1.starts_with("There are no tasks"));
+    project.write(".ship/tasks/a.md", "# Water the plants\n");
+    let (_, told) = run(&["tasks", "list", "--json"]);
+    assert_eq!(serde_json::from_str::<Value>(&told).unwrap()["tasks"][0]["title"], "Water the plants");
+}

@@ -97,6 +97,8 @@ impl Bench {
             correlation: "run_1".parse().unwrap(),
             call: "call_1".parse().unwrap(),
             permit,
+            person: None,
+            memory: Arc::new(shipagent::store::FileMemory::new(self.root.join(".ship"))),
             history: self.store.clone(),
             door: Door::new(mpsc::channel(1).0),
             progress: None,

@@ -37,6 +37,7 @@ mod security;
 mod support;
 mod telegram;
 mod telegram_approvals;
+mod telegram_bare;
 mod telegram_fake;
 mod telegram_kill;
 mod telegram_send;

@@ -202,3 +202,27 @@ async fn while_one_chat_hangs_others_are_answered_and_buttons_and_stop_work_at_o
         scene.fake.read(|world| world.log.actions(ANN).iter().any(|(_, _, action)| *action == "typing"));
     assert!(typed, "{}", scene.fake.read(|world| world.tell()));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn in_a_group_only_those_may_withdraw_a_question_who_may_answer_it_or_led_to_it() {
+    let scene = Scene::new(json!({ "approvals": { "approvers": ["owners"] } })).await;
+    let (ann, bob, boss) =
+        (scene.fake.user(ANN, "Ann"), scene.fake.user(8, "Bob"), scene.fake.user(1, "Boss"));
+    let group = scene.fake.group(GROUP);
+    let daemon = scene.project.start().await;
+    let cancel = format!("/cancel{BOT}");
+    for (number, who) in [(1, &ann), (2, &boss)] {
+        group.say(&ann, &format!("{BOT} append"));
+        let asked = scene.question(GROUP).await;
+        group.say(&bob, &cancel);
+        let refused =
+            format!("You may not withdraw A{number}: whoever started it may, and whoever may decide it.");
+        scene.fake.wait_for(|world| world.bot_texts(GROUP).contains(&refused)).await;
+        daemon.until_state(&format!("telegram:chat:{GROUP}"), "awaiting-approval").await;
+        assert!(!scene.message(GROUP, asked.id).buttons.is_empty());
+        group.say(who, &cancel);
+        scene.fake.wait_for(|world| question(world, GROUP).is_none()).await;
+        daemon.until_state(&format!("telegram:chat:{GROUP}"), "idle").await;
+    }
+    assert_eq!(scene.lines(), 0);
+}

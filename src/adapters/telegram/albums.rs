@@ -1,4 +1,4 @@
-//! The order of work: updates of one chat one after the other, of different chats side by side, and the parts of an
+//! The order of work: updates of one thread one after the other, of different threads side by side, and the parts of an
 //! album, which come one by one, as one. Pure: the time is handed in.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::update::{Heard, Parcel, What};
+use crate::domain::ThreadId;
 
 /// How long after a part of an album the next one is waited for.
 const PATIENCE: Duration = Duration::from_millis(700);
@@ -14,13 +15,13 @@ const PATIENCE: Duration = Duration::from_millis(700);
 const MOST_PARTS: usize = 10;
 
 /// What goes one after the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Lane {
-    /// What is said in a chat.
-    Chat(i64),
-    /// Commands in a chat: they do not wait until a file has been fetched.
-    Orders(i64),
-    /// Something that waits for nothing, by the number of its update.
+    /// What is said in a thread.
+    Thread(ThreadId),
+    /// Commands in a thread: they do not wait until a file has been fetched.
+    Orders(ThreadId),
+    /// Something that waits for nothing, by its key.
     Alone(i64),
 }
 
@@ -75,10 +76,10 @@ impl<T> Lanes<T> {
             let whole = |job: &Job<T>| job.album.as_ref().is_none_or(|album| album.due <= now);
             let due = queue.len() > 1 || queue.front().is_some_and(whole);
             if due && !self.busy.contains(lane) {
-                ready.extend(queue.pop_front().map(|job| (*lane, job)));
+                ready.extend(queue.pop_front().map(|job| (lane.clone(), job)));
             }
         }
-        self.busy.extend(ready.iter().map(|(lane, _)| *lane));
+        self.busy.extend(ready.iter().map(|(lane, _)| lane.clone()));
         self.waiting.retain(|_, queue| !queue.is_empty());
         ready
     }
@@ -90,14 +91,14 @@ impl<T> Lanes<T> {
     }
 
     /// Something has ended: the next one of its lane may begin.
-    pub(super) fn ended(&mut self, lane: Lane) {
-        self.busy.remove(&lane);
+    pub(super) fn ended(&mut self, lane: &Lane) {
+        self.busy.remove(lane);
     }
 
-    /// Empties a lane, so that what is in it comes again in its order. Gives the numbers.
-    pub(super) fn clear(&mut self, lane: Lane) -> Vec<i64> {
-        let jobs = self.waiting.remove(&lane).unwrap_or_default();
-        jobs.into_iter().flat_map(|job| job.parts).map(|(number, _)| number).collect()
+    /// What waits in a lane, by number.
+    pub(super) fn waiting(&self, lane: &Lane) -> impl Iterator<Item = i64> {
+        let jobs = self.waiting.get(lane).into_iter().flatten();
+        jobs.flat_map(|job| &job.parts).map(|(number, _)| *number)
     }
 }
 
@@ -131,8 +132,9 @@ fn add(all: &mut Parcel, more: Parcel) {
 mod tests {
     use super::*;
 
-    const A: Lane = Lane::Chat(1);
-    const B: Lane = Lane::Chat(2);
+    fn lane(chat: i64) -> Lane {
+        Lane::Thread(format!("telegram:chat:{chat}").parse().unwrap())
+    }
 
     fn begun(lanes: &mut Lanes<()>, now: Instant) -> Vec<(Lane, Vec<i64>)> {
         let ready = lanes.begin(now);
@@ -145,47 +147,47 @@ mod tests {
     #[tokio::test]
     async fn one_chat_goes_in_order_and_others_beside_it() {
         let (mut lanes, now) = (Lanes::default(), Instant::now());
-        for (lane, number) in [(A, 1), (A, 2), (B, 3), (Lane::Orders(1), 4)] {
+        let orders = Lane::Orders("telegram:chat:1".parse().unwrap());
+        for (lane, number) in [(lane(1), 1), (lane(1), 2), (lane(2), 3), (orders.clone(), 4)] {
             lanes.put(lane, number, (), None, now);
         }
-        assert_eq!(begun(&mut lanes, now), [(A, vec![1]), (B, vec![3]), (Lane::Orders(1), vec![4])]);
+        assert_eq!(begun(&mut lanes, now), [(lane(1), vec![1]), (lane(2), vec![3]), (orders, vec![4])]);
         assert_eq!(begun(&mut lanes, now), []);
-        lanes.ended(A);
-        assert_eq!(begun(&mut lanes, now), [(A, vec![2])]);
-        lanes.put(A, 5, (), None, now);
-        lanes.put(A, 6, (), None, now);
-        assert_eq!(lanes.clear(A), [5, 6]);
-        lanes.ended(A);
-        assert_eq!(begun(&mut lanes, now), []);
+        lanes.ended(&lane(1));
+        assert_eq!(begun(&mut lanes, now), [(lane(1), vec![2])]);
+        lanes.put(lane(1), 5, (), None, now);
+        lanes.put(lane(1), 6, (), None, now);
+        assert_eq!(lanes.waiting(&lane(1)).collect::<Vec<_>>(), [5, 6]);
+        assert_eq!(lanes.waiting(&lane(2)).count(), 0);
     }
 
     #[tokio::test]
     async fn the_parts_of_an_album_wait_for_each_other() {
         let (mut lanes, start) = (Lanes::default(), Instant::now());
         let group = || Some("g".to_owned());
-        lanes.put(A, 1, (), group(), start);
+        lanes.put(lane(1), 1, (), group(), start);
         assert_eq!(lanes.next_due(), Some(start + PATIENCE));
         let later = start + Duration::from_millis(500);
-        lanes.put(A, 2, (), group(), later);
+        lanes.put(lane(1), 2, (), group(), later);
         assert_eq!(begun(&mut lanes, start + PATIENCE), []);
-        assert_eq!(begun(&mut lanes, later + PATIENCE), [(A, vec![1, 2])]);
+        assert_eq!(begun(&mut lanes, later + PATIENCE), [(lane(1), vec![1, 2])]);
         assert_eq!(lanes.next_due(), None);
-        lanes.ended(A);
+        lanes.ended(&lane(1));
         for number in 3..14 {
-            lanes.put(A, number, (), group(), later);
+            lanes.put(lane(1), number, (), group(), later);
         }
-        assert_eq!(begun(&mut lanes, later), [(A, (3..13).collect())], "ten are whole");
+        assert_eq!(begun(&mut lanes, later), [(lane(1), (3..13).collect())], "ten are whole");
     }
 
     #[tokio::test]
     async fn whatever_comes_behind_an_album_shows_that_it_is_whole() {
         let (mut lanes, now) = (Lanes::default(), Instant::now());
-        lanes.put(A, 1, (), Some("g".to_owned()), now);
-        lanes.put(A, 2, (), Some("g".to_owned()), now);
-        lanes.put(A, 3, (), Some("h".to_owned()), now);
-        assert_eq!(begun(&mut lanes, now), [(A, vec![1, 2])]);
-        lanes.put(A, 4, (), None, now);
-        lanes.ended(A);
-        assert_eq!(begun(&mut lanes, now), [(A, vec![3])]);
+        lanes.put(lane(1), 1, (), Some("g".to_owned()), now);
+        lanes.put(lane(1), 2, (), Some("g".to_owned()), now);
+        lanes.put(lane(1), 3, (), Some("h".to_owned()), now);
+        assert_eq!(begun(&mut lanes, now), [(lane(1), vec![1, 2])]);
+        lanes.put(lane(1), 4, (), None, now);
+        lanes.ended(&lane(1));
+        assert_eq!(begun(&mut lanes, now), [(lane(1), vec![3])]);
     }
 }

@@ -14,7 +14,7 @@ use serde_json::Value;
 use teloxide_core::requests::Payload;
 
 /// How long an ordinary call may take.
-const CALL: Duration = Duration::from_secs(20);
+pub(super) const CALL: Duration = Duration::from_secs(20);
 /// How long a file may take to be sent.
 const UPLOAD: Duration = Duration::from_secs(55);
 /// No answer that we read is longer.
@@ -35,6 +35,9 @@ pub enum ApiError {
         /// Where the chat has moved.
         migrate_to: Option<i64>,
     },
+    /// Whoever answered does not know the call, and is perhaps not the server.
+    #[error("there is no such call here ({0})")]
+    NoSuchCall(u16),
     /// The call did not reach the server.
     #[error("not sent: {0}")]
     NotSent(String),
@@ -48,7 +51,7 @@ impl ApiError {
     pub fn refusal(&self) -> Option<(u16, &str)> {
         match self {
             Self::Refused { code, description, .. } => Some((*code, description)),
-            Self::NotSent(_) | Self::Unsure(_) => None,
+            Self::NoSuchCall(_) | Self::NotSent(_) | Self::Unsure(_) => None,
         }
     }
 
@@ -101,7 +104,7 @@ impl Api {
     where
         P: Payload + Serialize + Sync,
     {
-        self.ask(P::NAME, payload, CALL).await
+        self.ask(&documented(P::NAME), payload, CALL).await
     }
 
     /// Makes any other call, and reads of its result what is wanted.
@@ -148,6 +151,12 @@ impl Api {
     }
 }
 
+/// A call's name as the documentation spells it. Telegram takes any spelling, and others may not.
+fn documented(name: &str) -> String {
+    let mut letters = name.chars();
+    letters.next().map(|first| first.to_ascii_lowercase()).into_iter().chain(letters).collect()
+}
+
 /// Reads an answer: its body decides, whatever the status.
 async fn read<T: DeserializeOwned>(answer: Result<reqwest::Response, reqwest::Error>) -> Result<T, ApiError> {
     let mut answer = answer.map_err(unanswered)?;
@@ -161,14 +170,13 @@ async fn read<T: DeserializeOwned>(answer: Result<reqwest::Response, reqwest::Er
     }
     match serde_json::from_slice::<Envelope<T>>(&body) {
         Ok(Envelope { ok: true, result: Some(result), .. }) => Ok(result),
-        Ok(envelope) if !envelope.ok => Err(ApiError::Refused {
-            code: envelope.error_code.unwrap_or(status.as_u16()),
-            description: envelope.description.unwrap_or_default(),
-            retry_after: envelope.parameters.retry_after.map(Duration::from_secs),
-            migrate_to: envelope.parameters.migrate_to_chat_id,
-        }),
-        Ok(_) => Err(ApiError::Unsure("the answer has no result".to_owned())),
+        Ok(envelope) if !envelope.ok => Err(envelope.refusal(status.as_u16())),
+        // It was done, and that may be all there is to say.
+        Ok(_) => {
+            T::deserialize(Value::Null).map_err(|_| ApiError::Unsure("the answer has no result".to_owned()))
+        }
         // Somebody in between speaks: the server itself never heard of it.
+        Err(_) if matches!(status.as_u16(), 404 | 405 | 501) => Err(ApiError::NoSuchCall(status.as_u16())),
         Err(_) if status.is_client_error() => {
             Err(ApiError::NotSent(format!("somebody on the way answered {status}")))
         }
@@ -179,14 +187,28 @@ async fn read<T: DeserializeOwned>(answer: Result<reqwest::Response, reqwest::Er
 #[derive(serde::Deserialize)]
 #[serde(bound = "T: DeserializeOwned")]
 struct Envelope<T> {
-    #[serde(default)]
     ok: bool,
     #[serde(default = "Option::default")]
     result: Option<T>,
     error_code: Option<u16>,
     description: Option<String>,
-    #[serde(default)]
-    parameters: Parameters,
+    parameters: Option<Parameters>,
+}
+
+impl<T> Envelope<T> {
+    /// The server's no. Where it left out what sort of no, its words tell.
+    fn refusal(self, status: u16) -> ApiError {
+        let description = self.description.unwrap_or_default();
+        let parameters = self.parameters.unwrap_or_default();
+        let code = self.error_code.or(Some(status).filter(|status| *status >= 400));
+        let retry_after = parameters.retry_after.or_else(|| retry_after_in(&description));
+        ApiError::Refused {
+            code: code.unwrap_or_else(|| code_of(&description)),
+            retry_after: retry_after.map(Duration::from_secs),
+            migrate_to: parameters.migrate_to_chat_id,
+            description,
+        }
+    }
 }
 
 #[derive(Default, serde::Deserialize)]
@@ -194,6 +216,28 @@ struct Envelope<T> {
 struct Parameters {
     retry_after: Option<u64>,
     migrate_to_chat_id: Option<i64>,
+}
+
+/// The code that goes with the words a refusal begins with.
+fn code_of(description: &str) -> u16 {
+    let known = [
+        ("unauthorized", 401),
+        ("forbidden", 403),
+        ("not found", 404),
+        ("conflict", 409),
+        ("too many requests", 429),
+        ("internal server error", 500),
+        ("bad gateway", 502),
+    ];
+    let words = description.to_lowercase();
+    known.into_iter().find(|(begin, _)| words.starts_with(begin)).map_or(400, |(_, code)| code)
+}
+
+/// The seconds to wait, where only the words have them.
+fn retry_after_in(description: &str) -> Option<u64> {
+    let words = description.to_lowercase();
+    let (_, rest) = words.split_once("retry after ")?;
+    rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
 /// A call without an answer: was it sent?
@@ -215,4 +259,40 @@ fn told(error: reqwest::Error) -> String {
         source = cause.source();
     }
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(status: u16, body: &str) -> (u16, Option<u64>) {
+        let envelope: Envelope<Value> = serde_json::from_str(body).unwrap();
+        match envelope.refusal(status) {
+            ApiError::Refused { code, retry_after, .. } => (code, retry_after.map(|after| after.as_secs())),
+            other => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn calls_go_by_the_names_of_the_documentation() {
+        assert_eq!(documented(teloxide_core::payloads::AnswerCallbackQuery::NAME), "answerCallbackQuery");
+        assert_eq!(documented(teloxide_core::payloads::SetMyCommands::NAME), "setMyCommands");
+        assert_eq!(documented("getMe"), "getMe");
+    }
+
+    #[test]
+    fn a_no_is_understood_however_much_of_it_is_left_out() {
+        for (status, body, expected) in [
+            (400, r#"{"ok":false,"error_code":400,"description":"Bad Request: x"}"#, (400, None)),
+            (200, r#"{"ok":false,"error_code":403,"description":"Forbidden: x"}"#, (403, None)),
+            (200, r#"{"ok":false,"description":"Forbidden: bot was blocked"}"#, (403, None)),
+            (200, r#"{"ok":false}"#, (400, None)),
+            (502, r#"{"ok":false,"parameters":null}"#, (502, None)),
+            (429, r#"{"ok":false,"error_code":429,"parameters":{"retry_after":3}}"#, (429, Some(3))),
+            (200, r#"{"ok":false,"description":"Too Many Requests: retry after 17"}"#, (429, Some(17))),
+            (429, r#"{"ok":false,"description":"Too Many Requests"}"#, (429, None)),
+        ] {
+            assert_eq!(refusal(status, body), expected, "{body}");
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::api::{ApiError, Upload};
-use super::deliver::{Failure, Sender, reply_target};
+use super::deliver::{Failure, Sender, parcel, reply_target};
 use super::html::{CAPTION_LIMIT, MESSAGE_LIMIT, render, render_one, visible_len};
 use super::limits::Weight;
 use super::place::Place;
@@ -60,7 +60,12 @@ impl Medium {
 
 impl Sender {
     /// Sends a file, with its words under it or, if they are long, before it.
-    pub(super) async fn attach(&self, place: Place, entry: &OutboxEntry) -> Result<Option<i64>, Failure> {
+    pub(super) async fn attach(
+        &self,
+        place: Place,
+        entry: &OutboxEntry,
+        attempt: u32,
+    ) -> Result<Option<i64>, Failure> {
         let Intent::Attachment { file, name, media_type, kind, caption } = &entry.intent.intent else {
             return Ok(None);
         };
@@ -78,12 +83,13 @@ impl Sender {
         }
         let upload =
             Upload { field: medium.field(), name: name.clone(), media_type: media_type.clone(), content };
-        let sent = match self.post.upload(place, medium.method(), &upload, &letter).await {
+        let parcel = parcel(entry, attempt);
+        let sent = match self.post.upload(place, medium.method(), &upload, &letter, parcel).await {
             // A picture it cannot read, a person who wants no voice messages: as a file it still arrives.
             Err(ApiError::Refused { code: 400, .. }) if medium != Medium::Document => {
                 let medium = Medium::Document;
                 let upload = Upload { field: medium.field(), ..upload };
-                self.post.upload(place, medium.method(), &upload, &letter).await
+                self.post.upload(place, medium.method(), &upload, &letter, parcel).await
             }
             sent => sent,
         };

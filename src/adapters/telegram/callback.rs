@@ -3,7 +3,7 @@
 
 use super::place::Place;
 use super::reception::{Aside, Done, Reception};
-use super::update::Press;
+use super::update::{Press, Shown};
 use crate::adapters::chat::{Admission, Button, Handed, Menu, decode, hand_in};
 use crate::domain::{
     Approval, ApprovalState, Author, ChatKind, Decision, IngressEvent, IngressKind, Language, Standing,
@@ -17,23 +17,27 @@ impl Reception {
         let language = self.language("", press.language);
         let answer = |words: Option<String>| Aside::Answer(press.id.clone(), words);
         let unknown = || Done::kept(vec![answer(Some(Phrase::NotOpen.say(language)))]);
-        if self.admit(&press.author, press.place.chat, press.chat).await? != Admission::Welcome {
+        if let Some(shown) = press.shown
+            && self.admit(&press.author, shown.place.chat, shown.chat).await? != Admission::Welcome
+        {
             return Ok(Done::kept(vec![answer(None)]));
         }
         let Some((button, id)) = decode(&press.data) else { return Ok(unknown()) };
-        let approval = self.parts.approvals.get(&id).await?;
-        // A button works only where it was shown.
-        let here = |approval: &Approval| {
-            *approval.thread.platform() == self.platform
-                && Place::of(&approval.thread, &self.aliases)
-                    .is_some_and(|place| place.chat == press.place.chat)
-        };
-        let Some(approval) = approval.filter(here) else {
+        let Some(approval) = self.parts.approvals.get(&id).await? else { return Ok(unknown()) };
+        let Some(asked) = self.asked_in(&approval) else { return Ok(unknown()) };
+        // A button works only where it was shown. Where Telegram does not say, that is where it was asked.
+        let shown = press.shown.unwrap_or(asked);
+        if shown.place.chat != asked.place.chat {
             return Ok(unknown());
-        };
+        }
+        if press.shown.is_none()
+            && self.admit(&press.author, shown.place.chat, shown.chat).await? != Admission::Welcome
+        {
+            return Ok(Done::kept(vec![answer(None)]));
+        }
         // A second copy of a question, from a send nobody heard back from, keeps its buttons until somebody tries one.
         let stale = approval.state != ApprovalState::Pending;
-        let bare = stale.then_some(Aside::Bare(press.place, press.message_id));
+        let bare = shown.message_id.filter(|_| stale).map(|message| Aside::Bare(shown.place, message));
         let menu = match button {
             Button::Answer(given) => {
                 let decision = Decision {
@@ -43,7 +47,7 @@ impl Reception {
                     via: "button".to_owned(),
                     operator: false,
                 };
-                let mut done = self.decide(press, approval, decision, language).await;
+                let mut done = self.decide(press, shown, approval, decision, language).await;
                 done.asides.extend(bare);
                 return Ok(done);
             }
@@ -53,21 +57,37 @@ impl Reception {
             Button::Scopes => Menu::Scopes,
             Button::Back => Menu::First,
         };
-        let buttons = Aside::Buttons(press.place, press.message_id, Box::new(approval), menu);
-        Ok(Done::kept(vec![answer(None), buttons]))
+        let buttons =
+            shown.message_id.map(|message| Aside::Buttons(shown.place, message, Box::new(approval), menu));
+        Ok(Done::kept(std::iter::once(answer(None)).chain(buttons).collect()))
     }
 
-    async fn decide(&self, press: Press, approval: Approval, decision: Decision, language: Language) -> Done {
+    /// Where a question was asked, if that is a chat of ours.
+    fn asked_in(&self, approval: &Approval) -> Option<Shown> {
+        let ours = *approval.thread.platform() == self.platform;
+        let place = Place::of(&approval.thread, &self.aliases).filter(|_| ours)?;
+        let chat = if place.is_group() { ChatKind::Group } else { ChatKind::Direct };
+        Some(Shown { place, chat, message_id: None })
+    }
+
+    async fn decide(
+        &self,
+        press: Press,
+        shown: Shown,
+        approval: Approval,
+        decision: Decision,
+        language: Language,
+    ) -> Done {
         let Ok(message) = format!("{}:press:{}", self.platform.as_str(), press.id).parse() else {
             return Done::kept(vec![Aside::Answer(press.id, None)]);
         };
         let event = IngressEvent {
             thread: approval.thread,
-            author: self.vouched(press.author, press.place.chat, press.user, press.chat).await,
+            author: self.vouched(press.author, shown.place.chat, press.user, shown.chat).await,
             message,
-            platform_message: press.message_id.to_string(),
+            platform_message: shown.message_id.unwrap_or_default().to_string(),
             at: self.parts.clock.now(),
-            chat: press.chat,
+            chat: shown.chat,
             kind: IngressKind::Decision(decision),
         };
         let words = match hand_in(&self.door, event, language).await {

@@ -33,11 +33,15 @@ pub(super) enum Obstacle {
 
 /// What stands in the way.
 pub(super) fn obstacle(error: &ApiError) -> Obstacle {
-    let ApiError::Refused { code, migrate_to, .. } = error else { return Obstacle::Other };
+    let (code, migrate_to) = match error {
+        ApiError::Refused { code, migrate_to, .. } => (code, migrate_to),
+        ApiError::NoSuchCall(_) => return Obstacle::UnknownMethod,
+        ApiError::NotSent(_) | ApiError::Unsure(_) => return Obstacle::Other,
+    };
     if let Some(to) = migrate_to {
         return Obstacle::Moved(*to);
     }
-    if *code == 404 {
+    if matches!(code, 404 | 405 | 501) {
         return Obstacle::UnknownMethod;
     }
     if *code != 400 {
@@ -56,6 +60,7 @@ pub(super) fn obstacle(error: &ApiError) -> Obstacle {
         () if says(&["message is not modified"]) => Obstacle::Unchanged,
         () if says(&[
             "message to edit not found",
+            "message not found",
             "message can't be edited",
             "no text in the message to edit",
             "MESSAGE_ID_INVALID",
@@ -68,6 +73,13 @@ pub(super) fn obstacle(error: &ApiError) -> Obstacle {
     }
 }
 
+/// Whether the server says clearly that the message to be changed is not there.
+pub(super) fn is_absent(error: &ApiError) -> bool {
+    let says = |words: &[&str]| words.iter().any(|words| error.says(words));
+    matches!(error, ApiError::Refused { code: 400, .. })
+        && says(&["message to edit not found", "message not found", "MESSAGE_ID_INVALID"])
+}
+
 /// What becomes of a delivery that no detour has saved.
 pub(super) fn verdict(error: &ApiError) -> DeliveryError {
     let reason = error.to_string();
@@ -76,7 +88,7 @@ pub(super) fn verdict(error: &ApiError) -> DeliveryError {
         ApiError::Refused { code: 429, retry_after, .. } => {
             DeliveryError::Retry { after: *retry_after, reason }
         }
-        ApiError::Refused { code: 401 | 404 | 409, .. } => {
+        ApiError::Refused { code: 401 | 404 | 409, .. } | ApiError::NoSuchCall(_) => {
             DeliveryError::Retry { after: Some(WHILE_MENDED), reason }
         }
         ApiError::Refused { code: 500.., .. } => DeliveryError::Retry { after: None, reason },
@@ -106,6 +118,7 @@ mod tests {
             (400, "Bad Request: message can't be edited", Obstacle::NotEditable),
             (400, "Bad Request: there is no text in the message to edit", Obstacle::NotEditable),
             (404, "Not Found", Obstacle::UnknownMethod),
+            (501, "Not Implemented", Obstacle::UnknownMethod),
             (400, "Bad Request: chat not found", Obstacle::Other),
             (403, "Forbidden: bot was blocked by the user", Obstacle::Other),
             (500, "message is too long", Obstacle::Other),
@@ -119,7 +132,24 @@ mod tests {
             migrate_to: Some(-1001),
         };
         assert_eq!(obstacle(&moved), Obstacle::Moved(-1001));
+        assert_eq!(obstacle(&ApiError::NoSuchCall(405)), Obstacle::UnknownMethod);
         assert_eq!(obstacle(&ApiError::NotSent("message is too long".to_owned())), Obstacle::Other);
+    }
+
+    #[test]
+    fn only_a_clear_word_says_that_a_message_is_not_there() {
+        for (code, words, expected) in [
+            (400, "Bad Request: message to edit not found", true),
+            (400, "Bad Request: MESSAGE_ID_INVALID", true),
+            (400, "Bad Request: message can't be edited", false),
+            (400, "Bad Request: message is not modified", false),
+            (400, "Bad Request", false),
+            (404, "Not Found", false),
+            (500, "message to edit not found", false),
+        ] {
+            assert_eq!(is_absent(&refused(code, words)), expected, "{code} {words}");
+        }
+        assert!(!is_absent(&ApiError::Unsure("message to edit not found".to_owned())));
     }
 
     #[test]
@@ -127,6 +157,7 @@ mod tests {
         for (error, permanent) in [
             (ApiError::NotSent("refused".to_owned()), false),
             (ApiError::Unsure("reset".to_owned()), false),
+            (ApiError::NoSuchCall(404), false),
             (refused(400, "Bad Request: chat not found"), true),
             (refused(401, "Unauthorized"), false),
             (refused(403, "Forbidden: bot was kicked from the group chat"), true),

@@ -15,7 +15,7 @@ use super::live::{Live, Lives};
 use super::menu;
 use super::paint::Brush;
 use super::place::Place;
-use super::post::{Edited, Letter, Post};
+use super::post::{Edited, Letter, Parcel, Post};
 use crate::adapters::chat::{ChatParts, Painter, Screen, ScreenTask};
 use crate::domain::{Intent, LengthUnit, OutboundIntent};
 use crate::metrics::Metrics;
@@ -33,7 +33,6 @@ pub struct Sender {
     screen: Screen,
     brush: Arc<Brush>,
     lives: Arc<Lives>,
-    metrics: Arc<Metrics>,
 }
 
 impl Sender {
@@ -43,13 +42,13 @@ impl Sender {
         let post = Post::new(api, chats.clone(), parts.notes.clone());
         let lives = Arc::new(Lives::new(parts.notes.clone()));
         let brush = Arc::new(Brush::new(post.clone(), chats.clone(), lives.clone()));
-        (Self { post, parts, chats, screen, brush, lives, metrics: Arc::default() }, task)
+        (Self { post, parts, chats, screen, brush, lives }, task)
     }
 
     /// The same, counting with everybody else.
     #[must_use]
     pub fn counting(self, metrics: Arc<Metrics>) -> Self {
-        Self { metrics, ..self }
+        Self { post: self.post.counting(metrics), ..self }
     }
 
     /// Whoever shows what is fleeting.
@@ -66,16 +65,16 @@ impl Sender {
         let live = self.take(&entry).await;
         let delivered = match &entry.intent.intent {
             Intent::AssistantText { text } | Intent::Error { text, .. } => {
-                Box::pin(self.put_text(place, &entry, text, live)).await
+                Box::pin(self.put_text(place, &entry, text, live, attempt)).await
             }
             intent => {
                 self.clear(place, &entry, live).await;
                 match intent {
-                    Intent::ApprovalRequest { .. } => Box::pin(self.ask(place, &entry)).await,
+                    Intent::ApprovalRequest { .. } => Box::pin(self.ask(place, &entry, attempt)).await,
                     Intent::ApprovalResolved { approval_id, text } => {
-                        Box::pin(self.resolve(place, approval_id, text)).await
+                        Box::pin(self.resolve(place, approval_id, text, parcel(&entry, attempt))).await
                     }
-                    Intent::Attachment { .. } => Box::pin(self.attach(place, &entry)).await,
+                    Intent::Attachment { .. } => Box::pin(self.attach(place, &entry, attempt)).await,
                     // What is fleeting is shown, not delivered.
                     _ => Ok(None),
                 }
@@ -83,13 +82,7 @@ impl Sender {
         };
         match delivered {
             Ok(message) => Ok(Receipt { platform_message: message.map(|message| message.to_string()) }),
-            Err(Failure::Api(error)) => {
-                if matches!(error, ApiError::Unsure(_)) {
-                    self.metrics.deliveries_unsure.count();
-                    tracing::warn!(thread = %entry.intent.thread_id, attempt, %error, "a message may show twice");
-                }
-                Err(verdict(&error))
-            }
+            Err(Failure::Api(error)) => Err(verdict(&error)),
             Err(Failure::Never(reason)) => Err(DeliveryError::Permanent { reason }),
         }
     }
@@ -165,15 +158,16 @@ impl Sender {
         entry: &OutboxEntry,
         text: &str,
         live: Option<Live>,
+        attempt: u32,
     ) -> Result<Option<i64>, Failure> {
         let words = render_one(text, MESSAGE_LIMIT);
         if is_cut(text, &words) {
             self.clear(place, entry, live).await;
-            return self.put_file(place, entry, text).await;
+            return self.put_file(place, entry, text, attempt).await;
         }
         let letter = Letter { words, reply_to: reply_target(place, entry), keyboard: None };
         if let Some(live) = live {
-            if self.post.edit(place, live.message, &letter, Weight::Must).await? == Edited::Yes {
+            if self.changes(place, live.message, &letter, attempt).await? == Edited::Yes {
                 let done = Live { done: Some(entry.id.clone()), ..live };
                 let message = done.message;
                 self.lives.put(&entry.intent.thread_id, done).await;
@@ -181,16 +175,45 @@ impl Sender {
             }
             self.clear(place, entry, Some(live)).await;
         }
-        match self.post.send_once(place, &letter, &entry.id, answered(entry)).await {
-            Err(error) if error.says("is too long") => self.put_file(place, entry, text).await,
+        match self.post.send_once(place, &letter, parcel(entry, attempt)).await {
+            Err(error) if error.says("is too long") => self.put_file(place, entry, text, attempt).await,
             sent => Ok(sent?),
         }
     }
 
+    /// Changes a message. A server that gives no answer to that, and then none again, is taken for one that cannot.
+    pub(super) async fn changes(
+        &self,
+        place: Place,
+        message: i64,
+        letter: &Letter,
+        attempt: u32,
+    ) -> Result<Edited, ApiError> {
+        match self.post.edit(place, message, letter, Weight::Must).await {
+            Err(ApiError::Unsure(error)) if attempt > 1 => {
+                tracing::warn!(
+                    chat = place.chat,
+                    message,
+                    error,
+                    "a message could not be changed: another is sent"
+                );
+                Ok(Edited::No)
+            }
+            edited => edited,
+        }
+    }
+
     /// A text that no message can hold goes as a file: nothing of it is lost.
-    async fn put_file(&self, place: Place, entry: &OutboxEntry, text: &str) -> Result<Option<i64>, Failure> {
+    async fn put_file(
+        &self,
+        place: Place,
+        entry: &OutboxEntry,
+        text: &str,
+        attempt: u32,
+    ) -> Result<Option<i64>, Failure> {
         let letter = Letter { reply_to: reply_target(place, entry), ..Letter::default() };
-        Ok(self.post.upload(place, "sendDocument", &text_file("answer.md", text), &letter).await?)
+        let file = text_file("answer.md", text);
+        Ok(self.post.upload(place, "sendDocument", &file, &letter, parcel(entry, attempt)).await?)
     }
 }
 
@@ -215,9 +238,10 @@ pub(super) fn reply_target(place: Place, entry: &OutboxEntry) -> Option<i64> {
     entry.intent.reply_to.as_deref().filter(|_| first && place.is_group())?.parse().ok()
 }
 
-/// The message that an entry answers: it stands before it.
-pub(super) fn answered(entry: &OutboxEntry) -> Option<i64> {
-    entry.intent.reply_to.as_deref()?.parse().ok()
+/// An entry on its way.
+pub(super) fn parcel(entry: &OutboxEntry, attempt: u32) -> Parcel<'_> {
+    let answers = entry.intent.reply_to.as_deref().and_then(|message| message.parse().ok());
+    Parcel { delivery: &entry.id, answers, attempt }
 }
 
 /// A text as a file.

@@ -1,8 +1,12 @@
-//! Where updates arrive, however they came: each is read, put into its lane, worked on, and reported when it is settled.
+//! Where updates arrive, however they came: each is read, put into its lane, worked on, and reported when it is accepted.
+//!
+//! What cannot be accepted because a thread is in trouble is kept on the disk and tried again: then it may be confirmed
+//! all the same, and nobody else has to wait. What cannot even be kept is not confirmed, and tried again just so.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use serde::Deserialize as _;
@@ -12,13 +16,25 @@ use tokio::time::Instant;
 
 use super::albums::{Job, Lane, Lanes, merge};
 use super::reception::{Aside, Done, Outcome, Reception, Work};
+use super::unsettled::{Given, ToSave, Unsettled, number_of};
 use super::update::{Heard, Incoming, Reader, What};
 use super::wire::Update;
+use crate::adapters::Backoff;
 use crate::adapters::chat::Attention;
 use crate::domain::Command;
 
 /// How many polite words may be on their way; more are left out.
 const MOST_ASIDES: usize = 256;
+/// The shelf of the adapter's notebook for updates that could not be accepted yet.
+pub(super) const SPOOL: &str = "spool";
+/// How long an update that could not be accepted is left alone before it is tried again.
+const AGAIN: Backoff = Backoff {
+    first: Duration::from_millis(500),
+    longest: Duration::from_secs(20),
+    stable_after: Duration::ZERO,
+};
+/// Whatever takes longer is kept on the disk where it stands in the way of others.
+const SLOW: Duration = Duration::from_secs(1);
 
 /// The desk. One task owns it.
 #[derive(Debug)]
@@ -26,19 +42,28 @@ pub(super) struct Desk {
     reader: Reader,
     attention: Attention,
     reception: Arc<Reception>,
+    unsettled: Unsettled,
     lanes: Lanes<Incoming>,
-    jobs: JoinSet<(Lane, Vec<i64>, Done)>,
+    jobs: JoinSet<Ended>,
+    /// What could not be accepted. Its lane is busy until it is.
+    stuck: BTreeMap<Lane, Stuck>,
+    saves: JoinSet<Vec<(i64, String, bool)>>,
     asides: JoinSet<()>,
-    settled: VecDeque<Settled>,
+    settled: VecDeque<i64>,
 }
 
-/// Updates that are settled.
+/// Work that has ended, one way or the other.
+type Ended = (Lane, Vec<i64>, Work, Done);
+
+/// Work that could not be done.
 #[derive(Debug)]
-pub(super) struct Settled {
-    /// Their numbers.
-    pub(super) numbers: Vec<i64>,
-    /// Whether they may be confirmed.
-    pub(super) outcome: Outcome,
+struct Stuck {
+    keys: Vec<i64>,
+    work: Work,
+    /// How often it was tried.
+    times: u32,
+    /// When to try again; nothing while it is being tried.
+    again: Option<Instant>,
 }
 
 impl Desk {
@@ -47,17 +72,47 @@ impl Desk {
             reader,
             attention,
             reception,
+            unsettled: Unsettled::default(),
             lanes: Lanes::default(),
             jobs: JoinSet::new(),
+            stuck: BTreeMap::new(),
+            saves: JoinSet::new(),
             asides: JoinSet::new(),
             settled: VecDeque::new(),
         }
     }
 
-    /// Takes an update in under a number of the caller's.
-    pub(super) fn take(&mut self, number: i64, update: &Value) {
+    /// Takes up what was kept on the disk.
+    pub(super) fn take_up(&mut self, mut kept: Vec<Value>) {
+        kept.sort_by_key(number_of);
+        if !kept.is_empty() {
+            tracing::info!(count = kept.len(), "updates that could not be accepted before are tried again");
+        }
+        for update in kept {
+            let key = self.unsettled.take_up(update, Instant::now());
+            self.sort(key);
+        }
+    }
+
+    /// Takes an update in; `number` is told when it may be confirmed.
+    pub(super) fn take(&mut self, number: i64, update: Value) {
+        match self.unsettled.take(number, update, Instant::now()) {
+            Given::New(key) => self.sort(key),
+            Given::Waits => {}
+            Given::Safe => self.settled.push_back(number),
+        }
+    }
+
+    /// Others wait: whatever has taken long is kept on the disk, and goes on.
+    pub(super) fn make_room(&mut self) {
+        let slow = self.unsettled.older_than(SLOW, Instant::now());
+        self.save(slow);
+    }
+
+    fn sort(&mut self, key: i64) {
         let now = self.reception.parts.clock.now();
-        let id = number_of(update).unwrap_or(number);
+        let Some(update) = self.unsettled.update(key) else { return };
+        let id = number_of(update).unwrap_or(key);
         // What cannot be understood today cannot be tomorrow: it must not stand in the way of the rest.
         let incoming = match Update::deserialize(update) {
             Ok(update) => self.reader.read(id, update, now).map_err(|error| error.to_string()),
@@ -71,34 +126,40 @@ impl Desk {
         let lane = match &incoming {
             Incoming::Nothing(why) => {
                 tracing::debug!(update = id, why, "an update is passed over");
-                return self.settle(vec![number], Outcome::Kept);
+                return self.finish(key);
             }
             Incoming::Expelled(chat) => {
                 tracing::warn!(chat, "the bot was thrown out of a chat or blocked");
-                return self.settle(vec![number], Outcome::Kept);
+                return self.finish(key);
             }
             Incoming::Moved { from, to } => {
                 // Known at once, so that what comes next finds its thread; written down before it is confirmed.
                 self.reader.aliases.learn(*from, *to);
-                Lane::Alone(number)
+                Lane::Alone(key)
             }
-            Incoming::Pressed(_) | Incoming::Invited(_) => Lane::Alone(number),
+            Incoming::Pressed(_) | Incoming::Invited(_) => Lane::Alone(key),
             Incoming::Heard(heard) => lane_of(heard),
         };
-        self.lanes.put(lane, number, incoming, album, Instant::now());
+        self.lanes.put(lane.clone(), key, incoming, album, Instant::now());
+        if self.stuck.contains_key(&lane) {
+            self.save(vec![key]);
+        }
     }
 
-    /// The next that is settled. Waits as long as nothing is; may be dropped and asked again.
-    pub(super) async fn next(&mut self) -> Settled {
+    /// The next that may be confirmed. Waits as long as nothing is; may be dropped and asked again.
+    pub(super) async fn next(&mut self) -> i64 {
         loop {
             if let Some(settled) = self.settled.pop_front() {
                 return settled;
             }
-            for (lane, job) in self.lanes.begin(Instant::now()) {
+            let now = Instant::now();
+            for (lane, job) in self.lanes.begin(now) {
                 self.begin(lane, job);
             }
-            let due = self.lanes.next_due();
-            let album = async {
+            self.begin_again(now);
+            let again = self.stuck.values().filter_map(|stuck| stuck.again).min();
+            let due = [self.lanes.next_due(), again].into_iter().flatten().min();
+            let time = async {
                 match due {
                     Some(due) => tokio::time::sleep_until(due).await,
                     None => std::future::pending().await,
@@ -106,30 +167,50 @@ impl Desk {
             };
             tokio::select! {
                 Some(ended) = self.jobs.join_next() => match ended {
-                    Ok((lane, numbers, done)) => self.end(lane, numbers, done),
+                    Ok(ended) => self.end(ended),
                     Err(error) => tracing::error!(%error, "work on an update was lost"),
                 },
+                Some(saved) = self.saves.join_next() => self.saved(saved.unwrap_or_default()),
                 Some(_) = self.asides.join_next() => {}
-                () = album => {}
+                () = time => {}
             }
         }
     }
 
     fn begin(&mut self, lane: Lane, job: Job<Incoming>) {
-        let (numbers, parts): (Vec<i64>, Vec<Incoming>) = job.parts.into_iter().unzip();
-        let Some(work) = self.work(parts) else {
-            self.lanes.ended(lane);
-            return self.settle(numbers, Outcome::Kept);
-        };
+        let (keys, parts): (Vec<i64>, Vec<Incoming>) = job.parts.into_iter().unzip();
+        match self.work(parts) {
+            Some(work) => self.start(lane, keys, work),
+            None => {
+                self.lanes.ended(&lane);
+                keys.into_iter().for_each(|key| self.finish(key));
+            }
+        }
+    }
+
+    fn begin_again(&mut self, now: Instant) {
+        let mut due = Vec::new();
+        for (lane, stuck) in &mut self.stuck {
+            if stuck.again.is_some_and(|again| again <= now) {
+                stuck.again = None;
+                due.push((lane.clone(), stuck.keys.clone(), stuck.work.clone()));
+            }
+        }
+        for (lane, keys, work) in due {
+            self.start(lane, keys, work);
+        }
+    }
+
+    fn start(&mut self, lane: Lane, keys: Vec<i64>, work: Work) {
         let reception = self.reception.clone();
         self.jobs.spawn(async move {
             // What breaks on an update would break on it forever.
-            let received = AssertUnwindSafe(reception.receive(work)).catch_unwind().await;
+            let received = AssertUnwindSafe(reception.receive(work.clone())).catch_unwind().await;
             let done = received.unwrap_or_else(|_| {
-                tracing::error!(?numbers, "work on an update broke; it is passed over");
+                tracing::error!(?keys, "work on an update broke; it is passed over");
                 Done::kept(Vec::new())
             });
-            (lane, numbers, done)
+            (lane, keys, work, done)
         });
     }
 
@@ -150,17 +231,74 @@ impl Desk {
         Some(Work::Heard(Box::new(heard), hearing))
     }
 
-    fn end(&mut self, lane: Lane, numbers: Vec<i64>, done: Done) {
-        self.lanes.ended(lane);
+    fn end(&mut self, (lane, keys, work, done): Ended) {
         if done.outcome == Outcome::Again {
-            // What was said later must not be accepted earlier.
-            let behind = self.lanes.clear(lane);
-            self.settle(behind, Outcome::Again);
+            return self.stick(lane, keys, work);
         }
-        self.settle(numbers, done.outcome);
+        self.stuck.remove(&lane);
+        self.lanes.ended(&lane);
+        for key in keys {
+            self.finish(key);
+        }
         for aside in done.asides {
             self.perform(aside);
         }
+    }
+
+    /// Work could not be done: it is tried again later, and before anything else in its lane.
+    fn stick(&mut self, lane: Lane, keys: Vec<i64>, work: Work) {
+        let times = self.stuck.get(&lane).map_or(0, |stuck| stuck.times).saturating_add(1);
+        let again = Instant::now() + AGAIN.delay(times, self.reception.parts.ids.chance());
+        let all = keys.iter().copied().chain(self.lanes.waiting(&lane)).collect();
+        self.stuck.insert(lane, Stuck { keys, work, times, again: Some(again) });
+        self.save(all);
+    }
+
+    /// An update is at its end.
+    fn finish(&mut self, key: i64) {
+        let (numbers, name) = self.unsettled.end(key);
+        self.settled.extend(numbers);
+        self.let_go(name);
+    }
+
+    fn save(&mut self, keys: Vec<i64>) {
+        let all: Vec<ToSave> = self.unsettled.begin_saving(keys);
+        if all.is_empty() {
+            return;
+        }
+        let spool = self.reception.parts.notes.shelf(SPOOL);
+        self.saves.spawn(async move {
+            let mut saved = Vec::new();
+            for (key, name, update) in all {
+                let kept = spool.keep(&name, update).await;
+                if let Err(error) = &kept {
+                    tracing::error!(%error, "an update can neither be accepted nor kept: it is not confirmed");
+                }
+                saved.push((key, name, kept.is_ok()));
+            }
+            saved
+        });
+    }
+
+    fn saved(&mut self, saved: Vec<(i64, String, bool)>) {
+        for (key, name, safe) in saved {
+            match self.unsettled.saved(key, safe) {
+                Some(numbers) => self.settled.extend(numbers),
+                None => self.let_go(Some(name).filter(|_| safe)),
+            }
+        }
+    }
+
+    /// Takes from the disk what is not needed there. What stays behind is recognised at the next start.
+    fn let_go(&mut self, name: Option<String>) {
+        let Some(name) = name else { return };
+        let spool = self.reception.parts.notes.shelf(SPOOL);
+        self.saves.spawn(async move {
+            if let Err(error) = spool.remove(&name).await {
+                tracing::warn!(%error, "an update that was accepted could not be taken from the disk");
+            }
+            Vec::new()
+        });
     }
 
     fn perform(&mut self, aside: Aside) {
@@ -171,25 +309,14 @@ impl Desk {
         let reception = self.reception.clone();
         self.asides.spawn(async move { reception.perform(aside).await });
     }
-
-    fn settle(&mut self, numbers: Vec<i64>, outcome: Outcome) {
-        if !numbers.is_empty() {
-            self.settled.push_back(Settled { numbers, outcome });
-        }
-    }
-}
-
-/// The number of an update.
-pub(super) fn number_of(update: &Value) -> Option<i64> {
-    update.get("update_id").and_then(Value::as_i64)
 }
 
 fn lane_of(heard: &Heard) -> Lane {
-    let chat = heard.place.chat;
+    let thread = heard.thread.clone();
     match &heard.what {
         // It cuts the conversation in two, so it has to stay in its place.
-        What::Ordered(order) if order.command == Command::New => Lane::Chat(chat),
-        What::Ordered(_) => Lane::Orders(chat),
-        What::Said(_) | What::Edited(_) | What::Started => Lane::Chat(chat),
+        What::Ordered(order) if order.command == Command::New => Lane::Thread(thread),
+        What::Ordered(_) => Lane::Orders(thread),
+        What::Said(_) | What::Edited(_) | What::Started => Lane::Thread(thread),
     }
 }

@@ -1,4 +1,5 @@
-//! Whom a text names, by the entities that come with it, and the text without the agent's own name.
+//! Whom a text names, by the entities that come with it, and the text without the agent's own name. A server that leaves
+//! entities out is understood as well: a name as a word of its own is a name.
 //!
 //! Telegram counts in UTF-16 units. Nothing here counts anything else, and a count that falls into the middle of a
 //! character names nothing.
@@ -7,6 +8,9 @@ use std::ops::Range;
 
 use super::identity::Me;
 use super::wire::Entity;
+
+/// No name of an account is shorter.
+const SHORTEST_NAME: usize = 5;
 
 /// A text, read for the agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,8 +50,60 @@ pub(super) fn read(text: &str, entities: &[Entity], me: &Me) -> Words {
             words.names_another = true;
         }
     }
+    if !words.mentions_me {
+        mine.extend(unmarked(&mut words, text, entities, me));
+    }
+    let first = text.trim_start();
+    let begins = |entity: &&Entity| entity.kind == "bot_command";
+    if first.starts_with('/') && !entities.iter().any(|entity| begins(&entity)) {
+        let word = first.split_whitespace().next().unwrap_or_default();
+        if is_command(word) {
+            command(&mut words, word, true, me);
+        }
+    }
     words.text = without(text, mine);
     words
+}
+
+/// Names that no entity marks. Gives where the agent's own is.
+fn unmarked(words: &mut Words, text: &str, entities: &[Entity], me: &Me) -> Vec<Range<usize>> {
+    let quoted: Vec<Range<usize>> = entities
+        .iter()
+        .filter(|entity| !matches!(entity.kind.as_str(), "bold" | "italic" | "underline" | "spoiler"))
+        .filter_map(|entity| range(text, entity.offset, entity.length))
+        .collect();
+    let mut mine = Vec::new();
+    let mut before = None;
+    for (at, letter) in text.char_indices() {
+        let alone =
+            before.is_none_or(|before: char| !before.is_ascii_alphanumeric() && !"@_/.".contains(before));
+        before = Some(letter);
+        if letter != '@' || !alone || quoted.iter().any(|range| range.contains(&at)) {
+            continue;
+        }
+        let rest = text.get(at + 1..).unwrap_or_default();
+        let length = rest.find(|c: char| !is_of_a_name(c)).unwrap_or(rest.len());
+        let end = at + 1 + length;
+        if me.is_called(text.get(at..end).unwrap_or_default()) {
+            words.mentions_me = true;
+            mine.push(at..end);
+        } else if entities.is_empty() && length >= SHORTEST_NAME {
+            words.names_another = true;
+        }
+    }
+    mine
+}
+
+fn is_of_a_name(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || letter == '_'
+}
+
+/// Whether a word can be a command: not every word with a slash before it is one, a path is not.
+fn is_command(word: &str) -> bool {
+    let word = word.strip_prefix('/').unwrap_or_default();
+    let (name, bot) = word.split_once('@').unwrap_or((word, "bot"));
+    let fits = |part: &str| !part.is_empty() && part.chars().all(is_of_a_name);
+    fits(name) && fits(bot)
 }
 
 fn command(words: &mut Words, part: &str, first: bool, me: &Me) {
@@ -165,6 +221,34 @@ mod tests {
             let words = read(text, &[named], &me());
             assert_eq!((words.mentions_me, words.names_another), (mentions, !mentions));
         }
+    }
+
+    #[test]
+    fn names_and_commands_are_known_without_entities_too() {
+        for (text, left, mentions, commands, another) in [
+            ("@ship_bot hello", "hello", true, false, false),
+            ("你好@Ship_Bot，在吗", "你好，在吗", true, false, false),
+            ("你好 @Ship_Bot，在吗", "你好 ，在吗", true, false, false),
+            ("(@ship_bot)", "()", true, false, false),
+            ("@ship_bot2 hello", "@ship_bot2 hello", false, false, true),
+            ("mail me@ship_bot.com", "mail me@ship_bot.com", false, false, false),
+            ("@bob hello", "@bob hello", false, false, false),
+            ("@other_bot hello", "@other_bot hello", false, false, true),
+            ("/stop", "/stop", false, true, false),
+            ("/stop@ship_bot", "/stop@ship_bot", false, true, false),
+            ("/stop@other_bot", "/stop@other_bot", false, false, true),
+            ("/usr/bin is full", "/usr/bin is full", false, false, false),
+        ] {
+            let words = read(text, &[], &me());
+            assert_eq!(
+                (words.text.as_str(), words.mentions_me, words.commands_me, words.names_another),
+                (left, mentions, commands, another),
+                "{text}"
+            );
+        }
+        let text = "run `@ship_bot` there";
+        let code = entity("code", text, "@ship_bot");
+        assert!(!read(text, &[code], &me()).mentions_me, "a name in code is no name");
     }
 
     #[test]

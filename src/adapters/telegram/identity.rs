@@ -2,19 +2,21 @@
 
 use serde::Deserialize;
 
+use super::wire::or_default;
+
 /// The bot itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub(super) struct Me {
     /// Its number.
     pub(super) id: i64,
     /// Its name, without the `@`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     pub(super) username: String,
     /// Whether private chats with it can have topics.
-    #[serde(default, rename = "has_topics_enabled")]
+    #[serde(default, rename = "has_topics_enabled", deserialize_with = "or_default")]
     pub(super) topics: bool,
     /// Whether it hears everything that is said in groups.
-    #[serde(default, rename = "can_read_all_group_messages")]
+    #[serde(default, rename = "can_read_all_group_messages", deserialize_with = "or_default")]
     pub(super) hears_all: bool,
 }
 

@@ -4,13 +4,15 @@
 //!
 //! `poll` asks for updates, `webhook` is sent them; both put them onto the `desk`. There `update` reads each (with
 //! `wire`, `entities`, `contents`), `albums` keeps the order, and `reception` does what is to be done: admits, fetches
-//! (`attachments`), hands in, or decides (`callback`). `offsets` says what may be confirmed.
+//! (`attachments`), hands in, or decides (`callback`). `unsettled` knows what is not at its end, and `offsets` what may be
+//! confirmed.
 //!
 //! # Sending
 //!
 //! `deliver` sends what the outbox holds, with `question` and `attach`; `paint` shows a running turn, and `live` notes
 //! the message it grows on. All go through `post`, which gets around what the server minds (`classify`) and is no
-//! faster than `limits` allow; `trail` lets it look for what was sent without an answer. `html`, `keyboard` and `menu` are how things look.
+//! faster than `limits` allow; `trail` lets it look for what was sent without an answer. `letter`, `html`, `keyboard` and
+//! `menu` are how things look.
 //!
 //! # Both
 //!
@@ -33,6 +35,7 @@ mod entities;
 pub mod html;
 mod identity;
 mod keyboard;
+mod letter;
 mod limits;
 mod live;
 mod menu;
@@ -46,6 +49,7 @@ mod question;
 mod reception;
 mod run;
 mod trail;
+mod unsettled;
 mod update;
 mod webhook;
 mod wire;

@@ -1,28 +1,17 @@
 //! Which updates may be confirmed. Asking for updates from an offset on confirms all below it, so the offset never
-//! passes one that has not been accepted. Pure: the time is handed in.
+//! passes one that has not been accepted. Pure.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::collections::{BTreeSet, VecDeque};
 
-use tokio::time::Instant;
-
-use crate::adapters::Backoff;
-
-/// How long an update that could not be accepted is left alone before it is tried again.
-const AGAIN: Backoff = Backoff {
-    first: Duration::from_millis(500),
-    longest: Duration::from_secs(10),
-    stable_after: Duration::ZERO,
-};
+/// How many that were accepted are remembered, for servers that give them again whatever they are asked.
+const REMEMBERED: usize = 1024;
 
 /// The updates that were given to us and are not confirmed yet.
 #[derive(Debug, Default)]
 pub(super) struct Offsets {
     working: BTreeSet<i64>,
-    /// Accepted, but not confirmed: they may be given again.
-    done: BTreeSet<i64>,
-    /// Not accepted: how often that was, and when to try again.
-    failed: BTreeMap<i64, (u32, Instant)>,
+    /// Accepted lately, oldest first: they may be given again.
+    done: VecDeque<i64>,
     /// The last one of the last batch. Numbers can start anew after a quiet week, so this is not the highest ever.
     last: Option<i64>,
 }
@@ -30,46 +19,28 @@ pub(super) struct Offsets {
 impl Offsets {
     /// From where to ask: everything below is accepted.
     pub(super) fn next(&self) -> Option<i64> {
-        let first = [self.working.first(), self.failed.keys().next()].into_iter().flatten().min();
-        first.copied().or_else(|| self.last.map(|last| last.saturating_add(1)))
+        let after = self.last.map(|last| last.saturating_add(1));
+        self.working.first().copied().or(after)
     }
 
-    /// A batch came for the offset that was asked for. Gives those that are to be worked on.
-    pub(super) fn offer(&mut self, asked: Option<i64>, batch: &[i64], now: Instant) -> Vec<i64> {
-        if let Some(asked) = asked {
-            // Those are confirmed now, and come again only if the server forgets.
-            self.done.retain(|number| *number >= asked);
+    /// A batch came. Gives those that are to be worked on.
+    pub(super) fn offer(&mut self, batch: &[i64]) -> Vec<i64> {
+        let fresh: Vec<i64> = batch.iter().copied().filter(|number| !self.done.contains(number)).collect();
+        // What is only given again says nothing about how far we are.
+        if !fresh.is_empty() {
+            self.last = batch.iter().max().copied();
         }
-        self.last = batch.iter().max().copied().or(self.last);
-        let mut fresh = Vec::new();
-        for number in batch {
-            let early = self.failed.get(number).is_some_and(|(_, again)| now < *again);
-            if !early && !self.done.contains(number) && self.working.insert(*number) {
-                fresh.push(*number);
-            }
-        }
-        fresh
+        fresh.into_iter().filter(|number| self.working.insert(*number)).collect()
     }
 
     /// One was accepted.
     pub(super) fn done(&mut self, number: i64) {
         if self.working.remove(&number) {
-            self.failed.remove(&number);
-            self.done.insert(number);
+            if self.done.len() >= REMEMBERED {
+                self.done.pop_front();
+            }
+            self.done.push_back(number);
         }
-    }
-
-    /// One was not accepted and has to come again.
-    pub(super) fn failed(&mut self, number: i64, now: Instant, dice: f64) {
-        if self.working.remove(&number) {
-            let times = self.failed.get(&number).map_or(1, |(times, _)| times.saturating_add(1));
-            self.failed.insert(number, (times, now + AGAIN.delay(times, dice)));
-        }
-    }
-
-    /// Whether everything that was given is accepted.
-    pub(super) fn all_done(&self) -> bool {
-        self.working.is_empty() && self.failed.is_empty()
     }
 
     /// Whether nothing is being worked on.
@@ -79,8 +50,9 @@ impl Offsets {
 
     /// Nothing has come for so long that numbers may have started anew.
     pub(super) fn forget(&mut self) {
-        if self.all_done() {
+        if self.at_rest() {
             self.last = None;
+            self.done.clear();
         }
     }
 }
@@ -91,33 +63,41 @@ mod tests {
 
     use super::*;
 
-    #[tokio::test]
-    async fn the_offset_waits_for_the_oldest_that_is_not_accepted() {
-        let (mut offsets, now) = (Offsets::default(), Instant::now());
+    #[test]
+    fn the_offset_waits_for_the_oldest_that_is_not_accepted() {
+        let mut offsets = Offsets::default();
         assert_eq!(offsets.next(), None);
-        assert_eq!(offsets.offer(None, &[5, 6, 7], now), [5, 6, 7]);
+        assert_eq!(offsets.offer(&[5, 6, 7]), [5, 6, 7]);
         offsets.done(6);
         offsets.done(7);
         assert_eq!(offsets.next(), Some(5));
-        assert_eq!(offsets.offer(Some(5), &[5, 6, 7, 9], now), [9]);
+        assert_eq!(offsets.offer(&[5, 6, 7, 9]), [9]);
         offsets.done(9);
-        offsets.failed(5, now, 0.0);
-        assert_eq!((offsets.next(), offsets.at_rest(), offsets.all_done()), (Some(5), true, false));
-        assert_eq!(offsets.offer(Some(5), &[5, 6, 7, 9], now), [] as [i64; 0], "not at once");
-        let later = now + Duration::from_secs(1);
-        assert_eq!(offsets.offer(Some(5), &[5, 6, 7, 9], later), [5]);
+        assert_eq!((offsets.next(), offsets.at_rest()), (Some(5), false));
+        assert_eq!(offsets.offer(&[5, 6, 7, 9]), [] as [i64; 0]);
         offsets.done(5);
-        assert_eq!((offsets.next(), offsets.all_done()), (Some(10), true));
+        assert_eq!((offsets.next(), offsets.at_rest()), (Some(10), true));
     }
 
-    #[tokio::test]
-    async fn numbers_may_start_anew() {
-        let (mut offsets, now) = (Offsets::default(), Instant::now());
-        offsets.offer(None, &[900], now);
+    #[test]
+    fn a_server_that_gives_everything_again_is_not_believed() {
+        let mut offsets = Offsets::default();
+        offsets.offer(&[5, 6]);
+        offsets.done(5);
+        offsets.done(6);
+        assert_eq!(offsets.offer(&[5, 6]), [] as [i64; 0]);
+        assert_eq!(offsets.next(), Some(7));
+        assert_eq!(offsets.offer(&[5, 6, 7]), [7]);
+    }
+
+    #[test]
+    fn numbers_may_start_anew() {
+        let mut offsets = Offsets::default();
+        offsets.offer(&[900]);
         offsets.done(900);
         offsets.forget();
         assert_eq!(offsets.next(), None);
-        assert_eq!(offsets.offer(None, &[3, 4], now), [3, 4]);
+        assert_eq!(offsets.offer(&[3, 4]), [3, 4]);
         offsets.done(3);
         offsets.done(4);
         assert_eq!(offsets.next(), Some(5));
@@ -136,8 +116,6 @@ mod tests {
         Poll,
         LostPoll,
         Accept(u8),
-        Fail(u8),
-        Wait,
     }
 
     fn step() -> impl Strategy<Value = Step> {
@@ -146,8 +124,6 @@ mod tests {
             Just(Step::Poll),
             Just(Step::LostPoll),
             any::<u8>().prop_map(Step::Accept),
-            any::<u8>().prop_map(Step::Fail),
-            Just(Step::Wait),
         ]
     }
 
@@ -157,7 +133,6 @@ mod tests {
             steps in proptest::collection::vec(step(), 1..120),
         ) {
             let (mut server, mut offsets) = (Server::default(), Offsets::default());
-            let mut now = Instant::now();
             let (mut accepted, mut working): (BTreeSet<i64>, BTreeSet<i64>) = Default::default();
             for step in steps {
                 match step {
@@ -175,29 +150,23 @@ mod tests {
                         }
                         if matches!(step, Step::Poll) {
                             let batch: Vec<i64> = server.pending.iter().take(10).copied().collect();
-                            for fresh in offsets.offer(asked, &batch, now) {
+                            for fresh in offsets.offer(&batch) {
                                 prop_assert!(!accepted.contains(&fresh), "{} came twice", fresh);
                                 prop_assert!(working.insert(fresh));
                             }
                         }
                     }
-                    Step::Accept(which) | Step::Fail(which) => {
+                    Step::Accept(which) => {
                         let Some(number) = working.iter().nth(usize::from(which) % working.len().max(1)).copied()
                         else { continue };
                         working.remove(&number);
-                        if matches!(step, Step::Accept(_)) {
-                            accepted.insert(number);
-                            offsets.done(number);
-                        } else {
-                            offsets.failed(number, now, 0.5);
-                        }
+                        accepted.insert(number);
+                        offsets.done(number);
                     }
-                    Step::Wait => now += Duration::from_secs(11),
                 }
             }
             // In the end everything gets through.
             for _ in 0..server.made + 2 {
-                now += Duration::from_secs(11);
                 for number in std::mem::take(&mut working) {
                     accepted.insert(number);
                     offsets.done(number);
@@ -207,10 +176,10 @@ mod tests {
                     server.pending = server.pending.split_off(&asked);
                 }
                 let batch: Vec<i64> = server.pending.iter().take(10).copied().collect();
-                working.extend(offsets.offer(asked, &batch, now));
+                working.extend(offsets.offer(&batch));
             }
             prop_assert_eq!(accepted.len() as i64, server.made);
-            prop_assert!(offsets.all_done());
+            prop_assert!(offsets.at_rest());
         }
     }
 }

@@ -121,7 +121,7 @@ impl Brush {
             return message;
         }
         // Drafts may just have turned out to be unknown here. Typing leaves no message.
-        if frame == Frame::Typing || self.drafts_in(place) {
+        if frame == Frame::Typing || self.drafts_in(place) || !self.post.can_edit() {
             return message;
         }
         let letter = Letter { words: picture.clone(), reply_to: stroke.reply_to, keyboard: None };
@@ -150,6 +150,8 @@ impl Brush {
         };
         if let Some(message) = known.or(mine) {
             match self.post.edit(place, message, letter, Weight::May).await {
+                // Where nothing can be changed, one frame is enough: the answer takes its place.
+                Ok(Edited::No) if !self.post.can_edit() => return Some(message),
                 Ok(Edited::No) => self.lives.remove(thread).await,
                 Ok(Edited::Yes) | Err(_) => return Some(message),
             }

@@ -1,5 +1,5 @@
-//! Asking for updates. The offset that confirms them moves on only when they are accepted; while some are not, asking
-//! goes on from the oldest of those, so that a slow file keeps nobody else waiting.
+//! Asking for updates. The offset that confirms them moves on only when they are accepted, or kept on the disk; while
+//! some are not, asking goes on from the oldest of those, so that a slow file keeps nobody else waiting.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::api::{Api, ApiError};
-use super::desk::{Desk, Settled, number_of};
+use super::desk::Desk;
 use super::offsets::Offsets;
-use super::reception::Outcome;
 use super::run::{ALLOWED_UPDATES, bad_token};
+use super::unsettled::number_of;
 use crate::adapters::Backoff;
 use crate::ports::{AdapterError, AdapterIo, Ids};
 
@@ -23,6 +23,10 @@ const STALL: Duration = Duration::from_secs(10);
 const SETTLING: Duration = Duration::from_millis(150);
 /// How long to wait when asking gave nothing but what is being worked on.
 const PAUSE: Duration = Duration::from_millis(250);
+/// Whoever says so quickly that there is nothing does not hold requests open, and is not asked at once again.
+const AT_ONCE: Duration = Duration::from_millis(30);
+/// After so many refusals the bot asks who it is.
+const MOST_REFUSALS: u32 = 3;
 /// Most updates there are in an answer.
 const BATCH: usize = 100;
 /// Numbers start anew after a quiet week.
@@ -58,6 +62,7 @@ impl Poll<'_> {
                 heard = Instant::now();
             }
             let asked = offsets.next();
+            let began = Instant::now();
             let stop = self.stop.clone();
             let answer = tokio::select! {
                 () = stop.cancelled() => return Ok(()),
@@ -70,10 +75,15 @@ impl Poll<'_> {
                     if !batch.is_empty() {
                         heard = Instant::now();
                     }
-                    let any = self.take(asked, &batch, &mut offsets);
+                    let given = batch.len();
+                    let any = self.take(batch, &mut offsets);
+                    if given >= BATCH && !any {
+                        // Telegram gives no more before the oldest are confirmed.
+                        self.desk.make_room();
+                    }
                     tokio::select! {
                         () = stop.cancelled() => return Ok(()),
-                        () = self.settle(any, batch.len(), &mut offsets) => {}
+                        () = self.settle(any, given, began, &mut offsets) => {}
                     }
                 }
                 Err(error) => {
@@ -101,58 +111,54 @@ impl Poll<'_> {
             tokio::select! {
                 biased;
                 answer = &mut answer => return answer,
-                settled = self.desk.next() => self.note(&settled, offsets),
+                number = self.desk.next() => offsets.done(number),
             }
         }
     }
 
-    /// Takes in what is new. Says whether anything was.
-    fn take(&mut self, asked: Option<i64>, batch: &[Value], offsets: &mut Offsets) -> bool {
+    /// Takes in what is new, in its order. Says whether anything was.
+    fn take(&mut self, mut batch: Vec<Value>, offsets: &mut Offsets) -> bool {
+        batch.sort_by_key(number_of);
         let numbers: Vec<i64> = batch.iter().filter_map(number_of).collect();
         if numbers.len() < batch.len() {
             tracing::warn!(count = batch.len() - numbers.len(), "updates without a number are passed over");
         }
-        let fresh = offsets.offer(asked, &numbers, Instant::now());
+        let mut fresh = offsets.offer(&numbers);
+        let any = !fresh.is_empty();
         for update in batch {
-            if let Some(number) = number_of(update).filter(|number| fresh.contains(number)) {
+            let place = fresh.iter().position(|number| number_of(&update) == Some(*number));
+            if let Some(number) = place.map(|place| fresh.swap_remove(place)) {
                 self.desk.take(number, update);
             }
         }
-        !fresh.is_empty()
+        any
     }
 
     /// Waits until everything is accepted, but not for long.
-    async fn settle(&mut self, any: bool, given: usize, offsets: &mut Offsets) {
+    async fn settle(&mut self, any: bool, given: usize, began: Instant, offsets: &mut Offsets) {
         if any {
             let deadline = Instant::now() + SETTLING;
             while !offsets.at_rest() {
                 match tokio::time::timeout_at(deadline, self.desk.next()).await {
-                    Ok(settled) => self.note(&settled, offsets),
+                    Ok(number) => offsets.done(number),
                     Err(_) => return,
                 }
             }
         } else if given > 0 {
             // Asking at once would give the same again.
-            if let Ok(settled) = tokio::time::timeout(PAUSE, self.desk.next()).await {
-                self.note(&settled, offsets);
+            if let Ok(number) = tokio::time::timeout(PAUSE, self.desk.next()).await {
+                offsets.done(number);
             }
+        } else if began.elapsed() < AT_ONCE {
+            self.wait(AT_ONCE, offsets).await;
         }
     }
 
     /// Waits for so long. Meanwhile what is being worked on goes on.
     async fn wait(&mut self, wait: Duration, offsets: &mut Offsets) {
         let deadline = Instant::now() + wait;
-        while let Ok(settled) = tokio::time::timeout_at(deadline, self.desk.next()).await {
-            self.note(&settled, offsets);
-        }
-    }
-
-    fn note(&self, settled: &Settled, offsets: &mut Offsets) {
-        for number in &settled.numbers {
-            match settled.outcome {
-                Outcome::Kept => offsets.done(*number),
-                Outcome::Again => offsets.failed(*number, Instant::now(), self.ids.chance()),
-            }
+        while let Ok(number) = tokio::time::timeout_at(deadline, self.desk.next()).await {
+            offsets.done(number);
         }
     }
 
@@ -160,7 +166,12 @@ impl Poll<'_> {
     async fn judge(&self, error: &ApiError, breaks: u32) -> Result<Duration, AdapterError> {
         let chance = self.ids.chance();
         match error {
-            ApiError::Refused { code: 401 | 404, .. } => Err(AdapterError::Fatal(bad_token(error))),
+            // The token was good when we began: only who is not known either says that it is no more.
+            ApiError::Refused { code: 401 | 404, .. }
+                if breaks >= MOST_REFUSALS && is_unknown(self.api).await =>
+            {
+                Err(AdapterError::Fatal(bad_token(error)))
+            }
             ApiError::Refused { code: 409, .. } => {
                 if error.says("webhook") {
                     tracing::warn!(%error, "a webhook was set for this bot elsewhere; it is taken away");
@@ -184,6 +195,12 @@ impl Poll<'_> {
             }
         }
     }
+}
+
+/// Whether Telegram does not know the bot any more.
+async fn is_unknown(api: &Api) -> bool {
+    let asked = api.ask::<Value>("getMe", &json!({}), Duration::from_secs(20)).await;
+    matches!(asked, Err(ApiError::Refused { code: 401 | 404, .. }))
 }
 
 /// Takes a webhook away, so that updates can be asked for. What waits is kept.

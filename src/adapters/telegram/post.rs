@@ -2,41 +2,29 @@
 //! markup it does not understand. Knows no intents.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use serde_json::{Value, json};
-use teloxide_core::payloads::{
-    DeleteMessage, EditMessageText, EditMessageTextSetters as _, SendMessage, SendMessageSetters as _,
-};
-use teloxide_core::types::{
-    ChatId, InlineKeyboardMarkup, LinkPreviewOptions, MessageId, ParseMode, ReplyParameters, ThreadId,
-};
+use serde_json::Value;
 
 use super::aliases::Aliases;
-use super::api::{Api, ApiError, Upload};
-use super::classify::{Obstacle, obstacle};
-use super::html::Rendered;
+use super::api::{Api, ApiError, CALL, Upload};
+use super::classify::{Obstacle, is_absent, obstacle};
+pub(super) use super::letter::Letter;
+use super::letter::{Way, deletion};
 use super::limits::{Limits, Weight};
 use super::place::Place;
 use super::trail::{Trace, Trail};
 use crate::domain::DeliveryId;
+use crate::metrics::Metrics;
 use crate::ports::Notebook;
 
 /// A call gets around so many obstacles.
 const DETOURS: u32 = 4;
 /// How many messages are looked at for one that was sent without an answer.
 const LOOKED_AT: i64 = 8;
-
-/// What is put into a chat.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Letter {
-    /// The words, with markup and without.
-    pub(super) words: Rendered,
-    /// The message it answers.
-    pub(super) reply_to: Option<i64>,
-    /// The buttons under it.
-    pub(super) keyboard: Option<InlineKeyboardMarkup>,
-}
+/// No chat has come so far: the number of a message that cannot be there.
+const NOBODYS: i64 = 0x7fff_fff0;
 
 /// What became of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +35,28 @@ pub(super) enum Edited {
     No,
 }
 
+/// What a message said to a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Change {
+    /// It was made.
+    Made,
+    /// It says this already.
+    Needless,
+    /// It cannot be made.
+    Impossible,
+}
+
+/// Something of the outbox that is on its way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Parcel<'a> {
+    /// Which.
+    pub(super) delivery: &'a DeliveryId,
+    /// The message it answers, which stands before it.
+    pub(super) answers: Option<i64>,
+    /// The how-manieth try of this daemon it is, counted from 1.
+    pub(super) attempt: u32,
+}
+
 /// Puts messages into chats. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(super) struct Post {
@@ -55,24 +65,30 @@ pub(super) struct Post {
     chats: Aliases,
     notes: Arc<dyn Notebook>,
     trail: Arc<Trail>,
-}
-
-/// The way a letter goes; each obstacle changes it.
-#[derive(Clone, Copy, Debug)]
-struct Way {
-    place: Place,
-    reply_to: Option<i64>,
-    markup: bool,
+    metrics: Arc<Metrics>,
+    /// Whether the server can change messages, as far as we know.
+    edits: Arc<AtomicBool>,
 }
 
 impl Post {
     pub(super) fn new(api: Api, chats: Aliases, notes: Arc<dyn Notebook>) -> Self {
         let trail = Arc::new(Trail::new(notes.clone()));
-        Self { api, limits: Arc::new(Limits::new()), chats, notes, trail }
+        let edits = Arc::new(AtomicBool::new(true));
+        Self { api, limits: Arc::new(Limits::new()), chats, notes, trail, metrics: Arc::default(), edits }
+    }
+
+    /// The same, counting with everybody else.
+    pub(super) fn counting(self, metrics: Arc<Metrics>) -> Self {
+        Self { metrics, ..self }
     }
 
     pub(super) fn api(&self) -> &Api {
         &self.api
+    }
+
+    /// Whether messages can be changed here, as far as we know.
+    pub(super) fn can_edit(&self) -> bool {
+        self.edits.load(Ordering::Relaxed)
     }
 
     /// Sends a letter; gives the number of the message.
@@ -88,16 +104,16 @@ impl Post {
     }
 
     async fn noted(&self, place: Place, message: Option<i64>) {
-        if let Some(message) = message.filter(|_| !place.is_group()) {
-            self.trail.arrived(place.chat, message, None).await;
+        if let Some(message) = message.filter(|_| is_traced(place)) {
+            self.trail.arrived(place, message, None).await;
         }
     }
 
     async fn put(&self, place: Place, letter: &Letter, weight: Weight) -> Result<Option<i64>, ApiError> {
-        let mut way = Way { place, reply_to: letter.reply_to, markup: true };
+        let mut way = Way::of(place, letter);
         for _ in 0..DETOURS {
             self.turn(way.place, weight).await?;
-            match self.api.call(&way.message(letter)).await {
+            match self.api.ask("sendMessage", &way.message(letter), CALL).await {
                 Ok(sent) => return Ok(number(&sent)),
                 Err(error) => self.go_around(&mut way, error).await?,
             }
@@ -105,48 +121,148 @@ impl Post {
         Err(lost())
     }
 
-    /// Sends a letter that must not be sent twice: one that set out before and got no answer is looked for first. A
-    /// message that says the same already proves itself by refusing to change.
+    /// Sends a letter that should not be sent twice: one that set out before and got no answer is looked for first.
+    /// What cannot be found is sent again, for a message twice is better than none, and counted.
     pub(super) async fn send_once(
         &self,
         place: Place,
         letter: &Letter,
-        delivery: &DeliveryId,
-        answers: Option<i64>,
+        parcel: Parcel<'_>,
     ) -> Result<Option<i64>, ApiError> {
-        // In a topic others of the bot's messages may stand in between.
-        if place.is_group() || place.topic.is_some() {
-            return self.send(place, letter, Weight::Must).await;
-        }
-        match self.trail.trace(place.chat, delivery, answers).await {
+        match self.trail.trace(place, parcel.delivery, parcel.answers).await {
             Trace::None => {}
             Trace::Is(message) => return Ok(Some(message)),
-            Trace::Behind(behind) => {
-                for message in behind + 1..=behind + LOOKED_AT {
-                    if self.edit(place, message, letter, Weight::Must).await? == Edited::Yes {
-                        self.trail.arrived(place.chat, message, Some(delivery)).await;
-                        return Ok(Some(message));
-                    }
+            Trace::Behind(behind, others) if is_traced(place) => {
+                if let Some(message) = self.find(place, letter, behind, &others).await? {
+                    self.trail.arrived(place, message, Some(parcel.delivery)).await;
+                    return Ok(Some(message));
                 }
+                self.again(place, parcel);
             }
+            Trace::Behind(..) | Trace::Somewhere => self.again(place, parcel),
         }
-        self.trail.sets_out(place.chat, delivery).await;
-        let message = self.put(place, letter, Weight::Must).await?;
-        if let Some(message) = message {
-            self.trail.arrived(place.chat, message, Some(delivery)).await;
-        }
-        Ok(message)
+        self.trail.sets_out(place, parcel.delivery).await;
+        let sent = self.put(place, letter, Weight::Must).await;
+        self.ended(place, parcel, &sent).await;
+        sent
     }
 
-    /// Sends a file with a letter as its caption.
+    /// Something is sent that may be there already.
+    fn again(&self, place: Place, parcel: Parcel<'_>) {
+        // What this daemon was cut off from itself was counted when that happened.
+        if parcel.attempt <= 1 {
+            self.metrics.deliveries_unsure.count();
+            let delivery = parcel.delivery.as_str();
+            tracing::warn!(chat = place.chat, delivery, "a message is sent again and may show twice");
+        }
+    }
+
+    /// Notes what became of something that set out.
+    async fn ended(&self, place: Place, parcel: Parcel<'_>, sent: &Result<Option<i64>, ApiError>) {
+        match sent {
+            Ok(Some(message)) => self.trail.arrived(place, *message, Some(parcel.delivery)).await,
+            Ok(None) => {}
+            Err(ApiError::Unsure(error)) => {
+                self.metrics.deliveries_unsure.count();
+                tracing::warn!(
+                    chat = place.chat,
+                    attempt = parcel.attempt,
+                    error,
+                    "a message may show twice"
+                );
+            }
+            // Nobody knows how far it came within a server that broke.
+            Err(ApiError::Refused { code: 500.., .. }) => {}
+            Err(_) => self.trail.called_off(place, parcel.delivery).await,
+        }
+    }
+
+    /// Looks for a message that set out and got no answer. One that says the same proves itself by refusing to change.
+    async fn find(
+        &self,
+        place: Place,
+        letter: &Letter,
+        behind: i64,
+        others: &[i64],
+    ) -> Result<Option<i64>, ApiError> {
+        if !self.tells_what_is_missing(place, letter, behind).await? {
+            return Ok(None);
+        }
+        let mut changed = Vec::new();
+        let mut found = None;
+        for message in (behind + 1..=behind + LOOKED_AT).filter(|message| !others.contains(message)) {
+            match self.change(place, message, letter, Weight::Must).await? {
+                Change::Needless => {
+                    found = Some(message);
+                    break;
+                }
+                // Ours, and nobody knew of it: what we look for with other words in it, such as the time that is left,
+                // or a frame of the turn whose own answer was lost.
+                Change::Made => changed.push(message),
+                Change::Impossible => {}
+            }
+        }
+        let found = found.or_else(|| changed.pop());
+        for stray in changed {
+            self.delete(place, stray).await;
+        }
+        Ok(found)
+    }
+
+    /// Whether the server says so when a message to be changed is not there. Of one that does not, or does not clearly,
+    /// nothing can be learned by changing messages.
+    async fn tells_what_is_missing(
+        &self,
+        place: Place,
+        letter: &Letter,
+        behind: i64,
+    ) -> Result<bool, ApiError> {
+        let nobodys = if behind < NOBODYS / 2 { NOBODYS } else { behind.saturating_add(1 << 40) };
+        self.turn(place, Weight::Must).await?;
+        let change = Way::of(place, letter).change(nobodys, letter);
+        match self.api.ask::<Value>("editMessageText", &change, CALL).await {
+            Err(error) if is_absent(&error) => Ok(true),
+            Err(error @ (ApiError::Refused { code: 429, .. } | ApiError::NotSent(_))) => {
+                self.note(place, &error);
+                Err(error)
+            }
+            answer => {
+                let error = answer.err().map(|error| error.to_string());
+                tracing::info!(error, "the server does not tell what is missing: nothing is looked for");
+                Ok(false)
+            }
+        }
+    }
+
+    /// Sends a file with a letter as its caption. One that is known to have arrived is not sent again.
     pub(super) async fn upload(
         &self,
         place: Place,
         method: &str,
         file: &Upload,
         letter: &Letter,
+        parcel: Parcel<'_>,
     ) -> Result<Option<i64>, ApiError> {
-        let mut way = Way { place, reply_to: letter.reply_to, markup: true };
+        match self.trail.trace(place, parcel.delivery, parcel.answers).await {
+            Trace::None => {}
+            Trace::Is(message) => return Ok(Some(message)),
+            Trace::Behind(..) | Trace::Somewhere => self.again(place, parcel),
+        }
+        self.trail.sets_out(place, parcel.delivery).await;
+        let sent = self.put_file(place, method, file, letter).await;
+        self.ended(place, parcel, &sent).await;
+        sent
+    }
+
+    /// Sends a file with a letter as its caption.
+    pub(super) async fn put_file(
+        &self,
+        place: Place,
+        method: &str,
+        file: &Upload,
+        letter: &Letter,
+    ) -> Result<Option<i64>, ApiError> {
+        let mut way = Way::of(place, letter);
         for _ in 0..DETOURS {
             self.turn(way.place, Weight::Must).await?;
             match self.api.upload(method, way.fields(letter), file.clone()).await {
@@ -168,19 +284,38 @@ impl Post {
         letter: &Letter,
         weight: Weight,
     ) -> Result<Edited, ApiError> {
-        let mut way = Way { place, reply_to: None, markup: true };
+        Ok(match self.change(place, message, letter, weight).await? {
+            Change::Made | Change::Needless => Edited::Yes,
+            Change::Impossible => Edited::No,
+        })
+    }
+
+    async fn change(
+        &self,
+        place: Place,
+        message: i64,
+        letter: &Letter,
+        weight: Weight,
+    ) -> Result<Change, ApiError> {
+        let mut way = Way { reply_to: None, ..Way::of(place, letter) };
         for _ in 0..DETOURS {
             self.turn(way.place, weight).await?;
-            let Err(error) = self.api.call(&way.change(message, letter)).await else {
-                return Ok(Edited::Yes);
+            let change = way.change(message, letter);
+            let Err(error) = self.api.ask::<Value>("editMessageText", &change, CALL).await else {
+                return Ok(Change::Made);
             };
             match obstacle(&error) {
-                Obstacle::Unchanged => return Ok(Edited::Yes),
-                Obstacle::NotEditable | Obstacle::TooLong => return Ok(Edited::No),
+                Obstacle::Unchanged => return Ok(Change::Needless),
+                Obstacle::NotEditable | Obstacle::TooLong => return Ok(Change::Impossible),
+                Obstacle::UnknownMethod => {
+                    tracing::info!("the server cannot change messages");
+                    self.edits.store(false, Ordering::Relaxed);
+                    return Ok(Change::Impossible);
+                }
                 Obstacle::Moved(to) => {
                     // Its messages stayed behind.
                     self.moved(place.chat, to).await;
-                    return Ok(Edited::No);
+                    return Ok(Change::Impossible);
                 }
                 _ => self.go_around(&mut way, error).await?,
             }
@@ -190,7 +325,7 @@ impl Post {
 
     /// Takes a message away, as far as that can be done.
     pub(super) async fn delete(&self, place: Place, message: i64) {
-        let deleted = self.api.call(&DeleteMessage::new(ChatId(place.chat), id(message))).await;
+        let deleted = self.api.ask::<Value>("deleteMessage", &deletion(place.chat, message), CALL).await;
         if let Err(error) = deleted {
             self.note(place, &error);
             tracing::debug!(chat = place.chat, message, %error, "a message could not be taken away");
@@ -244,78 +379,13 @@ impl Post {
     }
 }
 
-impl Way {
-    fn text<'a>(&self, letter: &'a Letter) -> &'a str {
-        if self.markup { &letter.words.html } else { &letter.words.plain }
-    }
-
-    fn message(&self, letter: &Letter) -> SendMessage {
-        let mut message = SendMessage::new(ChatId(self.place.chat), self.text(letter));
-        message = message.link_preview_options(no_preview());
-        if self.markup {
-            message = message.parse_mode(ParseMode::Html);
-        }
-        if let Some(topic) = self.place.topic {
-            message = message.message_thread_id(ThreadId(id(topic)));
-        }
-        if let Some(reply_to) = self.reply_to {
-            let reply = ReplyParameters::new(id(reply_to));
-            message = message.reply_parameters(reply.allow_sending_without_reply());
-        }
-        if let Some(keyboard) = &letter.keyboard {
-            message = message.reply_markup(keyboard.clone());
-        }
-        message
-    }
-
-    fn change(&self, message: i64, letter: &Letter) -> EditMessageText {
-        let mut change = EditMessageText::new(ChatId(self.place.chat), id(message), self.text(letter));
-        change = change.link_preview_options(no_preview());
-        if self.markup {
-            change = change.parse_mode(ParseMode::Html);
-        }
-        if let Some(keyboard) = &letter.keyboard {
-            change = change.reply_markup(keyboard.clone());
-        }
-        change
-    }
-
-    fn fields(&self, letter: &Letter) -> Vec<(&'static str, String)> {
-        let mut fields = vec![("chat_id", self.place.chat.to_string())];
-        if let Some(topic) = self.place.topic {
-            fields.push(("message_thread_id", topic.to_string()));
-        }
-        if let Some(reply_to) = self.reply_to {
-            let reply = json!({ "message_id": reply_to, "allow_sending_without_reply": true });
-            fields.push(("reply_parameters", reply.to_string()));
-        }
-        if !letter.words.plain.is_empty() {
-            fields.push(("caption", self.text(letter).to_owned()));
-            if self.markup {
-                fields.push(("parse_mode", "HTML".to_owned()));
-            }
-        }
-        fields
-    }
-}
-
-/// A message's number as teloxide has it. One that is too large is no message's, and the server will say so.
-pub(super) fn id(message: i64) -> MessageId {
-    MessageId(i32::try_from(message).unwrap_or_default())
+/// Whether the bot's messages in a place stand one behind the other. In groups and topics others stand in between.
+const fn is_traced(place: Place) -> bool {
+    !place.is_group() && place.topic.is_none()
 }
 
 fn number(sent: &Value) -> Option<i64> {
     sent.get("message_id").and_then(Value::as_i64)
-}
-
-fn no_preview() -> LinkPreviewOptions {
-    LinkPreviewOptions {
-        is_disabled: true,
-        url: None,
-        prefer_small_media: false,
-        prefer_large_media: false,
-        show_above_text: false,
-    }
 }
 
 fn lost() -> ApiError {

@@ -1,15 +1,16 @@
 //! Questions with buttons, and what became of them, on the same message.
 
 use serde::{Deserialize, Serialize};
-use teloxide_core::payloads::{EditMessageReplyMarkup, EditMessageReplyMarkupSetters as _};
-use teloxide_core::types::ChatId;
+use serde_json::Value;
 
-use super::deliver::{Failure, Sender, answered, reply_target, text_file};
+use super::api::CALL;
+use super::classify::{Obstacle, obstacle};
+use super::deliver::{Failure, Sender, parcel, reply_target, text_file};
 use super::html::{MESSAGE_LIMIT, SOURCE_LIMIT, render_one};
 use super::keyboard::keyboard;
-use super::limits::Weight;
+use super::letter::new_buttons;
 use super::place::Place;
-use super::post::{Edited, Letter, id};
+use super::post::{Edited, Letter, Parcel};
 use crate::adapters::chat::{Menu, fenced, question};
 use crate::domain::{Approval, ApprovalId, Intent, Language, LengthUnit};
 use crate::ports::OutboxEntry;
@@ -37,7 +38,12 @@ struct Asked {
 
 impl Sender {
     /// Asks a question. One that is too long is preceded by a file that has all of it.
-    pub(super) async fn ask(&self, place: Place, entry: &OutboxEntry) -> Result<Option<i64>, Failure> {
+    pub(super) async fn ask(
+        &self,
+        place: Place,
+        entry: &OutboxEntry,
+        attempt: u32,
+    ) -> Result<Option<i64>, Failure> {
         let now = self.parts.clock.now();
         let intent = &entry.intent.intent;
         let Intent::ApprovalRequest { approval_id, kind, language, number, .. } = intent else {
@@ -51,7 +57,11 @@ impl Sender {
         if short.is_some() && asked.document.is_none() {
             let letter = Letter { reply_to: reply_to.take(), ..Letter::default() };
             let file = text_file(&format!("{number}.md"), &whole);
-            asked.document = self.post.upload(place, "sendDocument", &file, &letter).await?;
+            asked.document = match self.post.put_file(place, "sendDocument", &file, &letter).await {
+                // Without files the question itself is still asked.
+                Err(error) if obstacle(&error) == Obstacle::UnknownMethod => None,
+                sent => sent?,
+            };
             // Should the question itself have to be tried again, the file is not.
             self.note(approval_id, &asked).await;
         }
@@ -60,7 +70,7 @@ impl Sender {
             reply_to,
             keyboard: Some(keyboard(approval_id, *kind, Menu::First, *language)),
         };
-        let message = self.post.send_once(place, &letter, &entry.id, answered(entry)).await?;
+        let message = self.post.send_once(place, &letter, parcel(entry, attempt)).await?;
         let head = head(short.as_ref().unwrap_or(intent), &text);
         self.note(approval_id, &Asked { message, head, language: *language, ..asked }).await;
         Ok(message)
@@ -72,16 +82,17 @@ impl Sender {
         place: Place,
         approval: &ApprovalId,
         outcome: &str,
+        parcel: Parcel<'_>,
     ) -> Result<Option<i64>, Failure> {
         if let Some(Asked { message: Some(message), head, .. }) = self.asked(approval).await {
             let words = render_one(&format!("{head}\n\n{outcome}"), MESSAGE_LIMIT);
             let letter = Letter { words, ..Letter::default() };
-            if self.post.edit(place, message, &letter, Weight::Must).await? == Edited::Yes {
+            if self.changes(place, message, &letter, parcel.attempt).await? == Edited::Yes {
                 return Ok(Some(message));
             }
         }
         let letter = Letter { words: render_one(outcome, MESSAGE_LIMIT), ..Letter::default() };
-        Ok(self.post.send(place, &letter, Weight::Must).await?)
+        Ok(self.post.send_once(place, &letter, parcel).await?)
     }
 
     /// Shows other buttons under a question.
@@ -91,8 +102,9 @@ impl Sender {
             None => self.parts.language_for(&approval.summary),
         };
         let keyboard = keyboard(&approval.id, approval.kind, menu, language);
-        let change = EditMessageReplyMarkup::new(ChatId(place.chat), id(message)).reply_markup(keyboard);
-        if let Err(error) = self.post.api().call(&change).await {
+        let change = new_buttons(place.chat, message, keyboard);
+        let changed = self.post.api().ask::<Value>("editMessageReplyMarkup", &change, CALL).await;
+        if let Err(error) = changed {
             tracing::debug!(chat = place.chat, %error, "the buttons of a question could not be changed");
         }
     }

@@ -25,7 +25,7 @@ use crate::render::Phrase;
 const POLITE: std::time::Duration = std::time::Duration::from_secs(20);
 
 /// Something to be done.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Work {
     /// Somebody said something, and whether it is for the agent.
     Heard(Box<Heard>, Hearing),
@@ -37,12 +37,12 @@ pub(super) enum Work {
     Moved,
 }
 
-/// Whether Telegram may be told that something was received.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Whether something is accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// It may.
+    /// It is, or needs not be.
     Kept,
-    /// It may not: it has to come again.
+    /// It is not: it has to be tried again.
     Again,
 }
 

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::adapter::{Machinery, TelegramAdapter};
 use super::api::{Api, ApiError};
-use super::desk::Desk;
+use super::desk::{Desk, SPOOL};
 use super::identity::Me;
 use super::options::WebhookOptions;
 use super::poll::{Poll, delete_webhook};
@@ -24,6 +24,8 @@ use crate::ports::{AdapterError, AdapterIo};
 /// The updates we want.
 pub(super) const ALLOWED_UPDATES: [&str; 5] =
     ["message", "edited_message", "callback_query", "my_chat_member", "stopped_message_generation"];
+/// How long a call may take that nothing depends on.
+const BRIEFLY: Duration = Duration::from_secs(5);
 /// How long a first call may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How long to wait while Telegram cannot be reached.
@@ -99,7 +101,10 @@ async fn receive(
         io.door.clone(),
     );
     let attention = Attention::new(options.respond, options.followup);
-    let desk = Desk::new(reader, attention, Arc::new(reception));
+    let mut desk = Desk::new(reader, attention, Arc::new(reception));
+    let kept = parts.notes.shelf(SPOOL).all().await;
+    let kept = kept.map_err(|error| AdapterError::Broken(error.to_string()))?;
+    desk.take_up(kept.into_iter().map(|(_, update)| update).collect());
     match calls {
         Some(calls) => webhook::serve(api, desk, calls, io, stop).await,
         None => Poll { api, desk, io, ids: &*parts.ids, stop }.run().await,
@@ -117,7 +122,10 @@ async fn greet(adapter: &TelegramAdapter) -> Result<Me, AdapterError> {
             match &adapter.options.webhook {
                 Some(webhook) => set_webhook(api, webhook).await,
                 None => {
-                    delete_webhook(api).await;
+                    // Should it still be there, asking for updates says so.
+                    if tokio::time::timeout(BRIEFLY, delete_webhook(api)).await.is_err() {
+                        tracing::warn!("telegram did not say whether a webhook was taken away");
+                    }
                     Ok(())
                 }
             }

@@ -1,22 +1,25 @@
 //! What is being sent to whom, so that a message that was sent without an answer is not sent again.
 //!
-//! The Bot API has no idempotency keys. This is the next best thing: before a message goes into a private chat, it is
-//! noted which one, and the number of the last message that is known of there. A message that got no answer can
-//! only stand behind that one, and nothing else of the bot's can: so it is looked for there first. Groups need none of
-//! this for their answers, which are put on a message that is known already.
+//! The Bot API has no idempotency keys. This is the next best thing: before a message goes out, it is noted which one,
+//! and the number of the last message that is known of there. In a private chat a message that got no answer can only
+//! stand behind that one: so it is looked for there first. In groups too much else stands there; but it is known that the
+//! message may be.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
+use super::place::Place;
 use crate::domain::DeliveryId;
 use crate::ports::Notebook;
 
-/// How many chats are kept in memory; the others are on the disk.
+/// How many places are kept in memory; the others are on the disk.
 const MOST: usize = 4096;
+/// How many other messages of the bot's are remembered while one is on its way.
+const MOST_OTHERS: usize = 32;
 
-/// How far a chat has come.
+/// How far a place has come.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Track {
     /// The last message of the bot's that is known of.
@@ -33,96 +36,118 @@ struct Sending {
     behind: Option<i64>,
     /// What it has become, once the server has answered.
     message: Option<i64>,
+    /// Messages that are known to be something else.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    others: Vec<i64>,
 }
 
 /// What is known of a delivery.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Trace {
     /// It never set out.
     None,
     /// It is this message.
     Is(i64),
-    /// It may stand behind this message.
-    Behind(i64),
+    /// It set out, and may stand behind this message. Those others are something else.
+    Behind(i64, Vec<i64>),
+    /// It set out, and nobody knows where it may stand.
+    Somewhere,
 }
 
-/// How far each chat has come.
+/// How far each place has come.
 #[derive(Debug)]
 pub(super) struct Trail {
     notes: Arc<dyn Notebook>,
-    chats: Mutex<HashMap<i64, Track>>,
+    places: Mutex<HashMap<Place, Track>>,
 }
 
 impl Trail {
     /// What these notes know.
     pub(super) fn new(notes: Arc<dyn Notebook>) -> Self {
-        Self { notes, chats: Mutex::default() }
+        Self { notes, places: Mutex::default() }
     }
 
     /// A message is about to be sent.
-    pub(super) async fn sets_out(&self, chat: i64, delivery: &DeliveryId) {
+    pub(super) async fn sets_out(&self, place: Place, delivery: &DeliveryId) {
         let change = |track: &mut Track| {
-            let sending = Sending { delivery: delivery.clone(), behind: track.last, message: None };
+            let sending =
+                Sending { delivery: delivery.clone(), behind: track.last, message: None, others: Vec::new() };
             track.sending = Some(sending);
         };
-        self.change(chat, change).await;
+        self.change(place, change).await;
     }
 
     /// A message stands in a chat. Were that not written down, a later one could be looked for in its place, and
     /// overwrite it.
-    pub(super) async fn arrived(&self, chat: i64, message: i64, delivery: Option<&DeliveryId>) {
+    pub(super) async fn arrived(&self, place: Place, message: i64, delivery: Option<&DeliveryId>) {
         let change = |track: &mut Track| {
             track.last = track.last.max(Some(message));
-            let sending = track.sending.as_mut();
-            if let Some(sending) = sending.filter(|sending| Some(&sending.delivery) == delivery) {
-                sending.message = Some(message);
+            match &mut track.sending {
+                Some(sending) if Some(&sending.delivery) == delivery => sending.message = Some(message),
+                Some(sending) if sending.message.is_none() && sending.others.len() < MOST_OTHERS => {
+                    sending.others.push(message);
+                }
+                _ => {}
             }
         };
-        self.change(chat, change).await;
+        self.change(place, change).await;
+    }
+
+    /// What set out did not arrive, for certain.
+    pub(super) async fn called_off(&self, place: Place, delivery: &DeliveryId) {
+        let change = |track: &mut Track| {
+            track.sending = track.sending.take().filter(|sending| sending.delivery != *delivery);
+        };
+        self.change(place, change).await;
     }
 
     /// What is known of a delivery; `answers` is the message it answers.
-    pub(super) async fn trace(&self, chat: i64, delivery: &DeliveryId, answers: Option<i64>) -> Trace {
-        let track = self.track(chat).await;
+    pub(super) async fn trace(&self, place: Place, delivery: &DeliveryId, answers: Option<i64>) -> Trace {
+        let track = self.track(place).await;
         match track.sending.filter(|sending| sending.delivery == *delivery) {
             Some(Sending { message: Some(message), .. }) => Trace::Is(message),
-            Some(Sending { behind, .. }) => behind.max(answers).map_or(Trace::None, Trace::Behind),
+            Some(Sending { behind, others, .. }) => {
+                behind.max(answers).map_or(Trace::Somewhere, |behind| Trace::Behind(behind, others))
+            }
             None => Trace::None,
         }
     }
 
-    async fn change(&self, chat: i64, change: impl FnOnce(&mut Track)) {
-        let noted = self.track(chat).await;
-        let track = self.locked(|chats| {
-            if chats.len() >= MOST {
-                chats.clear();
+    async fn change(&self, place: Place, change: impl FnOnce(&mut Track)) {
+        let noted = self.track(place).await;
+        let track = self.locked(|places| {
+            if places.len() >= MOST {
+                places.clear();
             }
             // Whoever was quicker has put it there already.
-            let track = chats.entry(chat).or_insert(noted);
+            let track = places.entry(place).or_insert(noted);
             change(track);
             track.clone()
         });
         let note = serde_json::to_value(track).unwrap_or_default();
-        if let Err(error) = self.notes.put(&name(chat), note).await {
-            tracing::debug!(chat, %error, "it could not be noted what was sent");
+        if let Err(error) = self.notes.put(&name(place), note).await {
+            tracing::debug!(chat = place.chat, %error, "it could not be noted what was sent");
         }
     }
 
-    async fn track(&self, chat: i64) -> Track {
-        if let Some(known) = self.locked(|chats| chats.get(&chat).cloned()) {
+    async fn track(&self, place: Place) -> Track {
+        if let Some(known) = self.locked(|places| places.get(&place).cloned()) {
             return known;
         }
-        let note = self.notes.get(&name(chat)).await.ok().flatten();
+        let note = self.notes.get(&name(place)).await.ok().flatten();
         note.and_then(|note| serde_json::from_value(note).ok()).unwrap_or_default()
     }
 
-    fn locked<T>(&self, work: impl FnOnce(&mut HashMap<i64, Track>) -> T) -> T {
-        work(&mut self.chats.lock().unwrap_or_else(PoisonError::into_inner))
+    fn locked<T>(&self, work: impl FnOnce(&mut HashMap<Place, Track>) -> T) -> T {
+        work(&mut self.places.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-fn name(chat: i64) -> String {
-    format!("sent:{chat}")
+fn name(place: Place) -> String {
+    match place.topic {
+        Some(topic) => format!("sent:{}:{topic}", place.chat),
+        None => format!("sent:{}", place.chat),
+    }
 }
 
 #[cfg(test)]
@@ -130,7 +155,7 @@ mod tests {
     use super::*;
     use crate::store::FileNotes;
 
-    const CHAT: i64 = 7;
+    const CHAT: Place = Place { chat: 7, topic: None };
 
     /// The trail as the next daemon finds it.
     fn trail(dir: &std::path::Path) -> Trail {
@@ -143,13 +168,21 @@ mod tests {
         let (first, second) = (DeliveryId::new("a", 0), DeliveryId::new("b", 0));
         assert_eq!(trail(dir.path()).trace(CHAT, &first, Some(3)).await, Trace::None);
         trail(dir.path()).sets_out(CHAT, &first).await;
-        assert_eq!(trail(dir.path()).trace(CHAT, &first, Some(3)).await, Trace::Behind(3));
-        assert_eq!(trail(dir.path()).trace(CHAT, &first, None).await, Trace::None, "nobody knows where");
+        assert_eq!(trail(dir.path()).trace(CHAT, &first, Some(3)).await, Trace::Behind(3, vec![]));
+        assert_eq!(trail(dir.path()).trace(CHAT, &first, None).await, Trace::Somewhere);
         trail(dir.path()).arrived(CHAT, 4, Some(&first)).await;
         assert_eq!(trail(dir.path()).trace(CHAT, &first, Some(3)).await, Trace::Is(4));
         trail(dir.path()).arrived(CHAT, 5, None).await;
         trail(dir.path()).sets_out(CHAT, &second).await;
-        assert_eq!(trail(dir.path()).trace(CHAT, &second, Some(3)).await, Trace::Behind(5));
+        trail(dir.path()).arrived(CHAT, 6, None).await;
+        assert_eq!(trail(dir.path()).trace(CHAT, &second, Some(3)).await, Trace::Behind(5, vec![6]));
         assert_eq!(trail(dir.path()).trace(CHAT, &first, Some(3)).await, Trace::None);
+        trail(dir.path()).called_off(CHAT, &first).await;
+        assert_eq!(trail(dir.path()).trace(CHAT, &second, Some(3)).await, Trace::Behind(5, vec![6]));
+        trail(dir.path()).called_off(CHAT, &second).await;
+        assert_eq!(trail(dir.path()).trace(CHAT, &second, Some(3)).await, Trace::None);
+        let topic = Place { topic: Some(9), ..CHAT };
+        trail(dir.path()).sets_out(topic, &second).await;
+        assert_eq!(trail(dir.path()).trace(CHAT, &second, Some(3)).await, Trace::None);
     }
 }

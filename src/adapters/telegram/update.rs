@@ -79,10 +79,17 @@ pub(super) struct Press {
     pub(super) author: Author,
     pub(super) user: i64,
     pub(super) data: String,
+    /// Where it was pressed; Telegram leaves that out of old ones.
+    pub(super) shown: Option<Shown>,
+    pub(super) language: Option<Language>,
+}
+
+/// The message that a button stands under.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shown {
     pub(super) place: Place,
     pub(super) chat: ChatKind,
-    pub(super) message_id: i64,
-    pub(super) language: Option<Language>,
+    pub(super) message_id: Option<i64>,
 }
 
 /// The bot was let into a chat.
@@ -106,10 +113,10 @@ impl Reader {
     /// Reads an update.
     pub(super) fn read(&self, number: i64, update: Update, now: Timestamp) -> Result<Incoming, BadId> {
         if let Some(message) = update.message {
-            return self.message(&message, false);
+            return self.message(&message, false, now);
         }
         if let Some(message) = update.edited_message {
-            return self.message(&message, true);
+            return self.message(&message, true, now);
         }
         if let Some(query) = update.callback_query {
             return self.pressed(query);
@@ -123,7 +130,7 @@ impl Reader {
         Ok(Incoming::Nothing("a kind of update that is not served"))
     }
 
-    fn message(&self, message: &Message, edited: bool) -> Result<Incoming, BadId> {
+    fn message(&self, message: &Message, edited: bool, now: Timestamp) -> Result<Incoming, BadId> {
         let chat = &message.chat;
         if let Some(to) = message.migrate_to_chat_id {
             return Ok(Incoming::Moved { from: chat.id, to });
@@ -132,7 +139,7 @@ impl Reader {
             return Ok(Incoming::Moved { from, to: chat.id });
         }
         let Some(kind) = kind_of(chat) else { return Ok(Incoming::Nothing("a post in a channel")) };
-        let Some(author) = self.author(message)? else {
+        let Some(author) = self.author(message, kind)? else {
             return Ok(Incoming::Nothing("a message of another bot or of nobody"));
         };
         if edited && message.media_group_id.is_some() {
@@ -152,6 +159,7 @@ impl Reader {
         }
         let place = Place { chat: chat.id, topic: self.topic(message, kind) };
         let at = message.edit_date.filter(|_| edited).unwrap_or(message.date);
+        let at = if at > 0 { Timestamp::from_millis(at.saturating_mul(1000)) } else { now };
         let facts = self.facts(message, &words);
         let what = what(words, files, told, message, edited);
         Ok(Incoming::Heard(Box::new(Heard {
@@ -160,7 +168,7 @@ impl Reader {
             chat: kind,
             message: self.message_id(&format!("{}:{}", chat.id, message.message_id))?,
             message_id: message.message_id,
-            at: Timestamp::from_millis(at.saturating_mul(1000)),
+            at,
             facts,
             language: message.from.as_ref().and_then(language_of),
             album: message.media_group_id.clone(),
@@ -176,7 +184,8 @@ impl Reader {
     fn topic(&self, message: &Message, kind: ChatKind) -> Option<i64> {
         // Plain replies in a group without topics have a number of this name too.
         let allowed = kind == ChatKind::Group || self.me.topics;
-        message.message_thread_id.filter(|_| message.is_topic_message && allowed)
+        let plain = message.reply_to_message.is_some() || !message.chat.is_forum;
+        message.message_thread_id.filter(|_| allowed && (message.is_topic_message || !plain))
     }
 
     fn thread(&self, place: Place, kind: ChatKind, author: &Author) -> Result<ThreadId, BadId> {
@@ -192,13 +201,18 @@ impl Reader {
     }
 
     /// Whoever wrote a message. Where a chat speaks, nobody can tell which person does.
-    fn author(&self, message: &Message) -> Result<Option<Author>, BadId> {
+    fn author(&self, message: &Message, kind: ChatKind) -> Result<Option<Author>, BadId> {
         if let Some(chat) = &message.sender_chat {
             let id = AuthorId::new(&self.platform, &chat.id.to_string())?;
             return Ok(Some(Author { id, name: chat.title.clone(), standing: Standing::Faceless }));
         }
         match message.from.as_ref().filter(|user| !user.is_bot) {
             Some(user) => self.person(user).map(Some),
+            // In private there is only one, and the chat goes by their number.
+            None if kind == ChatKind::Direct && message.from.is_none() => {
+                let id = AuthorId::new(&self.platform, &message.chat.id.to_string())?;
+                Ok(Some(Author { id, name: None, standing: Standing::Person }))
+            }
             None => Ok(None),
         }
     }
@@ -222,18 +236,22 @@ impl Reader {
     }
 
     fn pressed(&self, query: CallbackQuery) -> Result<Incoming, BadId> {
-        let Some(shown) = query.message else { return Ok(Incoming::Nothing("a press without a message")) };
-        let Some(chat) = kind_of(&shown.chat) else { return Ok(Incoming::Nothing("a press in a channel")) };
-        let topic = shown.message_thread_id.filter(|_| shown.is_topic_message);
+        let shown = query.message.map(|shown| Shown {
+            place: Place {
+                chat: shown.chat.id,
+                topic: shown.message_thread_id.filter(|_| shown.is_topic_message),
+            },
+            // A channel is no place of ours; whoever pressed there is answered all the same.
+            chat: kind_of(&shown.chat).unwrap_or(ChatKind::Group),
+            message_id: Some(shown.message_id),
+        });
         Ok(Incoming::Pressed(Box::new(Press {
             author: self.person(&query.from)?,
             user: query.from.id,
             language: language_of(&query.from),
             id: query.id,
             data: query.data.unwrap_or_default(),
-            place: Place { chat: shown.chat.id, topic },
-            chat,
-            message_id: shown.message_id,
+            shown,
         })))
     }
 
@@ -313,6 +331,8 @@ fn kind_of(chat: &Chat) -> Option<ChatKind> {
     match chat.kind.as_str() {
         "private" => Some(ChatKind::Direct),
         "group" | "supergroup" => Some(ChatKind::Group),
+        // Its number tells as well.
+        "" => Some(if chat.id > 0 { ChatKind::Direct } else { ChatKind::Group }),
         _ => None,
     }
 }

@@ -69,6 +69,38 @@ fn topics_are_threads_and_plain_replies_are_not() {
 }
 
 #[test]
+fn what_is_left_out_is_made_up_for_and_what_is_broken_beside_the_point_is_passed_over() {
+    let bare = json!({ "message_id": 5, "chat": { "id": 8 }, "text": "hello" });
+    let Incoming::Heard(bare) = read("message", bare) else { panic!() };
+    assert_eq!((bare.thread.as_str(), bare.author.id.as_str()), ("telegram:chat:8", "telegram:user:8"));
+    assert_eq!((bare.at, bare.chat), (NOW, ChatKind::Direct), "no date is now");
+    let nobody = json!({ "message_id": 5, "chat": { "id": -8 }, "text": "hello" });
+    assert!(matches!(read("message", nobody), Incoming::Nothing(_)), "in a group it could be anybody");
+    let big = (1_i64 << 52) - 1;
+    let odd = heard(
+        big,
+        json!({ "message_id": big, "text": "hi", "entities": null, "photo": {}, "sticker": 5,
+        "reply_to_message": "x", "quote": [], "forward_origin": 1, "media_group_id": null, "date": null,
+        "from": { "id": big, "first_name": null, "is_bot": null, "language_code": 7 } }),
+    );
+    assert_eq!((odd.message_id, odd.author.id.as_str()), (big, format!("telegram:user:{big}").as_str()));
+    assert_eq!(said(odd).text, "hi");
+    let forum = |fields: Value| {
+        let mut fields = fields;
+        fields["chat"] = json!({ "id": -100, "type": "supergroup", "is_forum": true });
+        fields["text"] = json!("hi");
+        heard(-100, fields).place.topic
+    };
+    assert_eq!(forum(json!({ "message_thread_id": 3 })), Some(3));
+    let reply = json!({ "message_id": 2, "chat": { "id": -100 } });
+    assert_eq!(
+        forum(json!({ "message_thread_id": 3, "reply_to_message": reply })),
+        None,
+        "a reply in General"
+    );
+}
+
+#[test]
 fn a_chat_that_speaks_is_nobody_and_bots_are_passed_over() {
     let group = json!({ "id": -100, "title": "Crew" });
     let stand_in = json!({ "id": 1_087_968_824, "is_bot": true, "first_name": "Group" });
@@ -149,7 +181,15 @@ fn a_press_an_invitation_a_move_and_a_stop_are_read() {
     let shown = json!({ "message_id": 4, "date": 0, "chat": { "id": -100, "type": "supergroup" } });
     let press = read("callback_query", json!({ "id": "q", "from": from, "message": shown, "data": "y:a" }));
     let Incoming::Pressed(press) = press else { panic!("{press:?}") };
-    assert_eq!((press.data.as_str(), press.message_id, press.user), ("y:a", 4, 8));
+    let place = Place { chat: -100, topic: None };
+    let here = Shown { place, chat: ChatKind::Group, message_id: Some(4) };
+    assert_eq!((press.data.as_str(), press.shown, press.user), ("y:a", Some(here), 8));
+    for shown in [json!(null), json!("gone"), json!({})] {
+        let press =
+            read("callback_query", json!({ "id": 77, "from": from, "message": shown, "data": "y:a" }));
+        let Incoming::Pressed(press) = press else { panic!("{press:?}") };
+        assert_eq!((press.id.as_str(), press.shown), ("77", None), "{shown}");
+    }
     let change = |old: &str, new: &str| {
         read(
             "my_chat_member",

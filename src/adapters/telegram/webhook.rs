@@ -12,7 +12,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::api::Api;
 use super::desk::Desk;
-use super::reception::Outcome;
 use crate::ports::{AdapterError, AdapterIo, BoxFuture, Hook, HookAnswer, HookRequest};
 
 /// The header Telegram proves itself with.
@@ -24,11 +23,11 @@ const PATIENCE: Duration = Duration::from_secs(50);
 /// How often Telegram is asked how its calls fare.
 const CHECK: Duration = Duration::from_secs(30);
 
-/// An update, and where to say whether it was accepted.
+/// An update, and where to say that it was accepted.
 #[derive(Debug)]
 pub(super) struct Call {
     update: Value,
-    reply: oneshot::Sender<Outcome>,
+    reply: oneshot::Sender<()>,
 }
 
 /// Where Telegram calls.
@@ -51,7 +50,7 @@ impl TelegramHook {
         !secret.is_empty() && bool::from(given.ct_eq(secret))
     }
 
-    async fn take(&self, update: Value) -> Option<Outcome> {
+    async fn take(&self, update: Value) -> Option<()> {
         let (reply, answer) = oneshot::channel();
         self.calls.send(Call { update, reply }).await.ok()?;
         answer.await.ok()
@@ -70,9 +69,9 @@ impl Hook for TelegramHook {
             }
             let Ok(update) = serde_json::from_slice(&request.body) else { return HookAnswer::of(400) };
             match tokio::time::timeout(PATIENCE, self.take(update)).await {
-                Ok(Some(Outcome::Kept)) => HookAnswer::of(200),
+                Ok(Some(())) => HookAnswer::of(200),
                 // Telegram comes again, and what was accepted meanwhile is recognised.
-                Ok(Some(Outcome::Again) | None) | Err(_) => HookAnswer::of(503),
+                Ok(None) | Err(_) => HookAnswer::of(503),
             }
         })
     }
@@ -86,7 +85,7 @@ pub(super) async fn serve(
     io: &AdapterIo,
     stop: &CancellationToken,
 ) -> Result<(), AdapterError> {
-    let mut waiting: BTreeMap<i64, oneshot::Sender<Outcome>> = BTreeMap::new();
+    let mut waiting: BTreeMap<i64, oneshot::Sender<()>> = BTreeMap::new();
     // The same update may be sent twice at a time, so calls are counted.
     let mut count = 0;
     let mut check = tokio::time::interval(CHECK);
@@ -96,14 +95,12 @@ pub(super) async fn serve(
             Some(call) = calls.recv() => {
                 count += 1;
                 waiting.insert(count, call.reply);
-                desk.take(count, &call.update);
+                desk.take(count, call.update);
                 io.health.alive(io.clock.now());
             }
-            settled = desk.next() => for number in settled.numbers {
-                if let Some(reply) = waiting.remove(&number) {
-                    // Whoever called may have gone; they come again.
-                    drop(reply.send(settled.outcome.clone()));
-                }
+            number = desk.next() => if let Some(reply) = waiting.remove(&number) {
+                // Whoever called may have gone; they come again.
+                let _gone = reply.send(()).is_err();
             },
             _ = check.tick() => look(api, io).await,
         }
@@ -143,11 +140,13 @@ mod tests {
         {
             assert_eq!(hook.call(request(secret, body)).await, HookAnswer::of(status), "{secret:?}");
         }
-        for (outcome, status) in [(Outcome::Kept, 200), (Outcome::Again, 503)] {
+        for (accepted, status) in [(true, 200), (false, 503)] {
             let (answer, ()) = tokio::join!(hook.call(request(Some("s3cret"), "{\"update_id\":1}")), async {
                 let call = calls.recv().await.unwrap();
                 assert_eq!(call.update["update_id"], 1);
-                call.reply.send(outcome).unwrap();
+                if accepted {
+                    call.reply.send(()).unwrap();
+                }
             });
             assert_eq!(answer.status, status);
         }

@@ -1,7 +1,37 @@
 //! Updates as they come, as far as they matter here. Whatever else there is, is passed over, so that a field or a kind
-//! of update that did not exist when this was written does no harm.
+//! of update that did not exist when this was written does no harm. What is only beside the point of a message, and
+//! cannot be understood, is passed over as well.
 
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+/// Nothing at all counts as the default.
+pub(super) fn or_default<'de, D, T>(given: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Default + Deserialize<'de>,
+{
+    Ok(Option::deserialize(given)?.unwrap_or_default())
+}
+
+/// What cannot be understood counts as the default.
+fn lenient<'de, D, T>(given: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Default + DeserializeOwned,
+{
+    Ok(T::deserialize(Value::deserialize(given)?).unwrap_or_default())
+}
+
+/// A text, or a number that stands for one.
+fn text<'de, D: Deserializer<'de>>(given: D) -> Result<String, D::Error> {
+    match Value::deserialize(given)? {
+        Value::String(text) => Ok(text),
+        Value::Number(number) => Ok(number.to_string()),
+        _ => Err(serde::de::Error::custom("neither a text nor a number")),
+    }
+}
 
 /// One update.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -18,20 +48,25 @@ pub(super) struct Update {
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Chat {
     pub(super) id: i64,
-    #[serde(default, rename = "type")]
+    #[serde(default, rename = "type", deserialize_with = "or_default")]
     pub(super) kind: String,
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) title: Option<String>,
+    #[serde(default, deserialize_with = "or_default")]
+    pub(super) is_forum: bool,
 }
 
 /// An account.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct User {
     pub(super) id: i64,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     pub(super) is_bot: bool,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) first_name: String,
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) last_name: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) language_code: Option<String>,
 }
 
@@ -49,38 +84,55 @@ impl User {
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Message {
     pub(super) message_id: i64,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) date: i64,
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) edit_date: Option<i64>,
     pub(super) chat: Chat,
     pub(super) from: Option<User>,
     pub(super) sender_chat: Option<Chat>,
     pub(super) message_thread_id: Option<i64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     pub(super) is_topic_message: bool,
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) reply_to_message: Option<Box<Message>>,
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) quote: Option<Quote>,
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) forward_origin: Option<Origin>,
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) media_group_id: Option<String>,
     pub(super) text: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) entities: Vec<Entity>,
     pub(super) caption: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) caption_entities: Vec<Entity>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) photo: Vec<File>,
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) document: Option<File>,
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) voice: Option<File>,
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) audio: Option<File>,
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) video: Option<File>,
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) video_note: Option<File>,
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) animation: Option<File>,
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) sticker: Option<Sticker>,
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) location: Option<Location>,
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) venue: Option<Venue>,
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) contact: Option<Contact>,
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) poll: Option<Poll>,
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) dice: Option<Dice>,
     pub(super) migrate_to_chat_id: Option<i64>,
     pub(super) migrate_from_chat_id: Option<i64>,
@@ -186,9 +238,12 @@ pub(super) struct Dice {
 /// Somebody pressed a button.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct CallbackQuery {
+    #[serde(deserialize_with = "text")]
     pub(super) id: String,
     pub(super) from: User,
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) message: Option<ShownMessage>,
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) data: Option<String>,
 }
 
@@ -197,8 +252,9 @@ pub(super) struct CallbackQuery {
 pub(super) struct ShownMessage {
     pub(super) message_id: i64,
     pub(super) chat: Chat,
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) message_thread_id: Option<i64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     pub(super) is_topic_message: bool,
 }
 

@@ -1,6 +1,7 @@
 //! What the tests share.
 
 pub(crate) mod approval_scene;
+pub(crate) mod bare_telegram;
 pub(crate) mod checker;
 pub(crate) mod console;
 pub(crate) mod daemon;

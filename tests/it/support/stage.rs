@@ -262,6 +262,7 @@ impl Stage {
             shelf: Arc::new(FileShelf::new(dir.join("files"))),
             access: Arc::new(FileAccess::new(dir, replace_file, Arc::new(Waves))),
             grants: Arc::new(Waves),
+            memory: Arc::new(shipagent::store::FileMemory::new(dir)),
             audit: Arc::new(Waves),
             asking: Asking {
                 rights: Rights { requester: true, people: Vec::new(), ..Rights::default() },

@@ -1,6 +1,8 @@
 //! The daemon on Telegram: the real binary against the fake Bot API.
 
 mod access;
+mod memory;
 mod messages;
+mod spool;
 mod stage;
 mod troubles;

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::stage::{Scene, messages, said};
 use crate::support::fake_model::{Gate, Reply, Script};
+use crate::support::telegram::answer::Refusal;
 use crate::support::telegram::log::Deed;
 use crate::support::telegram::post::{File, Post};
 use crate::support::telegram::trouble::Trouble;
@@ -167,4 +168,39 @@ async fn updates_come_through_the_hook_and_only_from_telegram() {
     assert_eq!(answer.status(), 401);
     assert_eq!(said(&daemon, "telegram:chat:7").await, ["hello"]);
     assert_eq!(scene.fake.read(|world| world.log.calls("getUpdates")), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stall_of_thirty_seconds_holds_up_one_answer_and_nobody_else() {
+    let scene = Scene::new(json!({ "adapters": { "telegram": { "allowedUsers": [7, 8] } } })).await;
+    let (ann, bob) = (scene.fake.user(7, "Ann"), scene.fake.user(8, "Bob"));
+    let (slow, quick) = (scene.fake.private(&ann), scene.fake.private(&bob));
+    let _daemon = scene.project.start().await;
+    scene.fake.plan(Trouble::Stall(Duration::from_secs(30)).once().on("sendMessage").in_chat(7));
+    slow.say(&ann, "one");
+    slow.say(&ann, "two");
+    for number in 0..10 {
+        quick.say(&bob, &number.to_string());
+        scene
+            .fake
+            .wait_for(|world| world.bot_texts(8).last().is_some_and(|text| *text == format!("re: {number}")))
+            .await;
+    }
+    assert_eq!(scene.fake.read(|world| world.bot_texts(7)), Vec::<String>::new(), "it stalls still");
+    scene.until_said(7, &["re: one", "re: two"]).await;
+    scene.fake.wait_for(|world| world.pending() == 0).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_that_is_refused_for_a_moment_is_no_end() {
+    let scene = Scene::new(json!({})).await;
+    let ann = scene.fake.user(7, "Ann");
+    let chat = scene.fake.private(&ann);
+    let _daemon = scene.project.start().await;
+    chat.say(&ann, "one");
+    scene.until_said(7, &["re: one"]).await;
+    scene.fake.plan(Trouble::Refuse(Refusal::new(401, "Unauthorized")).times(2).on("getUpdates"));
+    scene.fake.plan(Trouble::Refuse(Refusal::new(429, "Too Many Requests")).once().on("getUpdates"));
+    chat.say(&ann, "two");
+    scene.until_said(7, &["re: one", "re: two"]).await;
 }

@@ -146,13 +146,13 @@ async fn only_a_send_without_an_answer_counts_as_one_that_may_show_twice() {
     let again = |result| matches!(result, Err(DeliveryError::Retry { .. }));
     for trouble in [Trouble::ResetBefore, Trouble::ResetAfter, Trouble::Truncated, Trouble::BadGateway] {
         desk.fake.plan(trouble.once().on("sendMessage"));
-        assert!(again(desk.deliver(entry(&thread(ANN), "run_1", 0, text("one"))).await));
+        assert!(again(desk.deliver_again(entry(&thread(ANN), "run_1", 0, text("one"))).await));
     }
     assert_eq!(desk.metrics.deliveries_unsure.get(), 4);
     let broken = Trouble::Refuse(Refusal::new(500, "Internal Server Error"));
     for trouble in [Trouble::too_many(0), broken] {
         desk.fake.plan(trouble.once().on("sendMessage"));
-        assert!(again(desk.deliver(entry(&thread(ANN), "run_1", 0, text("one"))).await));
+        assert!(again(desk.deliver_again(entry(&thread(ANN), "run_1", 0, text("one"))).await));
     }
     assert_eq!(desk.metrics.deliveries_unsure.get(), 4, "the server said that it did nothing");
 }
@@ -231,4 +231,78 @@ async fn what_was_sent_without_an_answer_is_found_and_not_sent_again() {
         OutboxEntry { at: Timestamp::from_millis(0), ..entry(&thread(ANN), "run_2", 0, text("after")) };
     desk.deliver(other).await.unwrap();
     assert_eq!(desk.texts(ANN), ["before", "now", "after"], "what stands there already is not touched");
+}
+
+#[tokio::test]
+async fn a_server_that_says_yes_to_everything_is_not_believed_and_nothing_is_lost() {
+    let desk = Desk::new().await;
+    desk.fake.reconfigure(|account| account.agreeable = true);
+    let ann = desk.fake.user(ANN, "Ann");
+    let asked = desk.fake.private(&ann).say(&ann, "and now?");
+    let answer = replying(entry(&thread(ANN), "run_1", 0, text("now")), asked);
+    desk.fake.plan(Trouble::ResetBefore.once().on("sendMessage"));
+    assert!(matches!(desk.deliver(answer.clone()).await, Err(DeliveryError::Retry { .. })));
+    assert_eq!(desk.texts(ANN), Vec::<String>::new(), "it never arrived");
+    desk.deliver_again(answer).await.unwrap();
+    assert_eq!(desk.texts(ANN), ["now"]);
+    assert_eq!(desk.fake.read(|world| world.log.calls("editMessageText")), 1, "asked once what it is worth");
+    assert_eq!(desk.metrics.deliveries_unsure.get(), 1);
+}
+
+#[tokio::test]
+async fn what_the_daemon_before_was_cut_off_from_is_counted_when_it_is_sent_again() {
+    for (chat, found) in [(ANN, true), (GROUP, false)] {
+        let desk = Desk::new().await;
+        let ann = desk.fake.user(ANN, "Ann");
+        let asked = match chat {
+            ANN => desk.fake.private(&ann).say(&ann, "and now?"),
+            _ => desk.fake.group(chat).say(&ann, "and now?"),
+        };
+        let answer = replying(entry(&thread(chat), "run_1", 0, text("now")), asked);
+        desk.fake.plan(Trouble::ResetAfter.once().on("sendMessage"));
+        assert!(matches!(desk.deliver(answer.clone()).await, Err(DeliveryError::Retry { .. })));
+        let desk = desk.restarted().await;
+        desk.deliver(answer).await.unwrap();
+        let (seen, counted) = if found { (1, 0) } else { (2, 1) };
+        assert_eq!(desk.texts(chat), vec!["now"; seen]);
+        assert_eq!(desk.metrics.deliveries_unsure.get(), counted, "only what may show twice is counted");
+    }
+}
+
+#[tokio::test]
+async fn looking_for_a_message_overwrites_none_that_is_known_and_clears_what_was_left_behind() {
+    let desk = Desk::new().await;
+    let ann = desk.fake.user(ANN, "Ann");
+    let place = shipagent::adapters::telegram::Place { chat: ANN, topic: None };
+    let asked = desk.fake.private(&ann).say(&ann, "and now?");
+    let answer = replying(entry(&thread(ANN), "run_1", 0, text("now")), asked);
+    // A few words whose own answer was lost stand before it, and a few that are known behind.
+    desk.fake.plan(Trouble::ResetAfter.times(2).on("sendMessage"));
+    desk.sender.say(&place, None, "lost words").await;
+    assert!(matches!(desk.deliver(answer.clone()).await, Err(DeliveryError::Retry { .. })));
+    desk.sender.say(&place, None, "known words").await;
+    desk.deliver_again(answer.clone()).await.unwrap();
+    assert_eq!(desk.texts(ANN), ["now", "known words"]);
+
+    // The same where it never arrived: what is known stays.
+    let next = replying(entry(&thread(ANN), "run_2", 0, text("then")), asked);
+    desk.fake.plan(Trouble::ResetBefore.once().on("sendMessage"));
+    assert!(matches!(desk.deliver(next.clone()).await, Err(DeliveryError::Retry { .. })));
+    desk.sender.say(&place, None, "more words").await;
+    desk.deliver_again(next).await.unwrap();
+    assert_eq!(desk.texts(ANN), ["now", "known words", "more words", "then"]);
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_change_messages_gets_the_answer_as_another_one() {
+    let desk = Desk::new().await;
+    let unknown = || Trouble::Refuse(Refusal::not_found()).always();
+    desk.fake.plan(unknown().on("sendMessageDraft"));
+    desk.fake.plan(unknown().on("editMessageText"));
+    let frames = ["The answer so far is long enough", "The answer so far is long enough and grows"];
+    let frames = frames.map(|words| super::desk::draft(&thread(ANN), "run_1", words));
+    desk.show_until(&frames, |world| world.log.calls("editMessageText") > 0).await;
+    desk.deliver(entry(&thread(ANN), "run_1", 0, text("done"))).await.unwrap();
+    assert_eq!(desk.texts(ANN), ["done"], "the half of it is taken away");
+    assert_eq!(desk.fake.read(|world| world.log.sent(ANN).len()), 2, "one frame, one answer");
 }

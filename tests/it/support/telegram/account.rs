@@ -82,6 +82,8 @@ pub(crate) struct Account {
     pub(crate) topics: bool,
     /// Whether the server knows drafts.
     pub(crate) drafts: bool,
+    /// Whether the server says yes to a change of a message that is not there, as careless ones do.
+    pub(crate) agreeable: bool,
     /// Whether other bots' messages in groups reach it.
     pub(crate) hears_bots: bool,
 }
@@ -113,6 +115,7 @@ impl Default for Account {
             privacy: Privacy::Off,
             topics: false,
             drafts: true,
+            agreeable: false,
             hears_bots: false,
         }
     }

@@ -1,0 +1,157 @@
+//! What is remembered, and the tasks: `.ship/memory/project.md`, `.ship/memory/users/<author>.md`, `.ship/tasks/*.md`.
+//! People may write these files themselves; each is read anew whenever it is needed.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use super::atomic::replace_file;
+use super::layout::{Layout, private_dir};
+use crate::domain::{MemoryScope, Remembered, TaskNote};
+use crate::ports::{Memory, StoreError};
+
+/// How much is read of a file: all of it goes to the model, each time.
+const MOST_BYTES: u64 = 16 * 1024;
+/// How many tasks are told.
+const MOST_TASKS: usize = 100;
+/// Where a title must be.
+const TITLE_BYTES: u64 = 4 * 1024;
+
+/// The memory of one project.
+#[derive(Clone, Debug)]
+pub struct FileMemory {
+    layout: Layout,
+}
+
+impl FileMemory {
+    /// The memory under this `.ship` directory. Touches nothing.
+    pub fn new(ship_dir: impl Into<PathBuf>) -> Self {
+        Self { layout: Layout::new(ship_dir) }
+    }
+
+    fn path(&self, scope: &MemoryScope) -> PathBuf {
+        self.layout.root().join(scope.file())
+    }
+}
+
+impl Memory for FileMemory {
+    fn recall(&self, scope: &MemoryScope) -> Result<Option<Remembered>, StoreError> {
+        let path = self.path(scope);
+        let read = begin(&path, MOST_BYTES).map_err(|source| StoreError::Io { path, source })?;
+        let Some((text, cut)) = read else { return Ok(None) };
+        Ok(Some(Remembered { text: text.trim().to_owned(), cut }).filter(|found| !found.text.is_empty()))
+    }
+
+    fn remember(&self, scope: &MemoryScope, text: &str) -> Result<(), StoreError> {
+        let path = self.path(scope);
+        let written = private_dir(path.parent().unwrap_or(&path))
+            .and_then(|()| replace_file(&path, text.as_bytes(), 0o600));
+        written.map_err(|source| StoreError::Io { path, source })
+    }
+
+    fn tasks(&self) -> Result<Vec<TaskNote>, StoreError> {
+        let folder = self.layout.tasks();
+        tasks_in(&folder).map_err(|source| StoreError::Io { path: folder, source })
+    }
+}
+
+fn tasks_in(folder: &Path) -> io::Result<Vec<TaskNote>> {
+    let entries = match std::fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut files: Vec<PathBuf> = entries.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
+    files.retain(|path| path.extension().is_some_and(|ending| ending == "md") && path.is_file());
+    files.sort();
+    files.truncate(MOST_TASKS);
+    let note = |path: PathBuf| {
+        let text = begin(&path, TITLE_BYTES)?.map(|(text, _)| text).unwrap_or_default();
+        let name = |part: Option<&std::ffi::OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
+        let title = heading(&text).unwrap_or_else(|| name(path.file_stem()));
+        Ok(TaskNote { file: name(path.file_name()), title })
+    };
+    files.into_iter().map(note).collect()
+}
+
+/// The first heading of a text.
+fn heading(text: &str) -> Option<String> {
+    let lines = text.lines().filter_map(|line| line.trim().strip_prefix('#'));
+    lines
+        .map(|line| line.trim_matches(|c: char| c == '#' || c.is_whitespace()).to_owned())
+        .find(|line| !line.is_empty())
+}
+
+/// The beginning of a file, and whether there is more of it; nothing where there is no file.
+fn begin(path: &Path, most: u64) -> io::Result<Option<(String, bool)>> {
+    let file = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file?,
+    };
+    let mut bytes = Vec::new();
+    file.take(most + 1).read_to_end(&mut bytes)?;
+    let cut = bytes.len() as u64 > most;
+    if cut {
+        // Half a line would say something else than the whole.
+        let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(bytes.len() - 1, |at| at + 1);
+        bytes.truncate(end);
+    }
+    Ok(Some((String::from_utf8_lossy(&bytes).into_owned(), cut)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn person(id: &str) -> MemoryScope {
+        MemoryScope::Person(id.parse().unwrap())
+    }
+
+    #[test]
+    fn what_is_remembered_is_there_for_whom_it_is_and_for_nobody_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let memory = FileMemory::new(dir.path());
+        let ann = person("telegram:user:7");
+        assert_eq!(memory.recall(&MemoryScope::Project).unwrap(), None);
+        memory.remember(&ann, "likes tea\n").unwrap();
+        memory.remember(&MemoryScope::Project, "ship on Fridays\n").unwrap();
+        let found = |scope| memory.recall(&scope).unwrap().map(|found| found.text);
+        assert_eq!(found(ann).as_deref(), Some("likes tea"));
+        assert_eq!(found(MemoryScope::Project).as_deref(), Some("ship on Fridays"));
+        assert_eq!(found(person("telegram:user:8")), None);
+        assert!(dir.path().join("memory/users/telegram%3Auser%3A7.md").is_file());
+    }
+
+    #[test]
+    fn a_long_file_is_cut_between_lines_and_says_so() {
+        let dir = tempfile::tempdir().unwrap();
+        let memory = FileMemory::new(dir.path());
+        let line = "记住这一行\n";
+        memory.remember(&MemoryScope::Project, &line.repeat(2000)).unwrap();
+        let found = memory.recall(&MemoryScope::Project).unwrap().unwrap();
+        assert!(found.cut && found.text.len() as u64 <= MOST_BYTES);
+        assert!(found.text.lines().all(|found| found == line.trim()), "no half line");
+        memory.remember(&MemoryScope::Project, &"x".repeat(20_000)).unwrap();
+        assert!(memory.recall(&MemoryScope::Project).unwrap().unwrap().cut);
+        memory.remember(&MemoryScope::Project, " \n").unwrap();
+        assert_eq!(memory.recall(&MemoryScope::Project).unwrap(), None, "blanks are nothing");
+    }
+
+    #[test]
+    fn tasks_go_by_their_first_heading_or_their_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let memory = FileMemory::new(dir.path());
+        assert_eq!(memory.tasks().unwrap(), []);
+        for (name, text) in [
+            ("b.md", "words\n## Water the plants ##\n# Later"),
+            ("a.md", "no heading"),
+            ("c.txt", "# Not a task"),
+        ] {
+            let folder = dir.path().join("tasks");
+            private_dir(&folder).unwrap();
+            replace_file(&folder.join(name), text.as_bytes(), 0o600).unwrap();
+        }
+        let tasks = memory.tasks().unwrap();
+        let told: Vec<_> = tasks.iter().map(|task| (task.file.as_str(), task.title.as_str())).collect();
+        assert_eq!(told, [("a.md", "a"), ("b.md", "Water the plants")]);
+    }
+}

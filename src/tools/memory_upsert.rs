@@ -1,0 +1,236 @@
+//! `memory_upsert`: remembers something for later conversations, about the project or about the person it speaks with.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::diff::{Diff, diff};
+use super::exec_shell::Redact;
+use super::schema::schema_of;
+use super::{arguments, job};
+use crate::domain::{AuthorId, Effects, MemoryScope, ToolSpec};
+use crate::ports::{BoxFuture, Memory, Tool, ToolContext, ToolFailure, ToolOutcome};
+
+/// The most that is remembered at a time, and altogether.
+const TEXT_BYTES: usize = 4 * 1024;
+const MEMORY_BYTES: usize = 12 * 1024;
+
+/// Remembers something for later conversations.
+#[derive(Clone, Copy, Debug)]
+pub struct MemoryUpsert;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Arguments {
+    /// `project` for what everybody may know, `user` for what is about the person you speak with in private.
+    scope: String,
+    /// `add` puts the text at the end; `replace` puts it in the place of the whole section.
+    action: String,
+    /// What to remember, in CommonMark: short, and true for longer than today. Never a secret.
+    text: String,
+    /// The heading of the section it belongs to; made where it is missing. Needed to replace.
+    section: Option<String>,
+}
+
+/// A change of what is remembered that is worked out but not made.
+#[derive(Debug)]
+struct Change {
+    scope: MemoryScope,
+    before: Option<String>,
+    after: String,
+}
+
+impl Tool for MemoryUpsert {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "memory_upsert",
+            description: "Remembers something for later conversations, when somebody asks for it or will be glad of it. \
+                          What is remembered stands in your instructions from then on."
+                .into(),
+            parameters: schema_of::<Arguments>(),
+            effects: Effects::SideEffects,
+        }
+    }
+
+    fn call(&self, arguments: Value, context: ToolContext) -> BoxFuture<'_, ToolOutcome> {
+        Box::pin(job::run(context, move |context, _| {
+            let change = plan(arguments, context.person.as_ref(), &*context.memory)?;
+            let failed = |error| ToolFailure::Failed(format!("it could not be written down: {error}"));
+            context.memory.remember(&change.scope, &change.after).map_err(failed)?;
+            Ok(json!({ "remembered": true, "file": format!(".ship/{}", change.scope.file()) }))
+        }))
+    }
+}
+
+/// What a call would change, as a unified diff without secrets. Fails as the call would. Touches the disk, but changes
+/// nothing.
+pub fn memory_preview(
+    arguments: &Value,
+    person: Option<&AuthorId>,
+    memory: &dyn Memory,
+    redact: &Redact,
+) -> Result<Diff, ToolFailure> {
+    let change = plan(arguments.clone(), person, memory)?;
+    let before = change.before.as_deref().map(|text| redact.apply(text));
+    Ok(diff(&format!(".ship/{}", change.scope.file()), before.as_deref(), &redact.apply(&change.after)))
+}
+
+fn plan(arguments: Value, person: Option<&AuthorId>, memory: &dyn Memory) -> Result<Change, ToolFailure> {
+    let Arguments { scope, action, text, section } = arguments::read(arguments)?;
+    let bad = |words: &str| ToolFailure::BadArguments(words.to_owned());
+    let scope = match (scope.trim(), person) {
+        ("project", _) => MemoryScope::Project,
+        ("user", Some(person)) => MemoryScope::Person(person.clone()),
+        ("user", None) => {
+            let words =
+                "several people read here, so nothing is remembered about one of them; ask them in private";
+            return Err(ToolFailure::Refused(words.to_owned()));
+        }
+        _ => return Err(bad("`scope` is `project` or `user`")),
+    };
+    let text = text.trim();
+    if text.len() > TEXT_BYTES {
+        return Err(bad("`text` is too long to be remembered; put down what matters of it"));
+    }
+    let section = section.as_deref().map(|name| name.trim().trim_start_matches('#').trim());
+    let section = section.filter(|name| !name.is_empty());
+    if section.is_some_and(|name| name.contains('\n')) {
+        return Err(bad("`section` is one line"));
+    }
+    let recalled = memory.recall(&scope);
+    let recalled =
+        recalled.map_err(|error| ToolFailure::Failed(format!("memory cannot be read: {error}")))?;
+    if recalled.as_ref().is_some_and(|found| found.cut) {
+        return Err(ToolFailure::Refused(format!(
+            ".ship/{} is too long already; somebody has to shorten it",
+            scope.file()
+        )));
+    }
+    let before = recalled.map(|found| format!("{}\n", found.text));
+    let old = before.as_deref().unwrap_or_default();
+    let after = match (action.trim(), section) {
+        ("add", _) if text.is_empty() => return Err(bad("there is no `text` to add")),
+        ("add", section) => with_added(old, section, text),
+        ("replace", Some(section)) => with_section(old, section, text),
+        ("replace", None) => return Err(bad("`section` says what to replace")),
+        _ => return Err(bad("`action` is `add` or `replace`")),
+    };
+    if after.len() > MEMORY_BYTES {
+        let words = "there is too much to remember; replace a section by something shorter first";
+        return Err(ToolFailure::Refused(words.to_owned()));
+    }
+    Ok(Change { scope, before, after })
+}
+
+/// The memory with a text at its end, or at the end of a section.
+fn with_added(old: &str, section: Option<&str>, text: &str) -> String {
+    let Some(section) = section else { return joined(&[old, text]) };
+    match parts(old, section) {
+        Some((before, body, after)) => joined(&[before, &format!("{}\n{text}", body.trim_end()), after]),
+        None => joined(&[old, &format!("## {section}\n\n{text}")]),
+    }
+}
+
+/// The memory with another text in a section; with none, without the section.
+fn with_section(old: &str, section: &str, text: &str) -> String {
+    let new = if text.is_empty() { String::new() } else { format!("## {section}\n\n{text}") };
+    match parts(old, section) {
+        Some((before, _, after)) => joined(&[before, &new, after]),
+        None => joined(&[old, &new]),
+    }
+}
+
+/// What stands before a section, the section with its heading, and what stands behind.
+fn parts<'a>(text: &'a str, section: &str) -> Option<(&'a str, &'a str, &'a str)> {
+    let mut at = 0;
+    let mut begin: Option<(usize, usize)> = None;
+    for line in text.split_inclusive('\n') {
+        let level = line.bytes().take_while(|byte| *byte == b'#').count();
+        let name = line.trim().trim_matches('#').trim();
+        match begin {
+            None if level > 0 && name.eq_ignore_ascii_case(section) => begin = Some((at, level)),
+            Some((from, own)) if level > 0 && level <= own => {
+                return Some((text.get(..from)?, text.get(from..at)?, text.get(at..)?));
+            }
+            _ => {}
+        }
+        at += line.len();
+    }
+    let (from, _) = begin?;
+    Some((text.get(..from)?, text.get(from..)?, ""))
+}
+
+/// Parts with an empty line between them; those that are empty are left out.
+fn joined(parts: &[&str]) -> String {
+    let parts: Vec<&str> = parts.iter().map(|part| part.trim()).filter(|part| !part.is_empty()).collect();
+    if parts.is_empty() { String::new() } else { format!("{}\n", parts.join("\n\n")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools::testing::Project;
+
+    const OLD: &str =
+        "# Notes\n\n- first\n\n## Deploys\n\n- on Fridays\n\n### How\n\nslowly\n\n## People\n\n- Ann\n";
+
+    #[test]
+    fn a_text_is_added_where_it_belongs_and_nothing_else_changes() {
+        assert_eq!(with_added("", None, "- a"), "- a\n");
+        assert_eq!(with_added("- a\n", None, "- b"), "- a\n\n- b\n");
+        assert_eq!(with_added("- a\n", Some("New"), "- b"), "- a\n\n## New\n\n- b\n");
+        let added = with_added(OLD, Some("deploys"), "- never at night");
+        assert_eq!(added, OLD.replace("slowly\n", "slowly\n- never at night\n"));
+    }
+
+    #[test]
+    fn a_section_is_replaced_with_what_is_below_it_or_taken_away() {
+        let replaced = with_section(OLD, "Deploys", "- daily");
+        assert_eq!(replaced, "# Notes\n\n- first\n\n## Deploys\n\n- daily\n\n## People\n\n- Ann\n");
+        assert_eq!(with_section(OLD, "People", ""), OLD.replace("\n## People\n\n- Ann\n", ""));
+        assert_eq!(with_section("", "New", "x"), "## New\n\nx\n");
+    }
+
+    #[tokio::test]
+    async fn what_is_remembered_is_written_down_for_whom_it_is() {
+        let project = Project::new();
+        let call = |arguments: Value| MemoryUpsert.call(arguments, project.context());
+        let note = json!({ "scope": "project", "action": "add", "text": "- ships on Fridays" });
+        assert_eq!(call(note).await.unwrap()["file"], ".ship/memory/project.md");
+        let own = json!({ "scope": "user", "action": "add", "text": "- likes tea" });
+        let file = call(own.clone()).await.unwrap()["file"].clone();
+        assert_eq!(file, ".ship/memory/users/fake%3Auser%3A7.md");
+        let mut group = project.context();
+        group.person = None;
+        let refused = MemoryUpsert.call(own, group).await.unwrap_err();
+        assert!(refused.to_string().contains("in private"), "{refused}");
+    }
+
+    #[tokio::test]
+    async fn what_makes_no_sense_or_is_too_much_is_refused_and_a_preview_changes_nothing() {
+        let project = Project::new();
+        let context = project.context();
+        for arguments in [
+            json!({ "scope": "world", "action": "add", "text": "x" }),
+            json!({ "scope": "project", "action": "forget", "text": "x" }),
+            json!({ "scope": "project", "action": "add", "text": " " }),
+            json!({ "scope": "project", "action": "replace", "text": "x" }),
+            json!({ "scope": "project", "action": "add", "text": "x".repeat(TEXT_BYTES + 1) }),
+            json!({ "scope": "project", "action": "add", "text": "x", "section": "a\nb" }),
+        ] {
+            let outcome = MemoryUpsert.call(arguments.clone(), project.context()).await;
+            assert!(outcome.is_err(), "{arguments}");
+        }
+        let secret = json!({ "scope": "project", "action": "add", "text": "the word is hunter2" });
+        let redact = Redact::new(|text| text.replace("hunter2", "[redacted]"));
+        let shown = memory_preview(&secret, None, &*context.memory, &redact).unwrap();
+        assert!(shown.text.ends_with("+the word is [redacted]\n"), "{}", shown.text);
+        assert_eq!(context.memory.recall(&MemoryScope::Project).unwrap(), None);
+        for _ in 0..4 {
+            let part = json!({ "scope": "project", "action": "add", "text": "y".repeat(TEXT_BYTES) });
+            drop(MemoryUpsert.call(part, project.context()).await);
+        }
+        let kept = context.memory.recall(&MemoryScope::Project).unwrap().unwrap();
+        assert!(kept.text.len() <= MEMORY_BYTES);
+    }
+}

@@ -1,0 +1,118 @@
+//! What is remembered between conversations: for whom, where it is told, and how it gets there.
+
+use serde_json::{Value, json};
+
+use super::stage::{BOT, Scene};
+use crate::support::fake_model::{Reply, Script};
+use crate::support::telegram::world::World;
+
+const PROJECT: &str = ".ship/memory/project.md";
+const ANNS: &str = ".ship/memory/users/telegram%3Auser%3A7.md";
+
+/// What the model was told last before anything was said.
+fn system(scene: &Scene) -> String {
+    let last = scene.model.requests().last().unwrap().body.clone();
+    last["messages"][0]["content"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_project_is_remembered_everywhere_and_a_person_only_in_private() {
+    let scene = Scene::new(json!({ "language": "en" })).await;
+    scene.project.write(PROJECT, "- ships on Fridays\n- the key is sk-test-canary-123456\n");
+    scene.project.write(ANNS, "- likes tea\n");
+    let (ann, bob) = (scene.fake.user(7, "Ann"), scene.fake.user(8, "Bob"));
+    let (private, group) = (scene.fake.private(&ann), scene.fake.group(-1001));
+    let _daemon = scene.project.start().await;
+    private.say(&ann, "hello");
+    scene.until_said(7, &["re: hello"]).await;
+    let told = system(&scene);
+    assert!(told.contains("- ships on Fridays") && told.contains("- likes tea"), "{told}");
+    assert!(!told.contains("canary"), "{told}");
+    group.say(&ann, &format!("{BOT} hello"));
+    scene.fake.wait_for(|world| world.bot_texts(-1001).len() == 1).await;
+    let told = system(&scene);
+    assert!(told.contains("- ships on Fridays") && !told.contains("tea"), "{told}");
+
+    private.say(&ann, "/memory");
+    scene.fake.wait_for(|world| world.bot_texts(7).len() == 2).await;
+    let told = scene.fake.read(|world| world.bot_texts(7))[1].clone();
+    assert!(told.contains("ships on Fridays") && told.contains("likes tea") && told.contains(ANNS), "{told}");
+    assert!(!told.contains("canary"), "{told}");
+    group.say(&bob, &format!("/memory{BOT}"));
+    scene.fake.wait_for(|world| world.bot_texts(-1001).len() == 2).await;
+    let told = scene.fake.read(|world| world.bot_texts(-1001))[1].clone();
+    assert!(told.contains("ships on Fridays") && !told.contains("tea"), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn where_there_is_nothing_that_is_said_and_tasks_are_listed() {
+    let scene = Scene::new(json!({ "language": "zh" })).await;
+    let ann = scene.fake.user(7, "Ann");
+    let chat = scene.fake.private(&ann);
+    let _daemon = scene.project.start().await;
+    chat.say(&ann, "/memory");
+    scene.fake.wait_for(|world| world.bot_texts(7).len() == 1).await;
+    chat.say(&ann, "/tasks");
+    scene.fake.wait_for(|world| world.bot_texts(7).len() == 2).await;
+    scene.project.write(".ship/tasks/report.md", "# 每周报告\n\n写一份报告。\n");
+    chat.say(&ann, "/tasks");
+    scene.fake.wait_for(|world| world.bot_texts(7).len() == 3).await;
+    let told = scene.fake.read(|world| world.bot_texts(7));
+    assert!(
+        told[0].contains("还没有任何记忆") && told[0].contains(PROJECT) && told[0].contains(ANNS),
+        "{told:?}"
+    );
+    assert!(told[1].contains("没有任务"), "{told:?}");
+    assert!(told[2].contains("每周报告 (report.md)") && told[2].contains("不会自动执行"), "{told:?}");
+    assert_eq!(scene.model.requests().len(), 0, "no model is asked about it");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_to_be_remembered_is_shown_asked_about_and_known_in_the_next_conversation() {
+    let script = Script::compute(|seen| {
+        let last = seen.body["messages"].as_array().and_then(|all| all.last()).cloned().unwrap_or_default();
+        match seen.last_user_text() {
+            _ if last["role"] == "tool" => Reply::text(last["content"].as_str().unwrap_or_default()),
+            text if text.contains("remember") => {
+                let note =
+                    json!({ "scope": "user", "action": "add", "section": "Taste", "text": "- likes tea" });
+                Reply::calls([("memory_upsert", note)])
+            }
+            text => Reply::text(&format!("re: {text}")),
+        }
+    });
+    let scene = Scene::with_model(script, json!({ "language": "en" })).await;
+    let ann = scene.fake.user(7, "Ann");
+    let (chat, group) = (scene.fake.private(&ann), scene.fake.group(-1001));
+    let _daemon = scene.project.start().await;
+    let asked = |world: &World| world.visible(7).into_iter().find(|seen| !seen.buttons.is_empty());
+    chat.say(&ann, "remember this");
+    scene.fake.wait_for(|world| asked(world).is_some()).await;
+    let question = scene.fake.read(|world| asked(world).unwrap());
+    assert!(
+        question.text.contains("+## Taste") && question.text.contains("+- likes tea"),
+        "{}",
+        question.text
+    );
+    assert!(!scene.project.path().join(ANNS).exists(), "nothing is written before it is allowed");
+    chat.say(&ann, "approve");
+    scene
+        .fake
+        .wait_for(|world| world.bot_texts(7).iter().any(|text| text.contains("\"remembered\":true")))
+        .await;
+    assert_eq!(
+        std::fs::read_to_string(scene.project.path().join(ANNS)).unwrap(),
+        "## Taste\n\n- likes tea\n"
+    );
+    chat.say(&ann, "/new");
+    scene.fake.wait_for(|world| world.bot_texts(7).len() >= 4).await;
+    chat.say(&ann, "hello");
+    scene.fake.wait_for(|world| world.bot_texts(7).contains(&"re: hello".to_owned())).await;
+    assert!(system(&scene).contains("- likes tea"));
+
+    group.say(&ann, &format!("{BOT} remember this"));
+    let refused = |world: &World| world.visible(-1001).into_iter().find(|seen| !seen.buttons.is_empty());
+    scene.fake.wait_for(|world| refused(world).is_some()).await;
+    let question: Value = json!(scene.fake.read(|world| refused(world).unwrap().text));
+    assert!(question.as_str().unwrap().contains("in private"), "{question}");
+}
