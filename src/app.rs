@@ -336,6 +336,7 @@ fn workshop(
         judge: Arc::new(judge),
         approvals: books.approvals,
         shelf: Arc::new(FileShelf::new(settings.state.join("files"))),
+        access: books.access,
         grants: books.grants,
         audit: books.audit,
         asking: Asking {
@@ -436,7 +437,10 @@ fn rights(settings: &Settings) -> Rights {
     for approver in &settings.approvals.approvers {
         match approver {
             Approver::Requester => rights.requester = true,
-            Approver::Owners => rights.people.extend(settings.owners.iter().cloned()),
+            Approver::Owners => {
+                rights.people.extend(settings.owners.iter().cloned());
+                rights.owners = true;
+            }
             Approver::Person(person) => rights.people.push(person.clone()),
             Approver::Admins => rights.admins = true,
         }

@@ -7,6 +7,8 @@ use std::str::FromStr;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use crate::domain::Role;
+
 /// How the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
@@ -375,6 +377,20 @@ pub enum AccessCommand {
         /// The code
         #[arg(value_name = "CODE")]
         code: String,
+        /// What they may do: owner (like those in ship.json), member (talk, and approve what they asked for), or guest
+        /// (talk; what needs approval needs somebody else's)
+        #[arg(long, default_value_t, value_name = "ROLE")]
+        role: Role,
+    },
+
+    /// Change what somebody may do who was let in
+    Role {
+        /// Such as telegram:user:123
+        #[arg(value_name = "WHO")]
+        who: String,
+        /// owner, member or guest
+        #[arg(value_name = "ROLE")]
+        role: Role,
     },
 
     /// Take access back from a person or a group
@@ -477,6 +493,8 @@ mod tests {
             "grants revoke G1",
             "access list --json",
             "access approve ABCD2345",
+            "access approve ABCD2345 --role guest",
+            "access role telegram:user:7 owner",
             "access revoke telegram:chat:-100",
             "audit --since 2h --thread web:chat:1 --event decision --limit 5 --json",
             "config check --json",

@@ -1,6 +1,6 @@
 //! What comes in: one shape for every platform.
 
-use super::{Answer, ApprovalId, AuthorId, MessageId, Order, ThreadId, Timestamp};
+use super::{Answer, ApprovalId, AuthorId, MessageId, Order, Role, ThreadId, Timestamp};
 
 /// Whoever spoke.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,11 +9,11 @@ pub struct Author {
     pub id: AuthorId,
     /// What people call them.
     pub name: Option<String>,
-    /// What the platform vouches for.
+    /// What is vouched for about them.
     pub standing: Standing,
 }
 
-/// What the platform vouches for about whoever spoke.
+/// What is vouched for about whoever spoke: by the platform, and then by the access book.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Standing {
     /// A person.
@@ -21,8 +21,24 @@ pub enum Standing {
     Person,
     /// A person who administers the chat they spoke in.
     Admin,
+    /// A person whom the access book calls an owner.
+    Owner,
+    /// A person who was let in only to talk.
+    Guest,
     /// Nobody can tell which person: a bot, a channel, an administrator who hides. Never decides anything.
     Faceless,
+}
+
+impl Standing {
+    /// What is left of it once the access book has spoken.
+    pub const fn with(self, role: Option<Role>) -> Self {
+        match (self, role) {
+            (Self::Faceless, _) => Self::Faceless,
+            (_, Some(Role::Owner)) => Self::Owner,
+            (_, Some(Role::Guest)) => Self::Guest,
+            (standing, Some(Role::Member) | None) => standing,
+        }
+    }
 }
 
 /// Whether one person or several can read the chat.

@@ -11,6 +11,7 @@ mod ingress;
 mod intent;
 mod language;
 mod read_replies;
+mod role;
 mod sandbox;
 mod stored_file;
 mod thread_state;
@@ -34,6 +35,7 @@ pub use ingress::{
 pub use intent::{AttachmentKind, DeliveryId, Intent, OutboundIntent};
 pub use language::Language;
 pub use read_replies::ReadReplies;
+pub use role::{BadRole, Role};
 pub use sandbox::{SandboxLevel, SandboxReport};
 pub use stored_file::StoredFile;
 pub use thread_state::ThreadState;

@@ -7,10 +7,10 @@ use super::Replace;
 use super::code;
 use super::guests::Guests;
 use super::shared_file::{SharedFile, Touched};
-use crate::domain::{Author, AuthorId, Platform, ThreadId, Timestamp};
+use crate::domain::{Author, AuthorId, Platform, Role, ThreadId, Timestamp};
 use crate::ports::{
     AccessBook, AccessList, Approved, Audit, AuditEvent, AuditLine, AuditOutcome, BoxFuture, Guest, Knock,
-    StoreError,
+    Member, StoreError,
 };
 
 /// The file's name, without its ending.
@@ -46,9 +46,9 @@ impl FileAccess {
 }
 
 impl AccessBook for FileAccess {
-    fn is_paired(&self, author: &AuthorId) -> BoxFuture<'_, Result<bool, StoreError>> {
-        let paired = self.look(|guests| guests.is_paired(author));
-        Box::pin(async move { paired })
+    fn role_of(&self, author: &AuthorId) -> BoxFuture<'_, Result<Option<Role>, StoreError>> {
+        let role = self.look(|guests| guests.role_of(author));
+        Box::pin(async move { role })
     }
 
     fn ask_in(&self, who: Author, now: Timestamp) -> BoxFuture<'_, Result<Knock, StoreError>> {
@@ -102,16 +102,20 @@ impl AccessBook for FileAccess {
     fn approve(
         &self,
         code: &str,
+        role: Role,
         by: &AuthorId,
         now: Timestamp,
     ) -> BoxFuture<'_, Result<Approved, StoreError>> {
         let (code, author) = (code.to_owned(), by.clone());
         Box::pin(async move {
             let by = author.clone();
-            let approved = self.change(move |guests| guests.approve(&code, &by, now)).await?;
+            let approved = self.change(move |guests| guests.approve(&code, role, &by, now)).await?;
             let refused = |reason: &str| (None, AuditOutcome::Refused, Some(reason.to_owned()));
             let (guest, outcome, reason) = match &approved {
-                Approved::Let(member) => (Some(member.id.to_string()), AuditOutcome::Approved, None),
+                Approved::Let(member) => {
+                    let role = format!("as {}", member.role);
+                    (Some(member.id.to_string()), AuditOutcome::Approved, Some(role))
+                }
                 Approved::NoSuchCode => refused("nobody waits with this code"),
                 Approved::Locked { .. } => refused("too many wrong codes"),
             };
@@ -124,6 +128,29 @@ impl AccessBook for FileAccess {
                 ..AuditLine::new(AuditEvent::AccessApproved, now)
             });
             Ok(approved)
+        })
+    }
+
+    fn change_role(
+        &self,
+        who: &AuthorId,
+        role: Role,
+        by: &AuthorId,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<Option<Member>, StoreError>> {
+        let (who, by) = (who.clone(), by.clone());
+        Box::pin(async move {
+            let changed = self.change(move |guests| guests.change_role(&who, role)).await?;
+            if let Some(member) = &changed {
+                tracing::info!(guest = %member.id, %role, %by, "somebody may do other things from now on");
+                self.audit.record(AuditLine {
+                    author: Some(by),
+                    guest: Some(member.id.to_string()),
+                    reason: Some(format!("as {role}")),
+                    ..AuditLine::new(AuditEvent::AccessChanged, now)
+                });
+            }
+            Ok(changed)
         })
     }
 

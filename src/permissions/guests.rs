@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::code::normal;
 use super::shared_file::Touched;
-use crate::domain::{Author, AuthorId, Platform, ThreadId, Timestamp};
+use crate::domain::{Author, AuthorId, Platform, Role, ThreadId, Timestamp};
 use crate::ports::{AccessList, Applicant, Approved, Guest, Knock, Member, OpenChat};
 
 /// How long a code lives.
@@ -59,8 +59,8 @@ struct WrongCodes {
 }
 
 impl Guests {
-    pub(super) fn is_paired(&self, author: &AuthorId) -> bool {
-        self.people.iter().any(|member| member.id == *author)
+    pub(super) fn role_of(&self, author: &AuthorId) -> Option<Role> {
+        self.people.iter().find(|member| member.id == *author).map(|member| member.role)
     }
 
     pub(super) fn is_open(&self, chat: &ThreadId) -> bool {
@@ -94,7 +94,13 @@ impl Guests {
     }
 
     /// The operator confirms a code.
-    pub(super) fn approve(&mut self, typed: &str, by: &AuthorId, now: Timestamp) -> (Approved, Touched) {
+    pub(super) fn approve(
+        &mut self,
+        typed: &str,
+        role: Role,
+        by: &AuthorId,
+        now: Timestamp,
+    ) -> (Approved, Touched) {
         let wrong = self.wrong_codes.filter(|wrong| now < wrong.until);
         if let Some(WrongCodes { until, .. }) = wrong.filter(|wrong| wrong.count >= WRONG_CODES) {
             return (Approved::Locked { until }, Touched::No);
@@ -108,10 +114,20 @@ impl Guests {
         };
         let Waiting { id, name, .. } = self.asking.remove(found);
         self.wrong_codes = None;
-        let member = Member { id, name, approved_by: by.clone(), approved_at: now.rfc3339() };
+        let member = Member { id, name, role, approved_by: by.clone(), approved_at: now.rfc3339() };
         self.people.retain(|known| known.id != member.id);
         self.people.push(member.clone());
         (Approved::Let(member), Touched::Yes)
+    }
+
+    /// Somebody who was let in may do other things from now on.
+    pub(super) fn change_role(&mut self, who: &AuthorId, role: Role) -> (Option<Member>, Touched) {
+        let Some(member) = self.people.iter_mut().find(|member| member.id == *who) else {
+            return (None, Touched::No);
+        };
+        let touched = if member.role == role { Touched::No } else { Touched::Yes };
+        member.role = role;
+        (Some(member.clone()), touched)
     }
 
     /// An owner spoke in a group. Says whether that is new.
@@ -214,20 +230,44 @@ mod tests {
     fn a_code_lets_one_person_in_once_and_only_while_it_lives() {
         let mut guests = Guests::default();
         knock(&mut guests, "telegram:user:1", at(0), "AAAA2222");
-        assert_eq!(guests.approve("AAAA2223", &operator(), at(1)).0, Approved::NoSuchCode);
-        let (Approved::Let(member), Touched::Yes) = guests.approve(" aaaa-2222 ", &operator(), at(2)) else {
+        assert_eq!(guests.approve("AAAA2223", Role::Member, &operator(), at(1)).0, Approved::NoSuchCode);
+        let (Approved::Let(member), Touched::Yes) =
+            guests.approve(" aaaa-2222 ", Role::Member, &operator(), at(2))
+        else {
             panic!("the code was right");
         };
         assert_eq!((member.id.as_str(), member.name.as_deref()), ("telegram:user:1", Some("Ada")));
-        assert!(guests.is_paired(&id("telegram:user:1")) && !guests.is_paired(&id("telegram:user:2")));
-        assert_eq!(guests.approve("AAAA2222", &operator(), at(3)).0, Approved::NoSuchCode, "used");
+        assert_eq!(guests.role_of(&id("telegram:user:1")), Some(Role::Member));
+        assert_eq!(guests.role_of(&id("telegram:user:2")), None);
+        assert_eq!(
+            guests.approve("AAAA2222", Role::Member, &operator(), at(3)).0,
+            Approved::NoSuchCode,
+            "used"
+        );
         knock(&mut guests, "telegram:user:2", at(0), "BBBB2222");
         assert_eq!(
-            guests.approve("BBBB2222", &operator(), at(60 * MINUTE)).0,
+            guests.approve("BBBB2222", Role::Member, &operator(), at(60 * MINUTE)).0,
             Approved::NoSuchCode,
             "too old"
         );
-        assert_eq!(guests.approve("", &operator(), at(4)).0, Approved::NoSuchCode);
+        assert_eq!(guests.approve("", Role::Member, &operator(), at(4)).0, Approved::NoSuchCode);
+    }
+
+    #[test]
+    fn the_operator_says_what_somebody_may_do_and_can_change_it() {
+        let mut guests = Guests::default();
+        let ada = id("telegram:user:1");
+        knock(&mut guests, "telegram:user:1", at(0), "AAAA2222");
+        assert_eq!(guests.change_role(&ada, Role::Owner), (None, Touched::No), "they only ask");
+        guests.approve("AAAA2222", Role::Guest, &operator(), at(1));
+        assert_eq!(guests.role_of(&ada), Some(Role::Guest));
+        assert_eq!(guests.change_role(&ada, Role::Guest).1, Touched::No);
+        let (changed, touched) = guests.change_role(&ada, Role::Owner);
+        assert_eq!((changed.unwrap().role, touched), (Role::Owner, Touched::Yes));
+        // A book from before there were roles knows members only.
+        let old = r#"{"people":[{"id":"qq:user:1","approvedBy":"cli:user:operator","approvedAt":"2026-01-01T00:00:00Z"}]}"#;
+        let old: Guests = serde_json::from_str(old).unwrap();
+        assert_eq!(old.role_of(&id("qq:user:1")), Some(Role::Member));
     }
 
     #[test]
@@ -235,14 +275,17 @@ mod tests {
         let mut guests = Guests::default();
         knock(&mut guests, "qq:user:1", at(0), "AAAA2222");
         for wrong in 0..10 {
-            assert_eq!(guests.approve("ZZZZZZZZ", &operator(), at(wrong)).0, Approved::NoSuchCode);
+            assert_eq!(
+                guests.approve("ZZZZZZZZ", Role::Member, &operator(), at(wrong)).0,
+                Approved::NoSuchCode
+            );
         }
         let until = at(9 + 10 * MINUTE);
         assert_eq!(
-            guests.approve("AAAA2222", &operator(), at(10)),
+            guests.approve("AAAA2222", Role::Member, &operator(), at(10)),
             (Approved::Locked { until }, Touched::No)
         );
-        assert!(matches!(guests.approve("AAAA2222", &operator(), until).0, Approved::Let(_)));
+        assert!(matches!(guests.approve("AAAA2222", Role::Member, &operator(), until).0, Approved::Let(_)));
     }
 
     #[test]
@@ -253,7 +296,7 @@ mod tests {
         assert_eq!(guests.open(chat.clone(), &id("telegram:user:9"), at(1)), (false, Touched::No));
         knock(&mut guests, "telegram:user:1", at(0), "AAAA2222");
         assert!(guests.revoke(&Guest::Person(id("telegram:user:1"))).0);
-        assert_eq!(guests.approve("AAAA2222", &operator(), at(1)).0, Approved::NoSuchCode);
+        assert_eq!(guests.approve("AAAA2222", Role::Member, &operator(), at(1)).0, Approved::NoSuchCode);
         assert_eq!(guests.revoke(&Guest::Person(id("telegram:user:1"))), (false, Touched::No));
         assert!(guests.revoke(&Guest::Chat(chat.clone())).0);
         assert!(!guests.is_open(&chat));
@@ -264,8 +307,8 @@ mod tests {
         let mut guests = Guests::default();
         knock(&mut guests, "telegram:user:1", at(0), "AAAA2222");
         knock(&mut guests, "telegram:user:2", at(0), "BBBB2222");
-        guests.approve("AAAA2222", &operator(), at(1));
-        guests.approve("XXXX2222", &operator(), at(1));
+        guests.approve("AAAA2222", Role::Member, &operator(), at(1));
+        guests.approve("XXXX2222", Role::Member, &operator(), at(1));
         let text = serde_json::to_string(&guests).unwrap();
         assert_eq!(serde_json::from_str::<Guests>(&text).unwrap(), guests);
         assert!(serde_json::from_str::<Guests>(r#"{"peoples": []}"#).is_err());

@@ -11,6 +11,8 @@ pub struct Rights {
     pub people: Vec<AuthorId>,
     /// Whoever administers the chat.
     pub admins: bool,
+    /// Whom the access book calls an owner; those of the settings are among the people.
+    pub owners: bool,
 }
 
 impl Rights {
@@ -19,8 +21,11 @@ impl Rights {
         match standing {
             // Nobody knows who that is, so nobody can have named them.
             Standing::Faceless => false,
+            // Whoever was let in only to talk cannot allow themselves anything.
+            Standing::Guest => self.people.contains(by),
             Standing::Admin if self.admins => true,
-            Standing::Admin | Standing::Person => {
+            Standing::Owner if self.owners => true,
+            Standing::Admin | Standing::Owner | Standing::Person => {
                 (self.requester && requester == by) || self.people.contains(by)
             }
         }
@@ -35,10 +40,10 @@ mod tests {
     fn only_those_who_were_named_may_answer() {
         let id = |text: &str| -> AuthorId { text.parse().unwrap() };
         let (ada, bob, eve) = (id("web:user:ada"), id("web:user:bob"), id("web:user:eve"));
-        let both = Rights { requester: true, people: vec![bob.clone()], admins: false };
-        let owners_only = Rights { requester: false, people: vec![bob.clone()], admins: false };
+        let owners_only = Rights { people: vec![bob.clone()], owners: true, ..Rights::default() };
+        let both = Rights { requester: true, ..owners_only.clone() };
         let admins = Rights { admins: true, ..Rights::default() };
-        use Standing::{Admin, Faceless, Person};
+        use Standing::{Admin, Faceless, Guest, Owner, Person};
         for (rights, by, standing, expected) in [
             (&both, &ada, Person, true),
             (&both, &bob, Person, true),
@@ -46,7 +51,13 @@ mod tests {
             (&both, &bob, Faceless, false),
             (&both, &eve, Person, false),
             (&both, &eve, Admin, false),
+            (&both, &ada, Guest, false),
+            (&both, &bob, Guest, true),
+            (&both, &eve, Owner, true),
             (&owners_only, &ada, Person, false),
+            (&owners_only, &ada, Owner, true),
+            (&admins, &ada, Owner, false),
+            (&admins, &ada, Guest, false),
             (&owners_only, &bob, Person, true),
             (&admins, &eve, Admin, true),
             (&admins, &eve, Person, false),

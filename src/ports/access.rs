@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{BoxFuture, StoreError};
-use crate::domain::{Author, AuthorId, Platform, ThreadId, Timestamp};
+use crate::domain::{Author, AuthorId, Platform, Role, ThreadId, Timestamp};
 
 /// What became of somebody's wish to be let in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,6 +75,9 @@ pub struct Member {
     /// What people called them then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// What they may do.
+    #[serde(default)]
+    pub role: Role,
     /// By whom.
     pub approved_by: AuthorId,
     /// When, RFC 3339.
@@ -125,8 +128,8 @@ pub struct AccessList {
 /// The book of who was let in. What it was told is on the disk before it says so. Applicant it is cheap enough to be
 /// done for every message. A book that cannot be read lets nobody in.
 pub trait AccessBook: Send + Sync + std::fmt::Debug {
-    /// Whether a person was let in.
-    fn is_paired(&self, author: &AuthorId) -> BoxFuture<'_, Result<bool, StoreError>>;
+    /// What a person may do who was let in; nothing where they were not.
+    fn role_of(&self, author: &AuthorId) -> BoxFuture<'_, Result<Option<Role>, StoreError>>;
 
     /// A person nobody knows writes in private: a code for the operator to confirm, the same one while it lives.
     fn ask_in(&self, who: Author, now: Timestamp) -> BoxFuture<'_, Result<Knock, StoreError>>;
@@ -150,9 +153,19 @@ pub trait AccessBook: Send + Sync + std::fmt::Debug {
     fn approve(
         &self,
         code: &str,
+        role: Role,
         by: &AuthorId,
         now: Timestamp,
     ) -> BoxFuture<'_, Result<Approved, StoreError>>;
+
+    /// The operator changes what somebody may do who was let in. Nothing where they were not.
+    fn change_role(
+        &self,
+        who: &AuthorId,
+        role: Role,
+        by: &AuthorId,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<Option<Member>, StoreError>>;
 
     /// The operator takes access back. Says whether there was any.
     fn revoke(&self, who: &Guest, by: &AuthorId, now: Timestamp) -> BoxFuture<'_, Result<bool, StoreError>>;

@@ -30,6 +30,8 @@ pub enum AuditEvent {
     AccessApproved,
     /// Access was taken back.
     AccessRevoked,
+    /// Somebody who was let in may do other things from now on.
+    AccessChanged,
     /// An owner opened a group by speaking there.
     AccessOpened,
     /// Lines were lost before this one.

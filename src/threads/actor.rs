@@ -15,7 +15,8 @@ use super::mailbox::{Letter, Mail, Note};
 use super::progress::{Hearing, LastLine};
 use super::workshop::Workshop;
 use crate::domain::{
-    Command, CorrelationId, IngressEvent, IngressKind, Intent, MessageId, ThreadId, ToolCallId,
+    Author, Command, CorrelationId, IngressEvent, IngressKind, Intent, MessageId, Role, Standing, ThreadId,
+    ToolCallId,
 };
 use crate::ports::{
     Acceptance, Durability, InnerDoor, ModelDelta, RunOutcome, Saying, StoreError, Subscription,
@@ -286,7 +287,7 @@ impl Actor {
         }
     }
 
-    async fn arrive(&mut self, event: Box<IngressEvent>, reply: oneshot::Sender<Acceptance>) {
+    async fn arrive(&mut self, mut event: Box<IngressEvent>, reply: oneshot::Sender<Acceptance>) {
         let refused = |why: String| Acceptance::StorageFailed(why);
         if self.wounded {
             drop(reply.send(refused("the state directory cannot be written".to_owned())));
@@ -306,9 +307,22 @@ impl Actor {
                 return;
             }
         };
+        event.author.standing = self.standing_of(&event.author).await;
         self.deliveries.hear();
         let ticket = self.ticket(reply);
         self.upcoming.push_back(Event::Arrived { event, ticket, known, brought });
+    }
+
+    /// How somebody stands, once the access book was asked as well. While nobody can read it, those who speak may talk
+    /// and no more.
+    async fn standing_of(&self, author: &Author) -> Standing {
+        match self.shop.access.role_of(&author.id).await {
+            Ok(role) => author.standing.with(role),
+            Err(error) => {
+                tracing::error!(error = &error as &dyn std::error::Error, "the access book is out of reach");
+                author.standing.with(Some(Role::Guest))
+            }
+        }
     }
 
     /// What the machine cannot know by itself, for this event.

@@ -11,7 +11,7 @@ use crate::domain::{Capabilities, Language, Platform, ReadReplies, ThreadId, Whi
 use crate::metrics::Metrics;
 use crate::policy::Rights;
 use crate::ports::{
-    Adapter, ApprovalBook, Audit, Clock, Grants, Ids, Judge, Model, Shelf, ThreadStore, ToolBox,
+    AccessBook, Adapter, ApprovalBook, Audit, Clock, Grants, Ids, Judge, Model, Shelf, ThreadStore, ToolBox,
 };
 use crate::telemetry::Redactor;
 use crate::turn::{EffectsOf, Rules};
@@ -82,6 +82,8 @@ pub struct Workshop {
     pub shelf: Arc<dyn Shelf>,
     /// The record of questions and answers.
     pub approvals: Arc<dyn ApprovalBook>,
+    /// What those who were let in may do.
+    pub access: Arc<dyn AccessBook>,
     /// What people have allowed beyond a single call.
     pub grants: Arc<dyn Grants>,
     /// Where it is written down who was allowed what.

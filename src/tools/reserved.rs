@@ -3,6 +3,8 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
+use crate::policy::paths;
+
 /// Whether a path, relative to the project, is out of reach. `own_files` is the one folder of the daemon's
 /// state that the asking thread may use.
 pub(super) fn is_reserved(relative: &Path, own_files: &Path) -> bool {
@@ -12,24 +14,7 @@ pub(super) fn is_reserved(relative: &Path, own_files: &Path) -> bool {
 
 /// Whether a file or folder of this name is out of reach wherever it stands.
 pub(super) fn is_reserved_name(name: &OsStr) -> bool {
-    let name = folded(&name.to_string_lossy());
-    match name.as_str() {
-        ".ship" | "ship.json" | ".env" => true,
-        ".env.example" => false,
-        other => other.starts_with(".env."),
-    }
-}
-
-/// The name as a file system that folds case, drops invisible characters or trailing dots would take it.
-fn folded(name: &str) -> String {
-    let visible: String = name.chars().filter(|letter| !invisible(*letter)).collect();
-    // Upper first: letters such as the long s have a plain upper case but no other lower case.
-    visible.to_uppercase().to_lowercase().trim_end_matches(['.', ' ']).to_owned()
-}
-
-fn invisible(letter: char) -> bool {
-    letter.is_control()
-        || matches!(u32::from(letter), 0xAD | 0x200B..=0x200F | 0x202A..=0x202E | 0x2060..=0x206F | 0xFE00..=0xFE0F | 0xFEFF)
+    paths::is_reserved_name(&name.to_string_lossy())
 }
 
 #[cfg(test)]

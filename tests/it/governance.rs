@@ -1,15 +1,10 @@
 //! Who was allowed what, by whom, and what came of it: the audit trail, grants and access, from the outside.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use serde_json::{Value, json};
-use shipagent::domain::{Author, Standing, Timestamp};
-use shipagent::permissions::FileAccess;
-use shipagent::ports::{AccessBook, Approved, Audit, AuditLine, Clock, Knock, SystemClock};
-use shipagent::store::replace_file;
 
-use crate::support::daemon::{Daemon, Output, Project};
+use crate::support::daemon::{Daemon, Project};
 use crate::support::fake_model::{FakeModel, Reply};
 
 fn shell(command: &str) -> Reply {
@@ -17,7 +12,7 @@ fn shell(command: &str) -> Reply {
 }
 
 /// Every line of the trail, oldest first.
-fn trail(project: &Path) -> Vec<Value> {
+pub(crate) fn trail(project: &Path) -> Vec<Value> {
     let mut files: Vec<_> = std::fs::read_dir(project.join(".ship/logs"))
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -31,7 +26,7 @@ fn trail(project: &Path) -> Vec<Value> {
 }
 
 /// A line in short: what happened, how it came out, to what, by whom.
-fn short(line: &Value) -> String {
+pub(crate) fn short(line: &Value) -> String {
     let text = |key: &str| line[key].as_str().unwrap_or("-");
     let result = line["verdict"].as_str().or(line["outcome"].as_str()).unwrap_or("-");
     let grants: Vec<&str> = line["grants"]
@@ -47,13 +42,13 @@ async fn ask(daemon: &Daemon, id: &str, text: &str, user: &str) -> Value {
     daemon.execute(json!({ "instructions": text, "chatId": "a", "messageId": id, "userId": user })).await
 }
 
-async fn delete(daemon: &Daemon, path: &str) -> (u16, String) {
+pub(crate) async fn delete(daemon: &Daemon, path: &str) -> (u16, String) {
     let request = daemon.http.delete(format!("{}{path}", daemon.base));
     let answer = request.bearer_auth(crate::support::daemon::TOKEN).send().await.unwrap();
     (answer.status().as_u16(), answer.text().await.unwrap())
 }
 
-async fn post(daemon: &Daemon, path: &str, body: Value) -> (u16, String) {
+pub(crate) async fn post(daemon: &Daemon, path: &str, body: Value) -> (u16, String) {
     let answer = daemon.post(path, &body).send().await.unwrap();
     (answer.status().as_u16(), answer.text().await.unwrap())
 }
@@ -248,161 +243,4 @@ async fn questions_are_seen_and_answered_on_the_command_line() {
     assert!(daemon.stop().await.success());
     let by_cli = trail(project.path()).into_iter().find(|line| line["event"] == "grant-revoked").unwrap();
     assert_eq!((&by_cli["author"], &by_cli["via"]), (&json!("cli:user:operator"), &json!("cli")));
-}
-
-/// An audit trail that nobody reads.
-#[derive(Debug)]
-struct Unread;
-
-impl Audit for Unread {
-    fn record(&self, _line: AuditLine) {}
-}
-
-fn book(project: &Project) -> FileAccess {
-    FileAccess::new(&project.path().join(".ship"), replace_file, Arc::new(Unread))
-}
-
-async fn knock(book: &FileAccess, person: &str, now: Timestamp) -> Knock {
-    let who =
-        Author { id: person.parse().unwrap(), name: Some("Ada".to_owned()), standing: Standing::Person };
-    book.ask_in(who, now).await.unwrap()
-}
-
-async fn code(book: &FileAccess, person: &str) -> String {
-    match knock(book, person, SystemClock.now()).await {
-        Knock::Code { code, .. } => code,
-        Knock::TooMany => panic!("{person} got no code"),
-    }
-}
-
-fn ok(output: &Output) -> &str {
-    assert_eq!(output.code, Some(0), "{output:?}");
-    &output.stdout
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_stranger_is_let_in_by_their_code_with_and_without_a_daemon() {
-    let project = Project::new(json!({ "llm": { "provider": "offline" } }));
-    let nobody = "nobody was let in beyond what ship.json says, and nobody asks\n";
-    assert_eq!(ok(&project.run(&["access", "list"])), nobody);
-    assert!(!project.path().join(".ship").exists(), "a look makes no state");
-    let daemon = project.start().await;
-    let book = book(&project);
-    let (ada, bob) = ("telegram:user:1", "feishu:user:ou_2");
-    let (first, second) = (code(&book, ada).await, code(&book, bob).await);
-    assert_ne!(first, second);
-
-    // The console lets the first in, the command line the second; both see both.
-    let listed = daemon.get_json("/api/access").await;
-    assert_eq!(listed["asking"][0]["code"], json!(first), "{listed}");
-    let wrong = post(&daemon, "/api/access/approve", json!({ "code": "AAAAAAAA" })).await;
-    assert_eq!(wrong.0, 404, "{}", wrong.1);
-    let (status, text) = post(&daemon, "/api/access/approve", json!({ "code": first.to_lowercase() })).await;
-    assert_eq!(status, 200, "{text}");
-    assert!(book.is_paired(&ada.parse().unwrap()).await.unwrap(), "seen at once by a book of another hand");
-    assert!(!book.is_paired(&bob.parse().unwrap()).await.unwrap());
-    let let_in = project.run(&["access", "approve", &second]);
-    assert_eq!(ok(&let_in), "feishu:user:ou_2 (Ada) may talk to the agent now\n");
-    assert!(book.is_paired(&bob.parse().unwrap()).await.unwrap());
-    assert_eq!(project.run(&["access", "approve", &second]).code, Some(1), "a code is good once");
-    assert_eq!(delete(&daemon, "/api/access/feishu%3Auser%3Aou_2").await.0, 204);
-    assert_eq!(delete(&daemon, "/api/access/feishu%3Auser%3Aou_2").await.0, 404);
-    assert!(!book.is_paired(&bob.parse().unwrap()).await.unwrap());
-    assert!(daemon.stop().await.success());
-
-    let owner = "telegram:user:9".parse().unwrap();
-    let platform = "telegram".parse().unwrap();
-    book.open_chat(&platform, "-100", &owner, SystemClock.now()).await.unwrap();
-    assert!(
-        book.is_open(&platform, "-100").await.unwrap() && !book.is_open(&platform, "-101").await.unwrap()
-    );
-    assert!(ok(&project.run(&["access", "list"])).contains("telegram:chat:-100"));
-    ok(&project.run(&["access", "revoke", "telegram:chat:-100"]));
-    assert!(!book.is_open(&platform, "-100").await.unwrap());
-    assert_eq!(project.run(&["access", "revoke", "telegram:chat:-100"]).code, Some(1));
-    assert_eq!(project.run(&["access", "revoke", "somebody"]).code, Some(2));
-
-    let story: Vec<String> = trail(project.path())
-        .iter()
-        .map(|line| format!("{} {}", short(line), line["guest"].as_str().unwrap_or("-")))
-        .collect();
-    assert_eq!(
-        story,
-        [
-            "access-approved refused - web:user:operator -",
-            "access-approved approved - web:user:operator telegram:user:1",
-            "access-approved approved - cli:user:operator feishu:user:ou_2",
-            "access-approved refused - cli:user:operator -",
-            "access-revoked - - web:user:operator feishu:user:ou_2",
-            "access-revoked - - cli:user:operator telegram:chat:-100",
-        ]
-    );
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_several_processes_write_at_once_is_all_there() {
-    let project = Project::new(json!({ "llm": { "provider": "offline" } }));
-    std::fs::create_dir_all(project.path().join(".ship")).unwrap();
-    let book = book(&project);
-    let mut codes = Vec::new();
-    for platform in ["telegram", "feishu", "qq"] {
-        for person in 0..2 {
-            codes.push(code(&book, &format!("{platform}:user:{person}")).await);
-        }
-    }
-    let children: Vec<_> = codes
-        .iter()
-        .map(|code| {
-            project.command(&["access", "approve", code]).stdout(std::process::Stdio::null()).spawn().unwrap()
-        })
-        .collect();
-    let owner = "telegram:user:9".parse().unwrap();
-    for chat in 0..20 {
-        book.open_chat(&"telegram".parse().unwrap(), &format!("-{chat}"), &owner, SystemClock.now())
-            .await
-            .unwrap();
-    }
-    for mut child in children {
-        assert!(child.wait().unwrap().success());
-    }
-    let known = book.list(SystemClock.now()).await.unwrap();
-    assert_eq!((known.people.len(), known.chats.len(), known.asking.len()), (6, 20, 0), "{known:?}");
-}
-
-#[tokio::test]
-async fn codes_die_after_an_hour_and_guessing_is_stopped() {
-    let project = Project::new(json!({ "llm": { "provider": "offline" }, "language": "zh" }));
-    std::fs::create_dir_all(project.path().join(".ship")).unwrap();
-    let book = book(&project);
-    let operator = "cli:user:operator".parse().unwrap();
-    let begin = Timestamp::from_millis(1_000_000_000_000);
-    let Knock::Code { code, expires, fresh: true } = knock(&book, "qq:user:1", begin).await else {
-        panic!("no code");
-    };
-    assert_eq!(expires.millis_since(begin), 3_600_000);
-    assert_eq!(book.approve(&code, &operator, expires).await.unwrap(), Approved::NoSuchCode);
-    let code = self::code(&book, "qq:user:1").await;
-    for _ in 0..10 {
-        let wrong = project.run(&["access", "approve", "ZZZZZZZZ"]);
-        assert_eq!(wrong.code, Some(1));
-        assert!(wrong.stderr.contains("没有人持有这个配对码"), "{wrong:?}");
-    }
-    let locked = project.run(&["access", "approve", &code]);
-    assert_eq!(locked.code, Some(1));
-    assert!(locked.stderr.contains("错误的配对码太多"), "{locked:?}");
-    assert!(!book.is_paired(&"qq:user:1".parse().unwrap()).await.unwrap());
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_garbled_access_book_lets_nobody_in_and_is_kept() {
-    let project = Project::new(json!({ "llm": { "provider": "offline" } }));
-    project.write(".ship/access.json", "{\"people\": 1}");
-    let book = book(&project);
-    assert!(book.is_paired(&"qq:user:1".parse().unwrap()).await.is_err());
-    let listed = project.run(&["access", "list"]);
-    assert_eq!(listed.code, Some(1), "{listed:?}");
-    assert!(listed.stderr.contains("access.json cannot be understood"), "{listed:?}");
-    assert_eq!(project.run(&["access", "approve", "AAAAAAAA"]).code, Some(1));
-    let kept = std::fs::read_to_string(project.path().join(".ship/access.json")).unwrap();
-    assert_eq!(kept, "{\"people\": 1}");
 }

@@ -8,6 +8,7 @@
     reason = "what the tests share may fail as loudly as the tests themselves"
 )]
 
+mod access;
 mod approval_life;
 mod approval_words;
 mod approvals;

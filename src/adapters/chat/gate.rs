@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::domain::{Author, AuthorId, ChatKind, Platform, Standing, Timestamp};
+use crate::domain::{Author, AuthorId, ChatKind, Platform, Role, Standing, Timestamp};
 use crate::ports::{AccessBook, Knock, StoreError};
 
 /// Whom the settings name.
@@ -42,8 +42,12 @@ impl Gate {
     }
 
     /// Whether the agent belongs to them.
-    pub fn is_owner(&self, author: &Author) -> bool {
-        author.standing != Standing::Faceless && self.list.owners.contains(&author.id)
+    async fn is_owner(&self, author: &Author) -> Result<bool, StoreError> {
+        if author.standing == Standing::Faceless {
+            return Ok(false);
+        }
+        Ok(self.list.owners.contains(&author.id)
+            || self.access.role_of(&author.id).await? == Some(Role::Owner))
     }
 
     /// Whether somebody may speak in a chat. An owner who speaks in a group opens it for everybody there.
@@ -60,7 +64,7 @@ impl Gate {
                 if self.is_served(chat).await? {
                     return Ok(Admission::Welcome);
                 }
-                if !self.is_owner(author) {
+                if !self.is_owner(author).await? {
                     return Ok(Admission::Closed);
                 }
                 self.access.open_chat(&self.platform, chat, &author.id, now).await?;
@@ -82,7 +86,7 @@ impl Gate {
             return Ok(Admission::Closed);
         }
         let named = self.list.owners.contains(&author.id) || self.list.people.contains(&author.id);
-        if named || self.access.is_paired(&author.id).await? {
+        if named || self.access.role_of(&author.id).await?.is_some() {
             return Ok(Admission::Welcome);
         }
         Ok(Admission::Pair(self.access.ask_in(author.clone(), now).await?))
@@ -92,16 +96,20 @@ impl Gate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ports::{AccessList, Approved, BoxFuture, Guest};
+    use crate::ports::{AccessList, Approved, BoxFuture, Guest, Member};
 
     /// Knows one paired person and one open group, and lets everybody knock.
     #[derive(Debug)]
     struct Book;
 
     impl AccessBook for Book {
-        fn is_paired(&self, author: &AuthorId) -> BoxFuture<'_, Result<bool, StoreError>> {
-            let paired = author.as_str() == "fake:user:paired";
-            Box::pin(async move { Ok(paired) })
+        fn role_of(&self, author: &AuthorId) -> BoxFuture<'_, Result<Option<Role>, StoreError>> {
+            let role = match author.as_str() {
+                "fake:user:paired" => Some(Role::Guest),
+                "fake:user:second" => Some(Role::Owner),
+                _ => None,
+            };
+            Box::pin(async move { Ok(role) })
         }
 
         fn ask_in(&self, _: Author, now: Timestamp) -> BoxFuture<'_, Result<Knock, StoreError>> {
@@ -120,7 +128,7 @@ mod tests {
             by: &AuthorId,
             _: Timestamp,
         ) -> BoxFuture<'_, Result<(), StoreError>> {
-            assert_eq!((chat, by.as_str()), ("new", "fake:user:owner"));
+            assert!(chat == "new" && ["fake:user:owner", "fake:user:second"].contains(&by.as_str()));
             Box::pin(async { Ok(()) })
         }
 
@@ -131,10 +139,21 @@ mod tests {
         fn approve(
             &self,
             _: &str,
+            _: Role,
             _: &AuthorId,
             _: Timestamp,
         ) -> BoxFuture<'_, Result<Approved, StoreError>> {
             Box::pin(async { Ok(Approved::NoSuchCode) })
+        }
+
+        fn change_role(
+            &self,
+            _: &AuthorId,
+            _: Role,
+            _: &AuthorId,
+            _: Timestamp,
+        ) -> BoxFuture<'_, Result<Option<Member>, StoreError>> {
+            Box::pin(async { Ok(None) })
         }
 
         fn revoke(&self, _: &Guest, _: &AuthorId, _: Timestamp) -> BoxFuture<'_, Result<bool, StoreError>> {
@@ -169,6 +188,10 @@ mod tests {
             ("friend", Person, "new", Group, closed()),
             ("owner", Faceless, "new", Group, closed()),
             ("owner", Person, "new", Group, welcome()),
+            ("second", Person, "1", Direct, welcome()),
+            ("second", Person, "new", Group, welcome()),
+            ("second", Faceless, "new", Group, closed()),
+            ("paired", Person, "new", Group, closed()),
         ] {
             let author = Author { id: id(who), name: None, standing };
             assert_eq!(gate.admit(&author, chat, kind, now).await.unwrap(), expected, "{who} {chat}");

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::body::JsonBody;
 use super::problem::Problem;
 use super::server::Web;
+use crate::domain::Role;
 use crate::ports::{AccessList, Approved, Guest};
 
 /// Everybody who was let in, and everybody who asks to be.
@@ -21,6 +22,8 @@ pub(super) async fn list(State(web): State<Arc<Web>>) -> Result<Json<AccessList>
 #[derive(Debug, Deserialize)]
 pub(super) struct ApproveRequest {
     code: String,
+    #[serde(default)]
+    role: Role,
 }
 
 /// Lets somebody in by the code they were given.
@@ -29,7 +32,7 @@ pub(super) async fn approve(
     JsonBody(request): JsonBody<ApproveRequest>,
 ) -> Result<Json<Value>, Problem> {
     let (by, now) = (web.operator(&"web".parse()?)?.id, web.clock.now());
-    match web.parts.access.approve(&request.code, &by, now).await? {
+    match web.parts.access.approve(&request.code, request.role, &by, now).await? {
         Approved::Let(member) => Ok(Json(json!({ "member": member }))),
         Approved::NoSuchCode => Err(Problem::new(
             StatusCode::NOT_FOUND,
@@ -41,6 +44,23 @@ pub(super) async fn approve(
             Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, text).after(wait))
         }
     }
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct RoleRequest {
+    role: Role,
+}
+
+/// Changes what a person may do who was let in.
+pub(super) async fn change_role(
+    State(web): State<Arc<Web>>,
+    Path(who): Path<String>,
+    JsonBody(request): JsonBody<RoleRequest>,
+) -> Result<Json<Value>, Problem> {
+    let person = who.parse().map_err(|bad| Problem::of_id("who", &who, &bad))?;
+    let by = web.operator(&"web".parse()?)?.id;
+    let changed = web.parts.access.change_role(&person, request.role, &by, web.clock.now()).await?;
+    changed.map(|member| Json(json!({ "member": member }))).ok_or_else(|| Problem::not_found("guest"))
 }
 
 /// Takes access from a person (`telegram:user:1`) or a group (`telegram:chat:-1`).

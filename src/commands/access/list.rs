@@ -43,7 +43,7 @@ fn rows(look: &Look, known: &AccessList) -> String {
         [
             member.id.to_string(),
             name(&member.name),
-            role(words::Role::Member),
+            role(words::Part::of(member.role)),
             when(&member.approved_at),
             member.approved_by.to_string(),
         ]
@@ -52,7 +52,7 @@ fn rows(look: &Look, known: &AccessList) -> String {
         [
             chat.id.to_string(),
             String::new(),
-            role(words::Role::Group),
+            role(words::Part::Group),
             when(&chat.opened_at),
             chat.opened_by.to_string(),
         ]
@@ -61,7 +61,7 @@ fn rows(look: &Look, known: &AccessList) -> String {
         [
             applicant.id.to_string(),
             name(&applicant.name),
-            role(words::Role::Asks),
+            role(words::Part::Asks),
             when(&applicant.asked_at),
             words::with_code(&applicant.code, &when(&applicant.expires_at), look.language),
         ]
@@ -76,7 +76,7 @@ mod tests {
 
     use super::*;
     use crate::commands::terminal::Surface;
-    use crate::domain::Language;
+    use crate::domain::{Language, Role};
     use crate::ports::{Applicant, Member, OpenChat};
 
     #[test]
@@ -85,6 +85,7 @@ mod tests {
             people: vec![Member {
                 id: "telegram:user:1".parse().unwrap(),
                 name: Some("小明".to_owned()),
+                role: Role::Guest,
                 approved_by: "cli:user:operator".parse().unwrap(),
                 approved_at: "2023-11-14T22:13:20Z".to_owned(),
             }],
@@ -108,14 +109,14 @@ mod tests {
             surface: Surface::Stream,
         };
         insta::assert_snapshot!(rows(&look(Language::En), &known), @r"
-        WHO                 NAME  WHAT    SINCE             BY
-        telegram:user:1     小明  member  2023-11-14 22:13  cli:user:operator
-        telegram:chat:-100        group   2023-11-14 22:14  telegram:user:9
-        feishu:user:ou_1          asks    2023-11-14 22:15  code ABCD2345 until 2023-11-14 23:15
+        WHO                 NAME  WHAT   SINCE             BY
+        telegram:user:1     小明  guest  2023-11-14 22:13  cli:user:operator
+        telegram:chat:-100        group  2023-11-14 22:14  telegram:user:9
+        feishu:user:ou_1          asks   2023-11-14 22:15  code ABCD2345 until 2023-11-14 23:15
         ");
         insta::assert_snapshot!(rows(&look(Language::Zh), &known), @r"
         对象                名字  身份    时间              由谁
-        telegram:user:1     小明  成员    2023-11-14 22:13  cli:user:operator
+        telegram:user:1     小明  访客    2023-11-14 22:13  cli:user:operator
         telegram:chat:-100        群组    2023-11-14 22:14  telegram:user:9
         feishu:user:ou_1          待批准  2023-11-14 22:15  配对码 ABCD2345，有效至 2023-11-14 23:15
         ");

@@ -29,11 +29,22 @@ pub fn run(
             Ok(known) => return list::list(&look, &known.unwrap_or_default(), output, out),
             Err(error) => Err(look.trouble(&error)),
         },
-        AccessCommand::Approve { code } => {
-            match with_book(&look, async |book| book.approve(&code, &by, now).await)? {
+        AccessCommand::Approve { code, role } => {
+            match with_book(&look, async |book| book.approve(&code, role, &by, now).await)? {
                 Ok(Some(Approved::Let(member))) => Ok(words::let_in(&member, language)),
                 Ok(Some(Approved::NoSuchCode) | None) => Err(words::no_such_code(language).to_owned()),
                 Ok(Some(Approved::Locked { until })) => Err(words::locked(until.millis_since(now), language)),
+                Err(error) => Err(look.trouble(&error)),
+            }
+        }
+        AccessCommand::Role { who, role } => {
+            let Ok(Guest::Person(person)) = who.parse::<Guest>() else {
+                writeln!(err, "{}", words::bad_person(&who, language))?;
+                return Ok(Exit::Usage);
+            };
+            match with_book(&look, async |book| book.change_role(&person, role, &by, now).await)? {
+                Ok(Some(Some(member))) => Ok(words::changed(&member, language)),
+                Ok(Some(None) | None) => Err(words::unknown(&Guest::Person(person), language)),
                 Err(error) => Err(look.trouble(&error)),
             }
         }

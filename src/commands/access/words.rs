@@ -1,6 +1,6 @@
 //! What `access` says, in both languages.
 
-use crate::domain::Language;
+use crate::domain::{Language, Role};
 use crate::ports::{Guest, Member};
 
 /// The heads of the table's columns.
@@ -13,24 +13,43 @@ pub(super) const fn columns(language: Language) -> [&'static str; 5] {
 
 /// What somebody is to the agent.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Role {
+pub(super) enum Part {
+    /// The agent is theirs, too.
+    Owner,
     /// Somebody who was let in.
     Member,
+    /// Somebody who was let in only to talk.
+    Guest,
     /// A group that is open.
     Group,
     /// Somebody who asks.
     Asks,
 }
 
+impl Part {
+    /// What somebody of this role is.
+    pub(super) const fn of(role: Role) -> Self {
+        match role {
+            Role::Owner => Self::Owner,
+            Role::Member => Self::Member,
+            Role::Guest => Self::Guest,
+        }
+    }
+}
+
 /// The word for it.
-pub(super) const fn role(role: Role, language: Language) -> &'static str {
-    match (role, language) {
-        (Role::Member, Language::En) => "member",
-        (Role::Member, Language::Zh) => "成员",
-        (Role::Group, Language::En) => "group",
-        (Role::Group, Language::Zh) => "群组",
-        (Role::Asks, Language::En) => "asks",
-        (Role::Asks, Language::Zh) => "待批准",
+pub(super) const fn role(part: Part, language: Language) -> &'static str {
+    match (part, language) {
+        (Part::Owner, Language::En) => "owner",
+        (Part::Owner, Language::Zh) => "所有者",
+        (Part::Member, Language::En) => "member",
+        (Part::Member, Language::Zh) => "成员",
+        (Part::Guest, Language::En) => "guest",
+        (Part::Guest, Language::Zh) => "访客",
+        (Part::Group, Language::En) => "group",
+        (Part::Group, Language::Zh) => "群组",
+        (Part::Asks, Language::En) => "asks",
+        (Part::Asks, Language::Zh) => "待批准",
     }
 }
 
@@ -67,9 +86,21 @@ pub(super) fn let_in(member: &Member, language: Language) -> String {
         }
         None => member.id.to_string(),
     };
+    let part = Part::of(member.role);
+    match (part, language) {
+        (Part::Member, Language::En) => format!("{who} may talk to the agent now"),
+        (Part::Member, Language::Zh) => format!("{who} 现在可以与助手对话了"),
+        (_, Language::En) => format!("{who} may talk to the agent now, as {}", role(part, language)),
+        (_, Language::Zh) => format!("{who} 现在可以与助手对话了，身份：{}", role(part, language)),
+    }
+}
+
+/// Somebody may do other things from now on.
+pub(super) fn changed(member: &Member, language: Language) -> String {
+    let part = role(Part::of(member.role), language);
     match language {
-        Language::En => format!("{who} may talk to the agent now"),
-        Language::Zh => format!("{who} 现在可以与助手对话了"),
+        Language::En => format!("{} is {part} now", member.id),
+        Language::Zh => format!("{} 现在的身份：{part}", member.id),
     }
 }
 
@@ -126,5 +157,13 @@ pub(super) fn bad_guest(who: &str, language: Language) -> String {
         Language::Zh => {
             format!("{who:?} 既不是用户（telegram:user:123），也不是群组（telegram:chat:-100123）")
         }
+    }
+}
+
+/// Not a person.
+pub(super) fn bad_person(who: &str, language: Language) -> String {
+    match language {
+        Language::En => format!("{who:?} is no person: write telegram:user:123"),
+        Language::Zh => format!("{who:?} 不是用户：请写成 telegram:user:123"),
     }
 }

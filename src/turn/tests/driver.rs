@@ -32,7 +32,11 @@ pub(super) fn rules() -> Rules {
         language: None,
         model: "scripted".to_owned(),
         capabilities: Capabilities::pull(),
-        rights: Rights { requester: true, people: vec!["web:user:owner".parse().unwrap()], admins: false },
+        rights: Rights {
+            requester: true,
+            people: vec!["web:user:owner".parse().unwrap()],
+            ..Rights::default()
+        },
         expire_ms: 60_000,
         while_waiting: WhileWaiting::Queue,
         read_replies: ReadReplies::Rules,

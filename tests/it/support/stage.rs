@@ -12,6 +12,7 @@ use shipagent::domain::{
     ThreadId, Timestamp, WhileRunning, WhileWaiting,
 };
 use shipagent::metrics::Metrics;
+use shipagent::permissions::FileAccess;
 use shipagent::policy::Rights;
 use shipagent::ports::{
     Acceptance, Adapter, AdapterError, AdapterIo, Audit, AuditLine, BoxFuture, CallToJudge, Commit,
@@ -19,7 +20,7 @@ use shipagent::ports::{
     Prompt, RandomIds, Receipt, Revoker, Ruling, StoreError, SystemClock, ThreadRecord, ThreadStore,
     ThreadSummary, ToolBox,
 };
-use shipagent::store::{FileApprovals, FileShelf, FileStore};
+use shipagent::store::{FileApprovals, FileShelf, FileStore, replace_file};
 use shipagent::telemetry::Redactor;
 use shipagent::threads::{AgentFacts, Asking, Limits, Router, Workshop};
 use shipagent::uimessage::{Content, ModelMessage, UiMessage};
@@ -259,10 +260,11 @@ impl Stage {
             judge: Arc::new(Waves),
             approvals: Arc::new(FileApprovals::new(dir)),
             shelf: Arc::new(FileShelf::new(dir.join("files"))),
+            access: Arc::new(FileAccess::new(dir, replace_file, Arc::new(Waves))),
             grants: Arc::new(Waves),
             audit: Arc::new(Waves),
             asking: Asking {
-                rights: Rights { requester: true, people: Vec::new(), admins: false },
+                rights: Rights { requester: true, people: Vec::new(), ..Rights::default() },
                 expire: Duration::from_secs(3600),
                 while_waiting: WhileWaiting::Queue,
                 read_replies: shipagent::domain::ReadReplies::Rules,

@@ -1,0 +1,50 @@
+//! What somebody who was let in may do.
+
+use serde::{Deserialize, Serialize};
+
+/// What somebody who was let in may do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Like the owners whom the settings name.
+    Owner,
+    /// May talk, and may answer questions that their own messages led to.
+    #[default]
+    Member,
+    /// May talk. What they ask for and would have to be approved needs the yes of somebody else.
+    Guest,
+}
+
+impl Role {
+    /// Every role there is.
+    pub const ALL: [Self; 3] = [Self::Owner, Self::Member, Self::Guest];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Owner => "owner",
+            Self::Member => "member",
+            Self::Guest => "guest",
+        }
+    }
+}
+
+impl std::fmt::Display for Role {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Not a role.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is none of owner, member, guest")]
+pub struct BadRole(String);
+
+impl std::str::FromStr for Role {
+    type Err = BadRole;
+
+    fn from_str(raw: &str) -> Result<Self, BadRole> {
+        let found = Self::ALL.into_iter().find(|role| role.name() == raw);
+        found.ok_or_else(|| BadRole(raw.chars().take(40).collect()))
+    }
+}
