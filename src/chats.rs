@@ -11,7 +11,7 @@ use crate::adapters::telegram::{
     Acknowledge, Strangers, TelegramAdapter, TelegramOptions, Threading, WebhookOptions,
 };
 use crate::config::{
-    self, FeishuSettings, GroupRespond, GroupThreading, Pairing, QqMode, QqSettings, Settings,
+    self, Approver, FeishuSettings, GroupRespond, GroupThreading, Pairing, QqMode, QqSettings, Settings,
     TelegramSettings,
 };
 use crate::domain::{AuthorId, Platform};
@@ -126,6 +126,10 @@ fn guests(settings: &Settings, platform: &Platform, people: &[String], chats: &[
     }
 }
 
+fn admins_decide(settings: &Settings) -> bool {
+    settings.approvals.approvers.contains(&Approver::Admins)
+}
+
 const fn respond(respond: GroupRespond) -> Respond {
     match respond {
         GroupRespond::Mention => Respond::Mention,
@@ -150,6 +154,7 @@ pub(crate) fn feishu(own: &FeishuSettings, platform: &Platform, settings: &Setti
         respond: respond(own.groups.respond),
         per_user: own.groups.threading == GroupThreading::PerUser,
         followup: own.groups.followup,
+        admins_decide: admins_decide(settings),
     }
 }
 
@@ -169,6 +174,7 @@ pub(crate) fn qq(own: &QqSettings, platform: &Platform, settings: &Settings) -> 
         guests: guests(settings, platform, &own.allowed_users, &own.allowed_chats),
         respond: respond(own.groups.respond),
         followup: own.groups.followup,
+        admins_decide: admins_decide(settings),
         threading: match own.groups.threading {
             GroupThreading::Shared => QqThreading::Shared,
             GroupThreading::PerUser => QqThreading::PerUser,

@@ -183,8 +183,8 @@ pub struct QqSettings {
     pub sandbox: bool,
     /// How events arrive.
     pub mode: QqMode,
-    /// Whether Markdown and buttons are granted.
-    pub markdown: bool,
+    /// Whether Markdown and buttons are granted; nothing where that is to be found out.
+    pub markdown: Option<bool>,
     /// The address of the API.
     pub api_url: String,
     /// The address that hands out access tokens.

@@ -43,6 +43,7 @@ fn options(feishu: &Feishu, mode: FeishuMode) -> FeishuOptions {
         respond: Respond::Mention,
         per_user: false,
         followup: std::time::Duration::ZERO,
+        admins_decide: false,
     }
 }
 

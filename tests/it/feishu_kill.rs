@@ -21,7 +21,13 @@ async fn chatter(feishu: Arc<Feishu>, person: usize, stop: watch::Receiver<bool>
     let mut number = 0;
     while !*stop.borrow() {
         let text = format!("p{person}m{number}");
-        let message = Message::private(&who, &text);
+        let mut message = Message::private(&who, &text);
+        // Some bring a picture, which has to be fetched.
+        if number % 4 == 1 {
+            let key = feishu.keep_file("a.png", b"picture");
+            let pieces = json!([[{ "tag": "text", "text": text }, { "tag": "img", "image_key": key }]]);
+            message = message.of_kind("post", json!({ "title": "", "content": pieces }));
+        }
         let id = feishu.write(&message);
         // The platform itself sends some events twice.
         if number % 5 == 0 {

@@ -49,7 +49,11 @@ fn table() -> String {
         let others = [Capabilities::pull(), telegram::capabilities(), feishu::capabilities()];
         let mut cells: Vec<String> = others.iter().map(cell).collect();
         let [plain, granted] = qq.each_ref().map(cell);
-        cells.push(if plain == granted { plain } else { format!("{plain}; with `markdown`: {granted}") });
+        cells.push(if plain == granted {
+            plain
+        } else {
+            format!("{granted}, where the platform grants it; else {plain}")
+        });
         table.push_str(&format!("| {name} | {} |\n", cells.join(" | ")));
     }
     table

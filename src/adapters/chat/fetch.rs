@@ -1,9 +1,11 @@
 //! Keeping a file that came with a message: bounded in size, whole or not at all, in the thread's own folder.
 
 use std::path::Path;
+use std::time::Duration;
 
 use futures_util::{Stream, StreamExt as _};
 use tokio::io::AsyncWriteExt as _;
+use tokio::sync::Semaphore;
 
 use crate::domain::StoredFile;
 
@@ -19,9 +21,50 @@ pub enum FetchError {
     /// It broke off on the way.
     #[error("the file could not be fetched: {0}")]
     Broken(String),
+    /// The platform does not give it, and would not the next time.
+    #[error("the file is not to be had: {0}")]
+    Denied(String),
     /// It could not be written.
     #[error("the file could not be written")]
     Disk(#[from] std::io::Error),
+}
+
+/// How often a file is tried, and the wait between two tries.
+const TRIES: u32 = 3;
+const PAUSE: Duration = Duration::from_millis(300);
+
+/// Fetches files: a few at the same time, each within a bounded time, and again where it broke off.
+#[derive(Debug)]
+pub struct Downloads {
+    places: Semaphore,
+    deadline: Duration,
+}
+
+impl Downloads {
+    /// So many at once, each within this time, all its tries together.
+    pub const fn new(at_once: usize, deadline: Duration) -> Self {
+        Self { places: Semaphore::const_new(at_once), deadline }
+    }
+
+    /// Fetches one. `attempt` is one try of it.
+    pub async fn fetch<T, F>(&self, attempt: impl Fn() -> F) -> Result<T, FetchError>
+    where
+        F: Future<Output = Result<T, FetchError>>,
+    {
+        let _place = self.places.acquire().await;
+        let work = async {
+            let mut tried = 1;
+            loop {
+                match attempt().await {
+                    Err(FetchError::Broken(_)) if tried < TRIES => tokio::time::sleep(PAUSE * tried).await,
+                    outcome => return outcome,
+                }
+                tried += 1;
+            }
+        };
+        let late = |_| FetchError::Broken("it took too long".to_owned());
+        tokio::time::timeout(self.deadline, work).await.map_err(late)?
+    }
 }
 
 /// Keeps what comes under `files`, and gives its length. What is too long or breaks off leaves nothing behind.
@@ -78,6 +121,27 @@ mod tests {
         assert_eq!(keep(dir.path(), &file(), pieces, 4).await.unwrap(), 4);
         assert_eq!(std::fs::read(dir.path().join(file().path())).unwrap(), b"abcd");
         assert_eq!(entries(dir.path()), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_breaks_off_is_tried_again_and_what_hangs_is_given_up() {
+        use std::sync::atomic::{AtomicU32, Ordering};
+        let downloads = Downloads::new(1, Duration::from_secs(5));
+        let tries = AtomicU32::new(0);
+        let broken = || FetchError::Broken("cut".to_owned());
+        let third =
+            || async { if tries.fetch_add(1, Ordering::Relaxed) < 2 { Err(broken()) } else { Ok(7) } };
+        assert_eq!(downloads.fetch(third).await.unwrap(), 7);
+        let never = || async { Err::<(), _>(broken()) };
+        assert!(matches!(downloads.fetch(never).await, Err(FetchError::Broken(_))));
+        let denied = || async {
+            tries.fetch_add(1, Ordering::Relaxed);
+            Err::<(), _>(FetchError::Denied("404".to_owned()))
+        };
+        assert!(matches!(downloads.fetch(denied).await, Err(FetchError::Denied(_))));
+        assert_eq!(tries.load(Ordering::Relaxed), 4, "a refusal is final");
+        let hangs = std::future::pending::<Result<(), FetchError>>;
+        assert!(matches!(downloads.fetch(hangs).await, Err(FetchError::Broken(_))));
     }
 
     #[tokio::test]

@@ -10,19 +10,24 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::admins::Admins;
 use super::api::Api;
+use super::attachments::{AT_ONCE, FETCH_WITHIN};
 use super::calls::Bot;
 use super::connection::{ClientConfig, Reconnect, Refusal};
 use super::delivery::{Courier, OVERALL};
+use super::fault::ApiError;
 use super::hook::{Hooks, Waiting};
 use super::intake::Intake;
-use super::line::Lines;
 use super::notes::Notes;
 use super::options::{FeishuMode, FeishuOptions};
+use super::seen::{Seen, put_signs};
 use super::sequences::Sequences;
 use super::socket::connect;
 use super::webhook::Seal;
-use crate::adapters::chat::{Attention, ChatParts, Gate, Pace, Screen, ScreenTask};
+use crate::adapters::chat::{
+    Attention, Backlog, BacklogTask, ChatParts, Downloads, Gate, Pace, Screen, ScreenTask,
+};
 use crate::domain::{Capabilities, Delivery, LengthUnit, OutboundIntent, Platform};
 use crate::ports::{
     Adapter, AdapterError, AdapterIo, BoxFuture, DeliveryError, Hook, HookAnswer, HookRequest, OutboxEntry,
@@ -47,6 +52,8 @@ pub struct FeishuAdapter {
     courier: Arc<Courier>,
     attention: Arc<Mutex<Attention>>,
     screen_task: Mutex<Option<ScreenTask>>,
+    backlog: Backlog,
+    backlog_task: Mutex<Option<BacklogTask>>,
     hooks: mpsc::Sender<Waiting>,
     hook_inbox: Mutex<Option<mpsc::Receiver<Waiting>>>,
 }
@@ -70,6 +77,7 @@ impl FeishuAdapter {
         };
         let attention = Attention::new(options.respond, options.followup);
         let (hooks, hook_inbox) = mpsc::channel(HOOKS);
+        let (backlog, backlog_task) = Backlog::new(&*parts.notes);
         Self {
             platform,
             api,
@@ -77,6 +85,8 @@ impl FeishuAdapter {
             courier: Arc::new(courier),
             attention: Arc::new(Mutex::new(attention)),
             screen_task: Mutex::new(Some(screen_task)),
+            backlog,
+            backlog_task: Mutex::new(Some(backlog_task)),
             hooks,
             hook_inbox: Mutex::new(Some(hook_inbox)),
             options,
@@ -89,7 +99,7 @@ impl FeishuAdapter {
         &self.api
     }
 
-    fn intake(&self, me: Bot, io: &AdapterIo) -> Arc<Intake> {
+    fn intake(&self, me: Bot, io: &AdapterIo, seen: Seen) -> Arc<Intake> {
         Arc::new(Intake {
             platform: self.platform.clone(),
             app_id: self.options.app_id.clone(),
@@ -101,7 +111,10 @@ impl FeishuAdapter {
             attention: self.attention.clone(),
             notes: self.notes.clone(),
             door: io.door.clone(),
-            lines: Lines::default(),
+            admins: Admins::new(self.api.clone(), self.options.admins_decide),
+            backlog: self.backlog.clone(),
+            downloads: Downloads::new(AT_ONCE, FETCH_WITHIN),
+            seen,
             recent: Mutex::new(VecDeque::new()),
         })
     }
@@ -109,19 +122,62 @@ impl FeishuAdapter {
     async fn receive(&self, io: AdapterIo, stop: CancellationToken) -> Result<(), AdapterError> {
         let me = tokio::select! {
             () = stop.cancelled() => return Ok(()),
-            me = self.api.bot() => me.map_err(|error| match error.is_bad_credentials() {
-                true => AdapterError::Fatal(format!("the app id or secret is wrong: {error}")),
-                false => AdapterError::Broken(error.to_string()),
-            })?,
+            me = self.who_am_i() => me?,
         };
         tracing::info!(name = me.name, "connected as an app");
-        let intake = self.intake(me, &io);
+        let (seen, waiting) = Seen::new();
+        let intake = self.intake(me, &io, seen);
+        let Some(mut backlog) = take(&self.backlog_task) else {
+            return Err(AdapterError::Fatal("the adapter runs already".to_owned()));
+        };
+        // What was accepted by an earlier run stands before whatever comes now.
+        if let Err(error) = backlog.take_up().await {
+            put(&self.backlog_task, backlog);
+            return Err(AdapterError::Broken(format!("what was accepted earlier cannot be read: {error}")));
+        }
+        let backlog_stop = CancellationToken::new();
+        let finishing = backlog.run(intake.clone(), backlog_stop.clone());
+        let hearing = async {
+            let ended = tokio::select! {
+                ended = self.hear(&intake, &io, &stop) => ended,
+                // It never ends before: the intake holds the way to it.
+                () = put_signs(self.api.clone(), waiting) => Ok(()),
+            };
+            backlog_stop.cancel();
+            ended
+        };
+        let (ended, backlog) = tokio::join!(hearing, finishing);
+        put(&self.backlog_task, backlog);
+        ended
+    }
+
+    /// The app itself. Where the platform does not say who that is, everything else works all the same.
+    async fn who_am_i(&self) -> Result<Bot, AdapterError> {
+        match self.api.bot().await {
+            Ok(me) => Ok(me),
+            Err(error) if error.is_bad_credentials() => {
+                Err(AdapterError::Fatal(format!("the app id or secret is wrong: {error}")))
+            }
+            Err(error @ ApiError::Refused { .. }) if !error.wants_fresh_token() => {
+                tracing::warn!(%error, "the platform does not say who the app is: any bot that is mentioned is taken for it");
+                Ok(Bot::default())
+            }
+            Err(error) => Err(AdapterError::Broken(error.to_string())),
+        }
+    }
+
+    async fn hear(
+        &self,
+        intake: &Arc<Intake>,
+        io: &AdapterIo,
+        stop: &CancellationToken,
+    ) -> Result<(), AdapterError> {
         match &self.options.mode {
-            FeishuMode::Websocket => self.connected(&intake, &io, &stop).await,
+            FeishuMode::Websocket => self.connected(intake, io, stop).await,
             FeishuMode::Webhook { encrypt_key, verification_token } => {
                 let seal =
                     Seal { encrypt_key: encrypt_key.clone(), verification_token: verification_token.clone() };
-                self.hooked(seal, &intake, &io, &stop).await
+                self.hooked(seal, intake, io, stop).await
             }
         }
     }
@@ -265,7 +321,7 @@ pub const fn capabilities() -> Capabilities {
         voice: true,
         files: true,
         threaded_replies: true,
-        reactions: false,
+        reactions: true,
         max_length: Some(MOST_BYTES),
         length_unit: LengthUnit::Bytes,
         replies_per_message: None,

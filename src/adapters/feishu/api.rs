@@ -10,6 +10,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use super::attachments::FETCH_WITHIN;
 use super::fault::ApiError;
 use super::token::{Granted, Tokens};
 
@@ -139,7 +140,7 @@ impl Api {
     }
 
     async fn answer(&self, call: &Call, token: &SecretString, reading: Reading) -> Result<Answer, ApiError> {
-        let response = self.request(call, token)?.send().await.map_err(|error| network(&error))?;
+        let response = self.request(call, token, reading)?.send().await.map_err(|error| network(&error))?;
         let status = response.status();
         let is_json = response
             .headers()
@@ -158,14 +159,20 @@ impl Api {
         read_envelope(status.as_u16(), &body, after.map(Duration::from_secs), &log).map(Answer::Json)
     }
 
-    fn request(&self, call: &Call, token: &SecretString) -> Result<RequestBuilder, ApiError> {
+    fn request(
+        &self,
+        call: &Call,
+        token: &SecretString,
+        reading: Reading,
+    ) -> Result<RequestBuilder, ApiError> {
         let mut url = Url::parse(&format!("{}{}", self.base, call.path))
             .map_err(|error| ApiError::Network(format!("not an address: {error}")))?;
         if !call.query.is_empty() {
             url.query_pairs_mut().extend_pairs(&call.query);
         }
         let request = self.http.request(call.method.clone(), url);
-        let request = request.bearer_auth(token.expose_secret()).timeout(DEADLINE);
+        let deadline = if reading == Reading::File { FETCH_WITHIN } else { DEADLINE };
+        let request = request.bearer_auth(token.expose_secret()).timeout(deadline);
         Ok(match &call.body {
             Body::Empty => request,
             Body::Json(body) => {
@@ -198,10 +205,7 @@ fn form(upload: &Upload) -> Form {
 /// Reads an answer: the envelope where it says that the call worked, else why it did not.
 fn read_envelope(status: u16, body: &[u8], after: Option<Duration>, log: &str) -> Result<Value, ApiError> {
     let Ok(envelope) = serde_json::from_slice::<Value>(body) else {
-        return Err(match status {
-            429 => ApiError::of(429, "http 429".to_owned(), after),
-            _ => ApiError::Network(format!("http {status}, and no json")),
-        });
+        return Err(codeless(status, after));
     };
     match envelope.get("code").and_then(Value::as_i64) {
         Some(0) => Ok(envelope),
@@ -211,8 +215,18 @@ fn read_envelope(status: u16, body: &[u8], after: Option<Duration>, log: &str) -
             let words = if log.is_empty() { words } else { format!("{words} (log {log})") };
             Err(ApiError::of(code, words, after))
         }
-        None if status >= 500 => Err(ApiError::Network(format!("http {status}"))),
-        None => Err(ApiError::Network(format!("http {status}, and no code"))),
+        None => Err(codeless(status, after)),
+    }
+}
+
+/// What an answer means that has no code of the platform's: a proxy's, or of a server that has no such call.
+fn codeless(status: u16, after: Option<Duration>) -> ApiError {
+    let words = format!("http {status}, and no code");
+    match status {
+        429 => ApiError::of(429, words, after),
+        408 => ApiError::Network(words),
+        400..=499 => ApiError::Refused { code: status.into(), words },
+        _ => ApiError::Network(words),
     }
 }
 
@@ -284,6 +298,9 @@ mod tests {
         );
         assert!(matches!(read(502, "<html>"), Err(ApiError::Network(_))));
         assert!(matches!(read(500, "{}"), Err(ApiError::Network(_))));
+        for body in ["404 page not found", r#"{"detail":"Not Found"}"#] {
+            assert!(matches!(read(404, body), Err(ApiError::Refused { code: 404, .. })), "{body}");
+        }
         assert!(matches!(read(429, "slow"), Err(ApiError::Busy { .. })));
         let after = Some(Duration::from_secs(9));
         let busy = read_envelope(429, br#"{"code":99991400,"msg":"slow"}"#, after, "");

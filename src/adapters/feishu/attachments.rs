@@ -8,14 +8,16 @@ use super::card::Outgoing;
 use super::content::{Resource, ResourceKind};
 use super::event::Heard;
 use super::fault::ApiError;
-use crate::adapters::chat::{FetchError, keep};
+use crate::adapters::chat::{Downloads, FetchError, keep};
 use crate::domain::{AttachmentKind, InboundFile, Language, StoredFile, ThreadId};
 use crate::render::Phrase;
 
 /// How long a file that is fetched may be.
 const MOST_IN: u64 = 50 << 20;
 /// How long fetching one may take.
-const FETCH_WITHIN: Duration = Duration::from_secs(60);
+pub(super) const FETCH_WITHIN: Duration = Duration::from_secs(60);
+/// How many are fetched at the same time.
+pub(super) const AT_ONCE: usize = 8;
 /// How long a picture and a file may be that the platform takes.
 const MOST_IMAGE: u64 = 10 << 20;
 const MOST_FILE: u64 = 30 << 20;
@@ -32,31 +34,34 @@ pub(super) struct Fetched {
 /// Fetches the files of a message into the thread's folder.
 pub(super) async fn fetch_files(
     api: &Api,
+    downloads: &Downloads,
     files: &Path,
     thread: &ThreadId,
     heard: &Heard,
     language: Language,
 ) -> Fetched {
-    let mut fetched = Fetched::default();
-    for (index, resource) in heard.content.resources.iter().enumerate() {
+    let tries = heard.content.resources.iter().enumerate().map(|(index, resource)| async move {
         let name = resource.name.clone().unwrap_or_else(|| resource.kind.default_name().to_owned());
         // The same file however often the message comes.
         let tail: String =
             heard.message.chars().rev().take(8).collect::<Vec<_>>().into_iter().rev().collect();
         let stored = StoredFile::new(thread.clone(), &format!("{tail}-{index}-"), &name);
-        let fetch = fetch_one(api, files, &heard.message, resource, &stored);
-        match tokio::time::timeout(FETCH_WITHIN, fetch).await {
-            Ok(Ok(media_type)) => {
+        let outcome = downloads.fetch(|| fetch_one(api, files, &heard.message, resource, &stored)).await;
+        (name, stored, outcome)
+    });
+    let mut fetched = Fetched::default();
+    for (name, stored, outcome) in futures_util::future::join_all(tries).await {
+        match outcome {
+            Ok(media_type) => {
                 fetched.files.push(InboundFile { media_type, url: stored.url(), name: Some(name) })
             }
-            Ok(Err(FetchError::TooBig { limit })) => {
+            Err(FetchError::TooBig { limit }) => {
                 fetched.troubles.push(Phrase::FileTooBig { name, megabytes: limit >> 20 }.say(language));
             }
-            Ok(Err(error)) => {
+            Err(error) => {
                 tracing::warn!(%error, "a file could not be fetched");
                 fetched.troubles.push(Phrase::FileLost(name).say(language));
             }
-            Err(_) => fetched.troubles.push(Phrase::FileLost(name).say(language)),
         }
     }
     fetched
@@ -69,8 +74,10 @@ async fn fetch_one(
     resource: &Resource,
     stored: &StoredFile,
 ) -> Result<String, FetchError> {
-    let response =
-        api.resource(message, resource).await.map_err(|error| FetchError::Broken(error.to_string()))?;
+    let response = api.resource(message, resource).await.map_err(|error| match error {
+        ApiError::Refused { .. } => FetchError::Denied(error.to_string()),
+        ApiError::Network(_) | ApiError::Busy { .. } => FetchError::Broken(error.to_string()),
+    })?;
     let told = response.headers().get("content-type").and_then(|value| value.to_str().ok());
     let media_type = media_type(resource.kind, told, stored.name());
     keep(files, stored, response.bytes_stream(), MOST_IN).await?;

@@ -85,6 +85,7 @@ pub(super) enum Refusal {
 
 #[derive(Debug, Deserialize)]
 struct EndpointWire {
+    #[serde(default)]
     code: i64,
     #[serde(default)]
     msg: String,

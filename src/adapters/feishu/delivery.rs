@@ -87,7 +87,7 @@ impl Courier {
         for (rung, dress) in ladder(markdown).iter().enumerate() {
             match self.send(&intent.thread_id, &target, dress, id, &rung.to_string()).await {
                 Ok(message) => return Ok(Receipt { platform_message: Some(message) }),
-                Err(error) if error.is_bad_content() => {
+                Err(error) if error.may_go_plainer() => {
                     tracing::info!(kind = dress.kind, %error, "the platform does not take it so");
                     refused = Some(error);
                 }
@@ -117,7 +117,7 @@ impl Courier {
                 Ok(Receipt { platform_message: Some(message) })
             }
             // Without buttons it can still be answered in words.
-            Err(error) if error.is_bad_content() => self.say(intent, id, &shown.question).await,
+            Err(error) if error.may_go_plainer() => self.say(intent, id, &shown.question).await,
             Err(error) => Err(error.into()),
         }
     }

@@ -34,6 +34,8 @@ pub(super) struct Heard {
     pub(super) sender: String,
     pub(super) sender_is_person: bool,
     pub(super) at: Timestamp,
+    /// The event that told of it.
+    pub(super) event: String,
     /// Whether it is a new version of a message that was heard before.
     pub(super) edited: bool,
     pub(super) mentions_me: bool,
@@ -42,6 +44,19 @@ pub(super) struct Heard {
     /// Names of people, learned from mentions.
     pub(super) names: Vec<(String, String)>,
     pub(super) content: Content,
+}
+
+impl Happened {
+    /// What tells this event from all others, however often it comes.
+    pub(super) fn key(&self) -> String {
+        match self {
+            Self::Heard(heard) if heard.edited => format!("{}/edit/{}", heard.message, heard.event),
+            Self::Heard(heard) => heard.message.clone(),
+            Self::Recalled { message, .. } => format!("{message}/recall"),
+            Self::Pressed(pressed) => pressed.event.clone(),
+            Self::Nothing(what) => what.clone(),
+        }
+    }
 }
 
 /// A press of a button.
@@ -83,10 +98,18 @@ struct SenderWire {
     sender_type: String,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+/// Ids of somebody: by their kinds, or the open id alone.
+#[derive(Debug, Default)]
 struct IdWire {
     open_id: Option<String>,
+}
+
+impl<'de> Deserialize<'de> for IdWire {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(from)?;
+        let open_id = value.as_str().or_else(|| value.get("open_id").and_then(Value::as_str));
+        Ok(Self { open_id: open_id.map(str::to_owned) })
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -98,7 +121,7 @@ struct MessageWire {
     chat_id: String,
     chat_type: String,
     message_type: String,
-    content: String,
+    content: Value,
     mentions: Option<Vec<MentionWire>>,
     create_time: Value,
 }
@@ -109,6 +132,7 @@ struct MentionWire {
     key: String,
     id: IdWire,
     name: Option<String>,
+    mentioned_type: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -117,6 +141,7 @@ struct PressEvent {
     operator: IdWire,
     action: ActionWire,
     context: ContextWire,
+    token: Option<String>,
     open_message_id: Option<String>,
     open_chat_id: Option<String>,
 }
@@ -141,21 +166,23 @@ struct RecallEvent {
     chat_id: String,
 }
 
-/// Reads an event. `me` is the agent's own open id.
+/// Reads an event. `me` is the agent's own open id; where it is not known, any bot that is mentioned is taken for it,
+/// for the platform hardly ever brings messages to a bot that mention another.
 pub(super) fn read_event(event: Value, me: &str) -> Happened {
     let Ok(envelope) = serde_json::from_value::<Envelope>(event) else {
         return Happened::Nothing("an event that cannot be read".to_owned());
     };
     match envelope.header.event_type.as_str() {
-        "im.message.receive_v1" => heard(envelope.event, me, false),
-        "im.message.updated_v1" => heard(envelope.event, me, true),
+        "im.message.receive_v1" => heard(envelope, me, false),
+        "im.message.updated_v1" => heard(envelope, me, true),
         "im.message.recalled_v1" => recalled(envelope.event),
         "card.action.trigger" => pressed(envelope.event, envelope.header.event_id),
         other => Happened::Nothing(other.chars().take(80).collect()),
     }
 }
 
-fn heard(event: Value, me: &str, edited: bool) -> Happened {
+fn heard(envelope: Envelope, me: &str, edited: bool) -> Happened {
+    let Envelope { header, event } = envelope;
     let Ok(MessageEvent { sender, message }) = serde_json::from_value(event) else {
         return Happened::Nothing("a message that cannot be read".to_owned());
     };
@@ -171,12 +198,17 @@ fn heard(event: Value, me: &str, edited: bool) -> Happened {
         .into_iter()
         .map(|mention| Mention {
             key: mention.key,
-            mine: mention.id.open_id.as_deref().is_some_and(|id| id == me && !me.is_empty()),
+            mine: match me {
+                "" => mention.mentioned_type.as_deref().is_none_or(|kind| kind == "bot"),
+                me => mention.id.open_id.as_deref() == Some(me),
+            },
             id: mention.id.open_id,
             name: mention.name.unwrap_or_default(),
         })
         .collect();
-    let content = read_content(&message.message_type, &message.content, &mentions, me);
+    // JSON within a text; a proxy may have opened it.
+    let content = message.content.as_str().map_or_else(|| message.content.to_string(), str::to_owned);
+    let content = read_content(&message.message_type, &content, &mentions, me);
     let some = |text: Option<String>| text.filter(|text| !text.is_empty());
     let named = |mention: &Mention| {
         let known = !mention.mine && !mention.name.is_empty();
@@ -189,8 +221,10 @@ fn heard(event: Value, me: &str, edited: bool) -> Happened {
         topic: some(message.thread_id),
         parent: some(message.parent_id),
         sender: sender_id,
-        sender_is_person: sender.sender_type == "user",
+        // Where nobody says, it is: only bots are told of as such.
+        sender_is_person: matches!(sender.sender_type.as_str(), "user" | ""),
         at: Timestamp::from_millis(millis(&message.create_time)),
+        event: header.event_id,
         edited,
         mentions_me: content.mentions_me || mentions.iter().any(|mention| mention.mine),
         mentions_others: mentions.iter().any(|mention| !mention.mine),
@@ -212,6 +246,7 @@ fn pressed(event: Value, id: String) -> Happened {
     let Ok(press) = serde_json::from_value::<PressEvent>(event) else {
         return Happened::Nothing("a press that cannot be read".to_owned());
     };
+    let id = Some(id).filter(|id| !id.is_empty()).or(press.token).unwrap_or_default();
     let message = press.context.open_message_id.or(press.open_message_id).unwrap_or_default();
     let chat = press.context.open_chat_id.or(press.open_chat_id).unwrap_or_default();
     match press.operator.open_id {
@@ -273,6 +308,29 @@ mod tests {
         assert_eq!(heard.names, [("ou_bo".to_owned(), "Bo".to_owned())]);
         let direct = read(message(json!({ "chat_type": "p2p", "thread_id": "", "mentions": null })));
         assert_eq!((direct.kind, direct.topic, direct.mentions_me), (ChatKind::Direct, None, false));
+    }
+
+    #[test]
+    fn whoever_does_not_know_itself_takes_a_mentioned_bot_for_itself() {
+        let mentioning = |kind: Value| {
+            message(json!({ "mentions": [{ "key": "@_user_1", "id": { "open_id": "ou_x" }, "name": "Ship",
+                "mentioned_type": kind }] }))
+        };
+        for (kind, mine) in [(json!("bot"), true), (json!(null), true), (json!("user"), false)] {
+            let Happened::Heard(heard) = read_event(mentioning(kind.clone()), "") else { panic!() };
+            assert_eq!(heard.mentions_me, mine, "{kind}");
+        }
+    }
+
+    #[test]
+    fn ids_and_contents_may_come_in_other_shapes() {
+        let mut event = message(
+            json!({ "content": { "text": "hi" }, "mentions": [{ "key": "@_user_1", "id": "ou_me" }] }),
+        );
+        event["event"]["sender"] = json!({ "sender_id": { "open_id": "ou_ada" } });
+        let heard = read(event);
+        assert!(heard.mentions_me && heard.sender_is_person);
+        assert_eq!(heard.content.text, "hi");
     }
 
     #[test]

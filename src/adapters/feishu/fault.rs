@@ -63,7 +63,7 @@ impl ApiError {
     pub(super) fn wants_fresh_token(&self) -> bool {
         matches!(
             self.code(),
-            Some(99_991_661 | 99_991_663 | 99_991_664 | 99_991_668 | 99_991_671 | 99_991_677)
+            Some(401 | 99_991_661 | 99_991_663 | 99_991_664 | 99_991_668 | 99_991_671 | 99_991_677)
         )
     }
 
@@ -75,6 +75,11 @@ impl ApiError {
     /// Whether the app lacks a permission.
     pub(super) fn is_missing_scope(&self) -> bool {
         matches!(self.code(), Some(NO_SCOPE | 230_027))
+    }
+
+    /// Whether the server has no such call.
+    pub(super) fn is_no_such_call(&self) -> bool {
+        matches!(self.code(), Some(404 | 405))
     }
 
     /// Whether the message that was to be answered or changed is gone.
@@ -89,6 +94,19 @@ impl ApiError {
             code,
             99_992_402 | 230_001 | 230_025 | 230_054 | 230_055 | 230_099 | 200_220 | 200_860 | 10_002
         )
+    }
+
+    /// Whether the same words may be taken in a plainer dress: anything that was refused for what it is, and not for where
+    /// it goes or who sends it. Nobody knows all codes for a bad card.
+    pub(super) fn may_go_plainer(&self) -> bool {
+        let Self::Refused { code, .. } = self else { return false };
+        let place = matches!(
+            code,
+            230_002 | 230_006 | 230_013 | 230_018 | 230_019 | 230_022 | 230_027
+                ..=230_029 | 230_034 | 230_035 | 230_038 | 230_053 | 232_009 | 404
+        );
+        let sender = self.is_missing_scope() || self.is_bad_credentials() || self.wants_fresh_token();
+        !place && !sender && !self.is_target_gone()
     }
 
     /// Whether a card was not taken for its tables.
@@ -156,5 +174,18 @@ mod tests {
         assert!(other.is_bad_content() && !other.is_too_many_tables());
         assert!(!ApiError::of(230_002, String::new(), None).is_bad_content());
         assert!(ApiError::of(230_011, String::new(), None).is_target_gone());
+        for (code, plainer) in [
+            (230_099, true),
+            (11_310, true),
+            (200_621, true),
+            (400, true),
+            (230_002, false),
+            (230_011, false),
+            (99_991_663, false),
+            (99_991_672, false),
+            (230_020, false),
+        ] {
+            assert_eq!(ApiError::of(code, String::new(), None).may_go_plainer(), plainer, "{code}");
+        }
     }
 }

@@ -46,8 +46,8 @@ impl Painter for Courier {
             match tokio::time::timeout(PAINT_WITHIN, painted).await {
                 Ok(Ok(card)) => Some(card),
                 Ok(Err(error)) => {
-                    // Without the permission it will not work the next time either.
-                    if error.is_missing_scope() || error.is_bad_content() {
+                    // Without the permission, or the call, it will not work the next time either.
+                    if error.is_missing_scope() || error.is_bad_content() || error.is_no_such_call() {
                         self.shows_growing.store(false, Ordering::Relaxed);
                     }
                     message

@@ -2,6 +2,7 @@
 //! SDK, so that reconnects, acknowledgements and retries are ours.
 
 mod adapter;
+mod admins;
 mod api;
 mod attachments;
 mod calls;
@@ -17,14 +18,16 @@ mod frame;
 mod growing;
 mod hook;
 mod intake;
-mod line;
 mod markdown;
 mod notes;
 mod options;
 mod press;
+mod pressed;
+mod seen;
 mod sequences;
 mod socket;
 mod token;
+mod unpack;
 mod webhook;
 mod words;
 

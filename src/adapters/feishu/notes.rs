@@ -13,6 +13,15 @@ use crate::ports::{Notebook, StoreError};
 /// How many chats and topics are kept in mind.
 const MOST: usize = 10_000;
 
+/// What a note must survive.
+#[derive(Clone, Copy, Debug)]
+enum Sure {
+    /// The death of the process.
+    OfDeath,
+    /// A loss of power: a promise rests on it.
+    OfPower,
+}
+
 /// A question that was shown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Shown {
@@ -49,9 +58,9 @@ impl Notes {
         Self { book, known: Arc::default() }
     }
 
-    /// Remembers whether a chat is private.
+    /// Remembers whether a chat is private. A button of an old question is judged by it.
     pub(super) async fn learn_chat(&self, chat: &str, kind: ChatKind) -> Result<(), StoreError> {
-        self.learn(format!("chat-{chat}"), Value::Bool(kind == ChatKind::Direct)).await
+        self.learn(format!("chat-{chat}"), Value::Bool(kind == ChatKind::Direct), Sure::OfPower).await
     }
 
     /// Whether a chat is private; one that nobody remembers is taken for a group.
@@ -69,7 +78,7 @@ impl Notes {
         if self.recall(name.clone()).await.is_some() {
             return Ok(());
         }
-        self.learn(name, Value::String(message.to_owned())).await
+        self.learn(name, Value::String(message.to_owned()), Sure::OfPower).await
     }
 
     /// A message of a topic.
@@ -96,7 +105,9 @@ impl Notes {
     /// Remembers the answer that is being written in a thread.
     pub(super) async fn learn_growing(&self, thread: &ThreadId, growing: &Growing) -> Result<(), StoreError> {
         let note = serde_json::to_value(growing).unwrap_or_default();
-        self.learn(format!("growing-{thread}"), note).await
+        // Once a card is a delivery's, forgetting it would mean to say the same twice.
+        let sure = if growing.ended.is_some() { Sure::OfPower } else { Sure::OfDeath };
+        self.learn(format!("growing-{thread}"), note, sure).await
     }
 
     /// The answer that is, or was last, being written in a thread.
@@ -104,11 +115,15 @@ impl Notes {
         serde_json::from_value(self.recall(format!("growing-{thread}")).await?).ok()
     }
 
-    async fn learn(&self, name: String, note: Value) -> Result<(), StoreError> {
-        if self.known().get(&name) == Some(&note) {
+    async fn learn(&self, name: String, note: Value, sure: Sure) -> Result<(), StoreError> {
+        // To look is cheaper than to write.
+        if self.recall(name.clone()).await.as_ref() == Some(&note) {
             return Ok(());
         }
-        self.book.put(&name, note.clone()).await?;
+        match sure {
+            Sure::OfDeath => self.book.put(&name, note.clone()).await?,
+            Sure::OfPower => self.book.keep(&name, note.clone()).await?,
+        }
         self.keep(name, note);
         Ok(())
     }

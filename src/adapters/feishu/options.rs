@@ -25,6 +25,8 @@ pub struct FeishuOptions {
     pub per_user: bool,
     /// For how long after an answer the same person need not mention the agent again.
     pub followup: Duration,
+    /// Whether those who run a group may decide there, so that it matters who they are.
+    pub admins_decide: bool,
 }
 
 /// How events arrive.

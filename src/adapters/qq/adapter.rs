@@ -11,16 +11,16 @@ use tokio_util::sync::CancellationToken;
 use super::api::Api;
 use super::clerk::Clerk;
 use super::connection::Connection;
-use super::event::read;
 use super::http::{Http, Method};
-use super::intake::{Intake, Taken};
+use super::intake::{Event, Intake, Taken};
 use super::options::{QqEvents, QqOptions};
 use super::send::Sender;
 use super::text;
 use super::token::{Credentials, Tokens};
 use super::trouble::Kind;
+use super::unpack::Finisher;
 use super::webhook::{Call, WebhookKey, event_answer};
-use crate::adapters::chat::{ChatParts, Frame, Painter, Screen, ScreenTask};
+use crate::adapters::chat::{Backlog, BacklogTask, ChatParts, Frame, Painter, Screen, ScreenTask};
 use crate::domain::{
     Capabilities, CorrelationId, Delivery, Intent, LengthUnit, OutboundIntent, Platform, ThreadId,
 };
@@ -50,6 +50,8 @@ pub struct QqAdapter {
     screen: Screen,
     /// Lies here while nobody runs it.
     screen_task: Mutex<Option<ScreenTask>>,
+    /// So does this.
+    backlog_task: Mutex<Option<BacklogTask>>,
     key: Option<WebhookKey>,
     /// The way to the threads, while the adapter runs.
     door: watch::Sender<Option<Door>>,
@@ -77,10 +79,12 @@ impl QqAdapter {
             clock: Arc::clone(&parts.clock),
             files: parts.files.clone(),
             language: parts.language,
-            rich: AtomicBool::new(options.markdown),
+            rich: AtomicBool::new(options.markdown == Some(true)),
+            buttons: AtomicBool::new(options.markdown != Some(false)),
             linkless: AtomicBool::new(false),
         });
-        let intake = Arc::new(Intake::new(platform.clone(), &options, parts.clone(), Arc::clone(&sender)));
+        let (backlog, backlog_task) = Backlog::new(&*parts.notes);
+        let intake = Intake::new(platform.clone(), &options, parts.clone(), Arc::clone(&sender), backlog);
         let (screen, screen_task) = Screen::new();
         Self {
             key: WebhookKey::new(&options.app_secret),
@@ -89,9 +93,10 @@ impl QqAdapter {
             parts,
             api,
             sender,
-            intake,
+            intake: Arc::new(intake),
             screen,
             screen_task: Mutex::new(Some(screen_task)),
+            backlog_task: Mutex::new(Some(backlog_task)),
             door: watch::Sender::new(None),
             _desk: desk,
         }
@@ -112,7 +117,7 @@ impl QqAdapter {
             Call::Event(dispatch) => {
                 let door = self.door.borrow().clone();
                 let Some(door) = door else { return answer(503, &event_answer(false)) };
-                let taken = self.intake.take(&door, &read(&dispatch, None)).await;
+                let taken = self.intake.take(&door, &Event::new(dispatch, None)).await;
                 answer(200, &event_answer(taken == Taken::Safe))
             }
             Call::Refused(why) => {
@@ -123,6 +128,28 @@ impl QqAdapter {
     }
 
     async fn receive(&self, io: AdapterIo, stop: CancellationToken) -> Result<(), AdapterError> {
+        let Some(mut backlog) = take(&self.backlog_task) else {
+            return Err(AdapterError::Fatal("the adapter runs already".to_owned()));
+        };
+        // What was accepted by an earlier run stands before whatever comes now.
+        if let Err(error) = backlog.take_up().await {
+            put(&self.backlog_task, backlog);
+            return Err(AdapterError::Broken(format!("what was accepted earlier cannot be read: {error}")));
+        }
+        let finisher = Finisher { intake: Arc::clone(&self.intake), door: io.door.clone() };
+        let ended = CancellationToken::new();
+        let finishing = backlog.run(Arc::new(finisher), ended.clone());
+        let hearing = async {
+            let result = self.hear(io, stop).await;
+            ended.cancel();
+            result
+        };
+        let (result, backlog) = tokio::join!(hearing, finishing);
+        put(&self.backlog_task, backlog);
+        result
+    }
+
+    async fn hear(&self, io: AdapterIo, stop: CancellationToken) -> Result<(), AdapterError> {
         match self.options.events {
             QqEvents::Gateway => {
                 let connection = Connection {
@@ -146,6 +173,8 @@ impl QqAdapter {
         loop {
             match self.api.call(Method::GET, "/gateway", None).await {
                 Ok(_) => io.health.alive(io.clock.now()),
+                // A server without that call is there all the same.
+                Err(trouble) if trouble.kind == Kind::Refused => io.health.alive(io.clock.now()),
                 Err(trouble) if trouble.kind == Kind::Credentials => {
                     return Err(AdapterError::Fatal(format!("QQ refused the credentials ({trouble})")));
                 }
@@ -159,6 +188,14 @@ impl QqAdapter {
         self.door.send_replace(None);
         Ok(())
     }
+}
+
+fn take<T>(place: &Mutex<Option<T>>) -> Option<T> {
+    place.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
+fn put<T>(place: &Mutex<Option<T>>, thing: T) {
+    *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(thing);
 }
 
 impl Hook for QqAdapter {
@@ -177,7 +214,7 @@ impl Adapter for QqAdapter {
     }
 
     fn capabilities(&self) -> Capabilities {
-        capabilities(self.options.markdown)
+        capabilities(self.options.markdown != Some(false))
     }
 
     fn stale_after(&self) -> Option<Duration> {
@@ -190,7 +227,7 @@ impl Adapter for QqAdapter {
         stop: CancellationToken,
     ) -> BoxFuture<'static, Result<(), AdapterError>> {
         Box::pin(async move {
-            let task = self.screen_task.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let task = take(&self.screen_task);
             let ended = CancellationToken::new();
             let mut screens = JoinSet::new();
             if let Some(task) = task {
@@ -199,8 +236,9 @@ impl Adapter for QqAdapter {
             }
             let result = self.receive(io, stop).await;
             ended.cancel();
-            let left = screens.join_next().await.and_then(Result::ok);
-            *self.screen_task.lock().unwrap_or_else(PoisonError::into_inner) = left;
+            if let Some(Ok(left)) = screens.join_next().await {
+                put(&self.screen_task, left);
+            }
             result
         })
     }
@@ -253,11 +291,11 @@ impl Painter for Passing {
     }
 }
 
-/// What the platform can do; `markdown` where it has granted that, and buttons with it, to the bot.
-pub const fn capabilities(markdown: bool) -> Capabilities {
+/// What the platform can do; `buttons` where it has granted them, and Markdown with them, to the bot.
+pub const fn capabilities(buttons: bool) -> Capabilities {
     Capabilities {
         delivery: Delivery::Push,
-        buttons: markdown,
+        buttons,
         rich_cards: false,
         edits: false,
         streaming: false,

@@ -10,6 +10,9 @@ use super::http::{CALL, Http, Method, UPLOAD, answer};
 use super::token::Tokens;
 use super::trouble::{Kind, Trouble};
 
+/// Where the platform's own clients say whose token it is.
+const APP_HEADER: &str = "x-union-appid";
+
 /// The API.
 #[derive(Clone, Debug)]
 pub(super) struct Api {
@@ -49,9 +52,22 @@ impl Api {
     ) -> Result<Value, Trouble> {
         let url = format!("{}{path}", self.base);
         let token = self.tokens.get().await?;
-        let first = self.http.json(method.clone(), &url, Some(&authorization(&token)), body, deadline).await;
+        let first = self.once(method.clone(), &url, &token, body, deadline).await;
         let Some(fresh) = self.fresh_after(&token, &first).await? else { return first };
-        no_third_try(self.http.json(method, &url, Some(&authorization(&fresh)), body, deadline).await)
+        no_third_try(self.once(method, &url, &fresh, body, deadline).await)
+    }
+
+    async fn once(
+        &self,
+        method: Method,
+        url: &str,
+        token: &str,
+        body: Option<&Value>,
+        deadline: Duration,
+    ) -> Result<Value, Trouble> {
+        let authorization = authorization(token);
+        let headers = [("authorization", authorization.as_str()), (APP_HEADER, self.app_id.as_str())];
+        self.http.json(method, url, &headers, body, deadline).await
     }
 
     /// Makes a call with a picture: the first generation of the API takes them with the message.
@@ -67,7 +83,8 @@ impl Api {
             let form = reqwest::multipart::Form::new().part("file_image", part);
             let form = fields.iter().fold(form, |form, (key, value)| form.text(*key, value.clone()));
             let request = self.http.client().post(format!("{}{path}", self.base));
-            request.header("authorization", authorization(token)).timeout(UPLOAD).multipart(form)
+            let request = request.header("authorization", authorization(token));
+            request.header(APP_HEADER, self.app_id.as_str()).timeout(UPLOAD).multipart(form)
         };
         let token = self.tokens.get().await?;
         let first = answer(request(&token)).await;

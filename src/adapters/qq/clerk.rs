@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use tokio::sync::{mpsc, oneshot};
 
+use super::compose::Form;
 use super::ledger::{Account, Grant, Key, Weight};
 use super::scene::Scene;
 use crate::domain::{ThreadId, Timestamp};
@@ -24,6 +25,8 @@ pub(super) struct Wish {
     /// What it answers.
     pub(super) reply_to: Option<String>,
     pub(super) weight: Weight,
+    /// The form it would have.
+    pub(super) form: Form,
     pub(super) now: Timestamp,
 }
 
@@ -38,6 +41,8 @@ pub(super) enum Leave {
         key: Key,
         /// Under which number.
         seq: u32,
+        /// In which form.
+        form: Form,
     },
     /// It was sent before.
     Done,
@@ -54,6 +59,8 @@ pub(super) enum Fate {
     Done,
     /// It was refused and has taken nothing.
     Released,
+    /// It was refused in its form and goes out in this one.
+    Recast(Form),
     /// No more replies to what it answered.
     Closed(Key),
 }
@@ -104,6 +111,23 @@ impl Clerk {
     }
 }
 
+/// What a written account must survive.
+#[derive(Clone, Copy, Debug)]
+enum Sure {
+    /// The death of the process.
+    OfDeath,
+    /// A loss of power.
+    OfPower,
+}
+
+/// What must be said is said once, whatever happens; what passes may be lost or come twice.
+const fn sure(weight: Weight) -> Sure {
+    match weight {
+        Weight::Needed => Sure::OfPower,
+        Weight::Passing => Sure::OfDeath,
+    }
+}
+
 struct Desk {
     notes: Arc<dyn Notebook>,
     accounts: HashMap<ThreadId, Account>,
@@ -122,18 +146,23 @@ impl Desk {
             Order::Heard { thread, scene, key, at, reply } => {
                 let mut account = self.account(&thread).await.unwrap_or_else(|| Account::new(scene));
                 account.open(scene, key, at);
-                self.keep(&thread, account).await;
+                // A session that goes on tells of the message again, so it is entered again.
+                self.keep(&thread, account, Sure::OfDeath).await;
                 let _heard = reply.send(()).is_ok();
             }
             Order::Ask { wish, reply } => drop(reply.send(self.grant(wish).await)),
             Order::Tell { thread, part, fate, reply } => {
                 if let Some(mut account) = self.account(&thread).await {
+                    let recast = matches!(fate, Fate::Recast(_));
                     match fate {
                         Fate::Done => account.done(&part),
                         Fate::Released => account.release(&part),
+                        Fate::Recast(form) => account.recast(&part, form),
                         Fate::Closed(key) => account.close(&key),
                     }
-                    self.keep(&thread, account).await;
+                    // Another number is as much a promise as the first one.
+                    let how = if recast { Sure::OfPower } else { Sure::OfDeath };
+                    self.keep(&thread, account, how).await;
                 }
                 let _heard = reply.send(()).is_ok();
             }
@@ -144,10 +173,11 @@ impl Desk {
         // Without an account not even the kind of place is known; the next message brings both.
         let Some(mut account) = self.account(&wish.thread).await else { return Leave::Wait };
         let scene = account.scene;
-        match account.reserve(&wish.part, wish.reply_to.as_deref(), wish.weight, wish.now) {
-            Grant::Send { key, seq } => {
-                if self.keep(&wish.thread, account).await {
-                    Leave::Send { scene, key, seq }
+        let Wish { thread, part, reply_to, weight, form, now } = wish;
+        match account.reserve(&part, reply_to.as_deref(), weight, form, now) {
+            Grant::Send { key, seq, form } => {
+                if self.keep(&thread, account, sure(weight)).await {
+                    Leave::Send { scene, key, seq, form }
                 } else {
                     Leave::Unsure
                 }
@@ -170,7 +200,7 @@ impl Desk {
     }
 
     /// Writes an account; true where it is on the disk.
-    async fn keep(&mut self, thread: &ThreadId, account: Account) -> bool {
+    async fn keep(&mut self, thread: &ThreadId, account: Account, how: Sure) -> bool {
         if self.accounts.len() >= IN_MEMORY {
             self.accounts.clear();
         }
@@ -178,7 +208,14 @@ impl Desk {
             return true;
         }
         let written = match serde_json::to_value(&account) {
-            Ok(note) => self.notes.put(&name_of(thread), note).await.map_err(|error| error.to_string()),
+            Ok(note) => {
+                let name = name_of(thread);
+                let written = match how {
+                    Sure::OfDeath => self.notes.put(&name, note).await,
+                    Sure::OfPower => self.notes.keep(&name, note).await,
+                };
+                written.map_err(|error| error.to_string())
+            }
             Err(error) => Err(error.to_string()),
         };
         match written {

@@ -1,5 +1,6 @@
 //! What is to be delivered, as the platform takes it: words, a question, a file. Pure.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::ledger::{Key, Weight};
@@ -37,11 +38,13 @@ pub(super) struct FileDraft {
 }
 
 /// The form that words take. A refused one is followed by a plainer one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(super) enum Form {
     /// Markdown, with buttons.
     Rich,
     /// Words alone.
+    #[default]
     Plain,
     /// Words alone, with links that nobody can take for links.
     Linkless,

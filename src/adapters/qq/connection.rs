@@ -17,13 +17,14 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 use tokio_util::sync::CancellationToken;
 
 use super::api::Api;
-use super::event::{Dispatch, Happening, read};
+use super::event::{Dispatch, Happening};
 use super::gateway::{Act, Frame, Gateway, INTENTS, Next, Session, after_close, close_words, intent_names};
 use super::http::Method;
-use super::intake::{Intake, Taken};
+use super::intake::{Event, Intake, Taken, order_of};
 use super::lanes::Lanes;
 use super::mark::Mark;
 use super::trouble::{Kind, Trouble};
+use crate::domain::Command;
 use crate::ports::{AdapterError, AdapterIo, Ids, Notebook};
 
 /// How long connecting, and being let in, may take.
@@ -42,8 +43,9 @@ const FAREWELL: Duration = Duration::from_millis(500);
 const RETRIES: [u64; 3] = [1, 2, 5];
 const LONGEST_RETRY: u64 = 15;
 
-/// The name of the note that a session is kept under.
-const NOTE: &str = "session";
+/// The names of the notes that a session, and how far it has come, are kept under.
+const SESSION: &str = "session";
+const PROGRESS: &str = "session-seq";
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
@@ -52,6 +54,13 @@ type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 struct Kept {
     app_id: String,
     session: Session,
+}
+
+/// How far a session has come. It may be lost: what came since is told again, and recognised.
+#[derive(Debug, Serialize, Deserialize)]
+struct Progress {
+    session: String,
+    seq: u64,
 }
 
 /// Which event of which session a piece of work belongs to.
@@ -97,13 +106,7 @@ struct Ended {
 impl Connection {
     /// Keeps a connection up until told to stop.
     pub(super) async fn run(self) -> Result<(), AdapterError> {
-        let mut state = State::default();
-        if let Ok(Some(note)) = self.notes.get(NOTE).await
-            && let Ok(kept) = serde_json::from_value::<Kept>(note)
-            && kept.app_id == self.app_id
-        {
-            state.mark = Some(Mark::new(kept.session));
-        }
+        let mut state = State { mark: self.remembered().await.map(Mark::new), ..State::default() };
         loop {
             let ended = tokio::select! {
                 ended = self.connect(&mut state) => ended?,
@@ -121,6 +124,18 @@ impl Connection {
             self.wait(&mut state, FAREWELL).await;
         }
         Ok(())
+    }
+
+    /// The session that was left, with how far it had come.
+    async fn remembered(&self) -> Option<Session> {
+        let note = async |name: &str| self.notes.get(name).await.ok().flatten();
+        let kept: Kept = serde_json::from_value(note(SESSION).await?).ok()?;
+        let mut session = Some(kept.session).filter(|_| kept.app_id == self.app_id)?;
+        let progress = note(PROGRESS).await.and_then(|note| serde_json::from_value::<Progress>(note).ok());
+        if let Some(progress) = progress.filter(|progress| progress.session == session.id) {
+            session.seq = session.seq.max(progress.seq);
+        }
+        Some(session)
     }
 
     /// One connection, from its address to its end.
@@ -145,7 +160,8 @@ impl Connection {
         let intents = INTENTS.get(state.intents).copied().unwrap_or_default();
         let mut gateway = Gateway::new(&token, intents, session);
         let (next, why) = self.talk(&mut socket, &mut gateway, state).await;
-        if next == Next::NewToken {
+        // A session may be refused for the token it is to be begun with.
+        if matches!(next, Next::NewToken | Next::IdentifyLater) {
             self.api.tokens().refused(&token);
         }
         tracing::debug!(resuming, why, "left the gateway");
@@ -153,7 +169,13 @@ impl Connection {
     }
 
     async fn address(&self) -> Result<(Arc<str>, String), Trouble> {
-        let answer = self.api.call(Method::GET, "/gateway", None).await?;
+        let answer = match self.api.call(Method::GET, "/gateway", None).await {
+            // The same, with more; not every server has both.
+            Err(trouble) if trouble.kind == Kind::Refused => {
+                self.api.call(Method::GET, "/gateway/bot", None).await?
+            }
+            answer => answer?,
+        };
         let url = answer.get("url").and_then(Value::as_str).map(str::to_owned);
         let url = url.ok_or_else(|| Trouble::unreachable("the platform named no gateway".to_owned()))?;
         Ok((self.api.tokens().get().await?, url))
@@ -220,7 +242,7 @@ impl Connection {
                 tracing::info!(seq = accepted(state), "the session goes on");
                 self.got_in(state);
             }
-            Act::Take(seq, dispatch) => self.take(seq, &dispatch, state),
+            Act::Take(seq, dispatch) => self.take(seq, dispatch, state),
             Act::Say(_) | Act::BeatEvery(_) | Act::Leave(..) => {}
         }
     }
@@ -231,14 +253,16 @@ impl Connection {
         self.io.health.alive(self.io.clock.now());
     }
 
-    /// Starts taking an event in. Events of one chat keep their order; buttons wait for nobody.
-    fn take(&self, seq: u64, dispatch: &Dispatch, state: &mut State) {
+    /// Starts taking an event in. Events of one chat keep their order; commands and buttons wait for nobody.
+    fn take(&self, seq: u64, dispatch: Dispatch, state: &mut State) {
         let Some(mark) = state.mark.as_mut() else { return };
-        if !mark.take(seq) {
-            return;
-        }
-        let happening = read(dispatch, mark.session.me.as_deref());
-        let lane = match &happening {
+        mark.take(seq);
+        let event = Event::new(dispatch, mark.session.me.as_deref());
+        let lane = match &event.happening {
+            // One that cuts the conversation in two has to stay in its place.
+            Happening::Said(heard) if order_of(heard).is_some_and(|order| order.command != Command::New) => {
+                format!("orders {}", heard.chat)
+            }
             Happening::Said(heard) => format!("chat {}", heard.chat),
             Happening::Pressed(press) => format!("press {}", press.interaction),
             Happening::Relation { .. } | Happening::Nothing => format!("event {seq}"),
@@ -247,7 +271,7 @@ impl Connection {
         let (intake, door) = (Arc::clone(&self.intake), self.io.door.clone());
         let work = async move {
             let mut waits = RETRIES.into_iter();
-            while let Taken::Again(why) = intake.take(&door, &happening).await {
+            while let Taken::Again(why) = intake.take(&door, &event).await {
                 tracing::warn!(why, "an event could not be taken in and is tried again");
                 let wait = waits.next().unwrap_or(LONGEST_RETRY);
                 tokio::time::sleep(Duration::from_secs(wait)).await;
@@ -260,7 +284,7 @@ impl Connection {
     async fn settle(&self, label: &Label, state: &mut State) {
         let mine = state.mark.as_mut().filter(|mark| mark.session.id == label.session);
         if mine.is_some_and(|mark| mark.settle(label.seq)) {
-            self.write_down(session_of(state)).await;
+            self.note_progress(session_of(state)).await;
         }
     }
 
@@ -272,16 +296,20 @@ impl Connection {
         }
     }
 
-    /// A session that cannot be written down is only told again from further back.
+    /// A session must outlive a loss of power: what was told and not yet taken in comes only in the same one.
     async fn write_down(&self, session: Option<Session>) {
         let Some(session) = session else { return };
-        let kept = Kept { app_id: self.app_id.clone(), session };
-        let written = match serde_json::to_value(&kept) {
-            Ok(note) => self.notes.put(NOTE, note).await.map_err(|error| error.to_string()),
-            Err(error) => Err(error.to_string()),
-        };
-        if let Err(error) = written {
-            tracing::warn!(error, "the session could not be written down");
+        let kept = serde_json::to_value(Kept { app_id: self.app_id.clone(), session });
+        if let Err(error) = self.notes.keep(SESSION, kept.unwrap_or_default()).await {
+            tracing::warn!(%error, "the session could not be written down");
+        }
+    }
+
+    async fn note_progress(&self, session: Option<Session>) {
+        let Some(session) = session else { return };
+        let progress = serde_json::to_value(Progress { session: session.id, seq: session.seq });
+        if let Err(error) = self.notes.put(PROGRESS, progress.unwrap_or_default()).await {
+            tracing::warn!(%error, "how far the session has come could not be written down");
         }
     }
 
@@ -344,7 +372,8 @@ impl Connection {
 }
 
 fn session_of(state: &State) -> Option<Session> {
-    state.mark.as_ref().map(|mark| mark.session.clone())
+    // One without a name cannot be gone on with.
+    state.mark.as_ref().map(|mark| mark.session.clone()).filter(|session| !session.id.is_empty())
 }
 
 fn accepted(state: &State) -> Option<u64> {
@@ -367,12 +396,11 @@ fn frame_of(
     match heard {
         Some(Ok(Message::Close(close))) => Err(close.map(|close| u16::from(close.code))),
         Some(Ok(message @ (Message::Text(_) | Message::Binary(_)))) => {
-            let frame =
-                serde_json::from_slice::<Value>(&message.into_data()).and_then(serde_json::from_value);
-            if let Err(error) = &frame {
-                tracing::warn!(%error, "a frame of the gateway is not understood");
+            let frame = Frame::read(&message.into_data());
+            if frame.is_none() {
+                tracing::warn!("a frame of the gateway is not understood");
             }
-            Ok(frame.ok())
+            Ok(frame)
         }
         Some(Ok(_)) => Ok(None),
         Some(Err(error)) => {

@@ -3,6 +3,7 @@
 //! Fields that are missing or of another shape make an event mean less, never an error: the platform adds and
 //! moves them without notice.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::scene::Scene;
@@ -10,7 +11,7 @@ use super::words_in::{clean, without_mentions};
 use crate::domain::{Quoted, Timestamp};
 
 /// An event as it came, from the gateway or the webhook.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Dispatch {
     /// Its name.
     pub(super) name: String,
@@ -50,6 +51,8 @@ pub(super) struct Heard {
     pub(super) from_bot: bool,
     pub(super) at: Option<Timestamp>,
     pub(super) text: String,
+    /// Whether they run the group, where the platform says so.
+    pub(super) admin: Option<bool>,
     /// Whether it is certain that the bot is meant.
     pub(super) addressed: bool,
     pub(super) attachments: Vec<Attachment>,
@@ -72,9 +75,13 @@ pub(super) struct Press {
     pub(super) interaction: String,
     /// What can be replied to.
     pub(super) event_id: Option<String>,
-    pub(super) scene: Scene,
-    pub(super) chat: String,
+    /// Where it may have been: in guilds it cannot be told a channel from a private talk.
+    pub(super) places: Vec<(Scene, String)>,
+    /// The guild, where it was in one.
+    pub(super) guild: Option<String>,
     pub(super) user: String,
+    /// Whether they run the group, where the platform says so.
+    pub(super) admin: Option<bool>,
     /// What we had put into the button.
     pub(super) data: String,
     pub(super) at: Option<Timestamp>,
@@ -156,6 +163,7 @@ fn heard(body: &Value, scene: Scene, chat: String, user: String) -> Option<Heard
         from_bot: body.pointer("/author/bot") == Some(&Value::Bool(true)),
         at: text(body, "timestamp").and_then(|at| Timestamp::parse_rfc3339(&at)),
         text: if blank { spoken.unwrap_or(said) } else { said },
+        admin: runs_it(body),
         addressed: false,
         attachments: found.into_iter().filter_map(attachment).collect(),
         quoted: quoted(body),
@@ -213,34 +221,44 @@ fn with_scheme(url: &str) -> String {
     if url.contains("://") { url.to_owned() } else { format!("https://{}", url.trim_start_matches('/')) }
 }
 
-/// A button, of the kinds of interaction there are.
-const BUTTON: u64 = 11;
-
 fn press(body: &Value, event_id: Option<String>) -> Option<Press> {
-    // Other types ask for the bot's settings or open menus.
-    if body["type"].as_u64().is_some_and(|kind| kind != BUTTON) {
-        return None;
-    }
+    // Other kinds ask for the bot's settings or open menus; only a button carries what we had put into one.
     let resolved = body.pointer("/data/resolved").unwrap_or(&Value::Null);
-    let (scene, chat, user) = match (body["chat_type"].as_u64(), body["scene"].as_str()) {
-        (Some(2), _) | (None, Some("c2c")) => {
-            let user = text(body, "user_openid")?;
-            (Scene::C2c, user.clone(), user)
-        }
-        (Some(1), _) | (None, Some("group")) => {
-            (Scene::Group, text(body, "group_openid")?, text(body, "group_member_openid")?)
-        }
-        _ => (Scene::Channel, text(body, "channel_id")?, text(resolved, "user_id")?),
+    // What kind of place it was is told in a number, a word, or neither; the ids always tell.
+    let guild = text(body, "guild_id").map(|id| (Scene::Dm, id));
+    let (places, user) = if let Some(group) = text(body, "group_openid") {
+        (vec![(Scene::Group, group)], text(body, "group_member_openid")?)
+    } else if let Some(user) = text(body, "user_openid").filter(|_| guild.is_none()) {
+        (vec![(Scene::C2c, user.clone())], user)
+    } else {
+        let channel = text(body, "channel_id").map(|id| (Scene::Channel, id));
+        (channel.into_iter().chain(guild).collect(), text(resolved, "user_id")?)
     };
     Some(Press {
         interaction: text(body, "id")?,
         event_id,
-        scene,
-        chat,
+        places,
+        guild: text(body, "guild_id"),
         user,
+        admin: runs_it(body),
         data: text(resolved, "button_data")?,
         at: text(body, "timestamp").and_then(|at| Timestamp::parse_rfc3339(&at)),
     })
+}
+
+/// The roles of a guild that run it, or the channel: administrators, the owner, those of the channel.
+const RUNNING: [&str; 3] = ["2", "4", "5"];
+
+/// Whether somebody runs the group, by the roles in a body; nothing where it tells of none.
+pub(super) fn runs_it(body: &Value) -> Option<bool> {
+    let role = text(&body["author"], "member_role").or_else(|| text(body, "member_role"));
+    if let Some(role) = role {
+        return Some(matches!(role.to_ascii_lowercase().as_str(), "owner" | "admin" | "administrator"));
+    }
+    let roles = body.pointer("/member/roles").or_else(|| body.get("roles"))?.as_array()?;
+    // They come as texts, and nobody promises it.
+    let named = |role: &Value| role.as_str().map_or_else(|| role.to_string(), str::to_owned);
+    Some(roles.iter().map(named).any(|role| RUNNING.contains(&role.as_str())))
 }
 
 fn is_mentioned(body: &Value) -> bool {

@@ -31,6 +31,7 @@ fn a_private_message_is_read() {
         from_bot: false,
         at: Timestamp::parse_rfc3339("2026-01-01T19:04:05Z"),
         text: "hi".to_owned(),
+        admin: None,
         addressed: true,
         attachments: Vec::new(),
         quoted: None,
@@ -108,28 +109,51 @@ fn a_quoted_message_comes_along() {
 #[test]
 fn a_button_tells_who_pressed_it_and_where() {
     let resolved = json!({ "button_data": "yes", "button_id": "1", "user_id": "7" });
-    for (body, scene, chat, user) in [
-        (json!({ "chat_type": 2, "user_openid": "U" }), Scene::C2c, "U", "U"),
-        (json!({ "chat_type": 1, "group_openid": "G", "group_member_openid": "M" }), Scene::Group, "G", "M"),
+    for (body, places, user) in [
+        (json!({ "chat_type": 2, "user_openid": "U" }), vec![(Scene::C2c, "U")], "U"),
+        (
+            json!({ "chat_type": 1, "group_openid": "G", "group_member_openid": "M" }),
+            vec![(Scene::Group, "G")],
+            "M",
+        ),
         (
             json!({ "scene": "guild", "chat_type": 0, "channel_id": "C", "guild_id": "S" }),
-            Scene::Channel,
-            "C",
+            vec![(Scene::Channel, "C"), (Scene::Dm, "S")],
             "7",
         ),
+        (json!({ "guild_id": "S" }), vec![(Scene::Dm, "S")], "7"),
     ] {
         let mut body = body;
         body["id"] = json!("int-1");
         body["type"] = json!(11);
         body["data"] = json!({ "type": 11, "resolved": resolved.clone() });
         let Happening::Pressed(press) = read(&dispatch("INTERACTION_CREATE", body), None) else { panic!() };
-        assert_eq!((press.scene, press.chat.as_str(), press.user.as_str()), (scene, chat, user));
+        let found: Vec<_> = press.places.iter().map(|(scene, chat)| (*scene, chat.as_str())).collect();
+        assert_eq!((found, press.user.as_str()), (places, user));
         assert_eq!((press.interaction.as_str(), press.data.as_str()), ("int-1", "yes"));
         assert_eq!(press.event_id.as_deref(), Some("INTERACTION_CREATE:1"));
     }
     let query =
         json!({ "id": "q", "type": 2001, "chat_type": 2, "user_openid": "U", "data": { "resolved": {} } });
     assert_eq!(read(&dispatch("INTERACTION_CREATE", query), None), Happening::Nothing);
+}
+
+#[test]
+fn roles_tell_who_runs_a_group_where_they_are_told() {
+    for (body, expected) in [
+        (json!({}), None),
+        (json!({ "member": { "nick": "A" } }), None),
+        (json!({ "member": { "roles": ["1", "11"] } }), Some(false)),
+        (json!({ "member": { "roles": ["1", "2"] } }), Some(true)),
+        (json!({ "member": { "roles": ["4"] } }), Some(true)),
+        (json!({ "member": { "roles": [5] } }), Some(true)),
+        (json!({ "roles": ["12"] }), Some(false)),
+        (json!({ "author": { "member_role": "owner" } }), Some(true)),
+        (json!({ "author": { "member_role": "member" } }), Some(false)),
+        (json!({ "member_role": "ADMIN" }), Some(true)),
+    ] {
+        assert_eq!(runs_it(&body), expected, "{body}");
+    }
 }
 
 #[test]

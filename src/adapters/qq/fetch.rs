@@ -1,10 +1,11 @@
 //! Files in: what came with a message, fetched into the thread's own folder before the message is handed in.
+//! What cannot be had is told, and the message comes in without it.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use super::event::{Attachment, Heard};
-use crate::adapters::chat::{FetchError, keep};
+use crate::adapters::chat::{Downloads, FetchError, keep};
 use crate::domain::{InboundFile, Language, StoredFile, ThreadId};
 use crate::render::Phrase;
 
@@ -12,19 +13,22 @@ use crate::render::Phrase;
 const LONGEST: u64 = 30 << 20;
 /// How long one may take.
 const DEADLINE: Duration = Duration::from_secs(60);
+/// How many are fetched at the same time.
+const AT_ONCE: usize = 8;
 /// More than this in one message is nobody's wish.
 const MOST: usize = 16;
 
 /// Fetches files.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Fetcher {
     http: reqwest::Client,
     files: PathBuf,
+    downloads: Downloads,
 }
 
 impl Fetcher {
     pub(super) const fn new(http: reqwest::Client, files: PathBuf) -> Self {
-        Self { http, files }
+        Self { http, files, downloads: Downloads::new(AT_ONCE, DEADLINE) }
     }
 
     /// The files of a message, and what to say about those that could not be had.
@@ -34,27 +38,28 @@ impl Fetcher {
         heard: &Heard,
         language: Language,
     ) -> (Vec<InboundFile>, Vec<String>) {
+        let tries = heard.attachments.iter().take(MOST).enumerate().map(|(index, one)| async move {
+            let file = StoredFile::new(thread.clone(), &stored_name(&heard.id, index), &one.name);
+            let outcome = self.downloads.fetch(|| self.fetch_one(&file, one)).await;
+            (one, file, outcome)
+        });
         let (mut files, mut lost) = (Vec::new(), Vec::new());
-        for (index, one) in heard.attachments.iter().take(MOST).enumerate() {
-            let name = stored_name(&heard.id, index);
-            let file = StoredFile::new(thread.clone(), &name, &one.name);
-            match self.fetch_one(&file, one).await {
-                Ok(()) => files.push(InboundFile {
-                    media_type: one.media_type.clone(),
-                    url: file.url(),
-                    name: Some(one.name.clone()),
-                }),
+        for (one, file, outcome) in futures_util::future::join_all(tries).await {
+            let phrase = match outcome {
+                Ok(()) => {
+                    let (media_type, name) = (one.media_type.clone(), Some(one.name.clone()));
+                    files.push(InboundFile { media_type, url: file.url(), name });
+                    continue;
+                }
+                Err(FetchError::TooBig { limit }) => {
+                    Phrase::FileTooBig { name: one.name.clone(), megabytes: limit >> 20 }
+                }
                 Err(error) => {
                     tracing::warn!(%thread, %error, name = one.name, "an attachment could not be fetched");
-                    let phrase = match error {
-                        FetchError::TooBig { limit } => {
-                            Phrase::FileTooBig { name: one.name.clone(), megabytes: limit >> 20 }
-                        }
-                        FetchError::Broken(_) | FetchError::Disk(_) => Phrase::FileLost(one.name.clone()),
-                    };
-                    lost.push(phrase.say(language));
+                    Phrase::FileLost(one.name.clone())
                 }
-            }
+            };
+            lost.push(phrase.say(language));
         }
         (files, lost)
     }
@@ -64,8 +69,12 @@ impl Fetcher {
             return Err(FetchError::TooBig { limit: LONGEST });
         }
         let broken = |error: reqwest::Error| FetchError::Broken(error.without_url().to_string());
-        let answer = self.http.get(&one.url).timeout(DEADLINE).send().await;
-        let answer = answer.and_then(reqwest::Response::error_for_status).map_err(broken)?;
+        let answer = self.http.get(&one.url).timeout(DEADLINE).send().await.map_err(broken)?;
+        let status = answer.status();
+        if status.is_client_error() && !matches!(status.as_u16(), 408 | 429) {
+            return Err(FetchError::Denied(status.to_string()));
+        }
+        let answer = answer.error_for_status().map_err(broken)?;
         keep(&self.files, file, answer.bytes_stream(), LONGEST).await.map(drop)
     }
 }

@@ -10,17 +10,25 @@ use super::api::authorization;
 use super::event::Dispatch;
 
 /// A frame of the gateway.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Frame {
     pub(super) op: u64,
-    #[serde(default)]
     pub(super) d: Value,
-    #[serde(default)]
     pub(super) s: Option<u64>,
-    #[serde(default)]
     pub(super) t: Option<String>,
-    #[serde(default)]
     pub(super) id: Option<String>,
+}
+
+impl Frame {
+    /// Reads a frame: an object that says what it is. Whatever else is missing or of another shape is not there.
+    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+        let mut frame = serde_json::from_slice::<Value>(bytes).ok()?;
+        let text = |key: &str| frame.get(key).and_then(Value::as_str).map(str::to_owned);
+        let (op, s) = (frame.get("op")?.as_u64()?, frame.get("s").and_then(Value::as_u64));
+        let (t, id) = (text("t"), text("id"));
+        let d = frame.get_mut("d").map(Value::take).unwrap_or_default();
+        Some(Self { op, d, s, t, id })
+    }
 }
 
 /// What must be known to go on where a connection ended, also in another process.
@@ -114,14 +122,13 @@ impl Gateway {
 
     /// A frame came. `accepted` is the number up to which everything is safe with us.
     pub(super) fn hear(&mut self, frame: Frame, accepted: Option<u64>) -> Vec<Act> {
+        // Whoever tells something is there, whether or not they answer beats.
+        self.unanswered = false;
         match frame.op {
             HELLO if self.stage == Stage::Greeting => self.greet(&frame.d),
             DISPATCH => self.dispatch(frame),
             HEARTBEAT => vec![beat_frame(accepted)],
-            HEARTBEAT_ACK => {
-                self.unanswered = false;
-                Vec::new()
-            }
+            HEARTBEAT_ACK => Vec::new(),
             RECONNECT => vec![Act::Leave(Next::Resume, "the platform asked to reconnect".to_owned())],
             INVALID_SESSION if frame.d == true => {
                 vec![Act::Leave(Next::Resume, "the session was interrupted".to_owned())]
@@ -185,8 +192,9 @@ fn beat_frame(accepted: Option<u64>) -> Act {
 /// What a close code asks for.
 pub(super) const fn after_close(code: Option<u16>) -> Next {
     match code {
-        Some(4001 | 4002 | 4010..=4013 | 4914 | 4915) => Next::Stop,
-        Some(4014) => Next::FewerIntents,
+        Some(4001 | 4002 | 4010..=4012 | 4914 | 4915) => Next::Stop,
+        // Unknown to the platform, or not granted: with fewer of them it may work.
+        Some(4013 | 4014) => Next::FewerIntents,
         Some(4004) => Next::NewToken,
         Some(4006 | 4007 | 4900..=4913) => Next::Identify,
         Some(4008) => Next::SlowDown,
@@ -202,8 +210,8 @@ pub(super) fn close_words(code: Option<u16>) -> String {
         Some(4004) => "the token was refused",
         Some(4008) => "we sent too fast",
         Some(4009) => "the session expired",
-        Some(4010..=4013) => "the platform refused what we asked of the gateway",
-        Some(4014) => "a kind of event was asked for that is not granted to this bot",
+        Some(4010..=4012) => "the platform refused what we asked of the gateway",
+        Some(4013 | 4014) => "a kind of event was asked for that is not granted to this bot",
         Some(4914) => "the bot is taken down and may only use the sandbox",
         Some(4915) => "the bot is banned",
         Some(_) => "the platform closed the connection",
@@ -240,7 +248,17 @@ mod tests {
     use super::*;
 
     fn frame(value: Value) -> Frame {
-        serde_json::from_value(value).unwrap()
+        Frame::read(value.to_string().as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn a_frame_is_read_however_little_it_says() {
+        assert_eq!(frame(json!({ "op": 7 })), Frame { op: 7, ..Frame::default() });
+        let strange = json!({ "op": 0, "s": "x", "t": 3, "id": null, "d": [1] });
+        assert_eq!(frame(strange), Frame { d: json!([1]), ..Frame::default() });
+        for bytes in ["", "[]", "[0]", "{}", r#"{"op":"0"}"#, "null"] {
+            assert_eq!(Frame::read(bytes.as_bytes()), None, "{bytes}");
+        }
     }
 
     fn session() -> Session {
@@ -321,7 +339,7 @@ mod tests {
             (Some(4008), Next::SlowDown),
             (Some(4009), Next::ResumeOnce),
             (Some(4010), Next::Stop),
-            (Some(4013), Next::Stop),
+            (Some(4013), Next::FewerIntents),
             (Some(4014), Next::FewerIntents),
             (Some(4900), Next::Identify),
             (Some(4913), Next::Identify),

@@ -37,13 +37,13 @@ impl Http {
         &self,
         method: Method,
         url: &str,
-        authorization: Option<&str>,
+        headers: &[(&'static str, &str)],
         body: Option<&Value>,
         deadline: Duration,
     ) -> Result<Value, Trouble> {
         let mut request = self.client.request(method, url).timeout(deadline);
-        if let Some(authorization) = authorization {
-            request = request.header("authorization", authorization);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
         }
         if let Some(body) = body {
             // The platform wants exactly this type, without a character set.

@@ -1,19 +1,24 @@
-//! From what happened to what the threads are told: who may speak, which files come along, what is answered at once.
+//! From what happened to what the threads are told: who may speak, and what is answered at once. What takes a while,
+//! or stands behind something that does, is written down and handed in later by [`unpack`](super::unpack).
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::event::{Happening, Heard, Press};
+use super::admins::Admins;
+use super::event::{Dispatch, Happening, Heard, Press, read};
 use super::fetch::Fetcher;
 use super::http::Method;
-use super::ledger::Key;
+use super::ledger::{Key, Weight};
 use super::options::{QqOptions, Threading};
+use super::scene::Scene;
 use super::send::Sender;
+use super::unpack::Letter;
 use crate::adapters::chat::{
-    Admission, Attention, Button, ChatParts, Facts, Gate, Handed, Hearing, decode, hand_in,
+    Admission, Attention, Backlog, Button, ChatParts, Facts, Finished, Gate, Handed, Haste, Hearing, Place,
+    decode, hand_in,
 };
 use crate::domain::{
-    Author, AuthorId, BadId, ChatKind, Decision, IngressEvent, IngressKind, Language, Order, Platform, Said,
-    Standing, ThreadId, Timestamp,
+    Approval, Author, AuthorId, BadId, ChatKind, Command, Decision, IngressEvent, IngressKind, Order,
+    Platform, Standing, ThreadId, Timestamp,
 };
 use crate::ports::{Door, Knock};
 use crate::render::Phrase;
@@ -33,16 +38,34 @@ pub(super) enum Taken {
     Again(String),
 }
 
+/// An event, and what it means.
+#[derive(Clone, Debug)]
+pub(super) struct Event {
+    dispatch: Dispatch,
+    me: Option<String>,
+    pub(super) happening: Happening,
+}
+
+impl Event {
+    /// Reads an event. `me` is the bot's own id, where it is known.
+    pub(super) fn new(dispatch: Dispatch, me: Option<&str>) -> Self {
+        let happening = read(&dispatch, me);
+        Self { dispatch, me: me.map(str::to_owned), happening }
+    }
+}
+
 /// Takes events in.
 #[derive(Debug)]
 pub(super) struct Intake {
     platform: Platform,
     threading: Threading,
     gate: Gate,
+    admins: Admins,
     attention: Mutex<Attention>,
-    parts: ChatParts,
-    sender: Arc<Sender>,
-    fetcher: Fetcher,
+    pub(super) parts: ChatParts,
+    pub(super) sender: Arc<Sender>,
+    pub(super) fetcher: Fetcher,
+    backlog: Backlog,
 }
 
 impl Intake {
@@ -51,22 +74,25 @@ impl Intake {
         options: &QqOptions,
         parts: ChatParts,
         sender: Arc<Sender>,
+        backlog: Backlog,
     ) -> Self {
         Self {
             gate: Gate::new(platform.clone(), options.guests.clone(), Arc::clone(&parts.access)),
             platform,
             threading: options.threading,
+            admins: Admins::new(sender.api.clone(), options.admins_decide),
             attention: Mutex::new(Attention::new(options.respond, options.followup)),
             fetcher: Fetcher::new(parts.http.clone(), parts.files.clone()),
             parts,
             sender,
+            backlog,
         }
     }
 
     /// Takes one event in. It is safe to take the same one again.
-    pub(super) async fn take(&self, door: &Door, happening: &Happening) -> Taken {
-        match happening {
-            Happening::Said(heard) => self.said(door, heard).await,
+    pub(super) async fn take(&self, door: &Door, event: &Event) -> Taken {
+        match &event.happening {
+            Happening::Said(heard) => self.said(door, event, heard).await,
             Happening::Pressed(press) => self.pressed(door, press).await,
             Happening::Relation { name, chat } => {
                 tracing::info!(event = name, chat, "a relation has changed");
@@ -76,7 +102,7 @@ impl Intake {
         }
     }
 
-    async fn said(&self, door: &Door, heard: &Heard) -> Taken {
+    async fn said(&self, door: &Door, event: &Event, heard: &Heard) -> Taken {
         if heard.from_bot {
             return Taken::Safe;
         }
@@ -90,73 +116,53 @@ impl Intake {
             Ok(admission) => admission,
             Err(error) => return Taken::Again(error.to_string()),
         };
-        // The platform's clock may be ahead of ours; a window never begins in the future.
-        let at = heard.at.unwrap_or(now).min(now);
-        let language = self.parts.language_for(&heard.text);
+        let at = moment(heard.at, now);
         match admission {
             Admission::Welcome => {}
             Admission::Pair(Knock::Code { code, expires, fresh: true }) => {
                 self.sender.clerk.heard(&thread, heard.scene, Key::Message(heard.id.clone()), at).await;
                 let minutes = expires.millis_since(now).div_ceil(60_000);
-                self.sender.tell(&thread, &heard.id, &Phrase::Pair { code, minutes }.say(language)).await;
+                let words = Phrase::Pair { code, minutes }.say(self.parts.language_for(&heard.text));
+                self.sender.tell(&thread, &heard.id, &words, Weight::Needed).await;
                 return Taken::Safe;
             }
             Admission::Pair(_) | Admission::Closed => return Taken::Safe,
         }
         self.sender.clerk.heard(&thread, heard.scene, Key::Message(heard.id.clone()), at).await;
+        self.admins.learn(&heard.chat, &heard.user, heard.admin);
         let overheard = self.hears(&thread, &author.id, heard, now) == Hearing::Overhear;
-        let (files, lost) = self.fetcher.fetch(&thread, heard, language).await;
-        if !lost.is_empty() {
-            self.sender.tell(&thread, &heard.id, &lost.join("\n")).await;
-        }
-        if heard.text.is_empty() && files.is_empty() {
-            return Taken::Safe;
-        }
-        let kind = match Order::parse(&heard.text).filter(|_| files.is_empty() && !overheard) {
-            Some(order) => IngressKind::Command(order),
-            None => IngressKind::Said(Said {
-                text: heard.text.clone(),
-                files,
-                overheard,
-                quoted: heard.quoted.clone(),
-                forwarded_from: None,
-            }),
+        let letter = Letter {
+            dispatch: event.dispatch.clone(),
+            me: event.me.clone(),
+            overheard,
+            admin: heard.admin == Some(true),
         };
-        self.hand_over(door, thread, author, &heard.id, at, heard.scene.kind(), kind, language).await
+        match order_of(heard).filter(|_| !overheard) {
+            // It cuts the conversation in two, so it has to stay in its place; the others wait for nothing.
+            Some(order) if order.command != Command::New => self.now(door, letter, heard, None).await,
+            _ => {
+                let slow = !heard.attachments.is_empty() && !overheard;
+                let place = self.backlog.enter(&heard.chat, if slow { Haste::Slow } else { Haste::Quick });
+                self.pass_on(door, letter, heard, place).await
+            }
+        }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the parts of an event, each of its own type")]
-    async fn hand_over(
-        &self,
-        door: &Door,
-        thread: ThreadId,
-        author: Author,
-        id: &str,
-        at: Timestamp,
-        chat: ChatKind,
-        kind: IngressKind,
-        language: Language,
-    ) -> Taken {
-        let Ok(message) = id.parse() else {
-            tracing::warn!(id, "a message without a usable id was passed over");
-            return Taken::Safe;
-        };
-        let event = IngressEvent {
-            thread: thread.clone(),
-            author,
-            message,
-            platform_message: id.to_owned(),
-            at,
-            chat,
-            kind,
-        };
-        match hand_in(door, event, language).await {
-            Handed::Kept => Taken::Safe,
-            Handed::Tell(words) => {
-                self.sender.tell(&thread, id, &words).await;
-                Taken::Safe
-            }
-            Handed::Later(why) => Taken::Again(why),
+    /// Hands in what is quick, and accepts what is not to be handed in later.
+    async fn pass_on(&self, door: &Door, letter: Letter, heard: &Heard, mut place: Place) -> Taken {
+        match place.haste() {
+            Haste::Quick => self.now(door, letter, heard, Some(&mut place)).await,
+            Haste::Slow => match self.backlog.accept(&heard.id, letter.into_value(), place).await {
+                Ok(()) => Taken::Safe,
+                Err(error) => Taken::Again(error.to_string()),
+            },
+        }
+    }
+
+    async fn now(&self, door: &Door, letter: Letter, heard: &Heard, place: Option<&mut Place>) -> Taken {
+        match self.deliver(door, letter, heard, place).await {
+            Finished::Done => Taken::Safe,
+            Finished::Again(why) => Taken::Again(why),
         }
     }
 
@@ -177,49 +183,50 @@ impl Intake {
             Err(error) => return (FAILED, Taken::Again(error.to_string())),
         };
         // A button works only where it was shown.
-        if approval.thread.platform() != &self.platform || approval.thread.chat() != press.chat {
-            return (REFUSED, Taken::Safe);
-        }
+        let Some(scene) = self.place_of(press, &approval) else { return (REFUSED, Taken::Safe) };
         let Ok(author) = self.author(&press.user, None) else { return (FAILED, Taken::Safe) };
-        let now = self.parts.clock.now();
-        match self.gate.admit(&author, &press.chat, press.scene.kind(), now).await {
+        let (chat, now) = (approval.thread.chat(), self.parts.clock.now());
+        match self.gate.admit(&author, &chat, scene.kind(), now).await {
             Ok(Admission::Welcome) => {}
             Ok(Admission::Pair(_) | Admission::Closed) => return (REFUSED, Taken::Safe),
             Err(error) => return (FAILED, Taken::Again(error.to_string())),
         }
-        let at = press.at.unwrap_or(now).min(now);
+        let at = moment(press.at, now);
         let reply_to = press.event_id.clone().unwrap_or_else(|| press.interaction.clone());
         if press.event_id.is_some() {
             let key = Key::Event(reply_to.clone());
-            self.sender.clerk.heard(&approval.thread, press.scene, key, at).await;
+            self.sender.clerk.heard(&approval.thread, scene, key, at).await;
         }
         let Ok(message) = format!("press {}", press.interaction).parse() else {
             return (FAILED, Taken::Safe);
         };
         let language = self.parts.language_for(&approval.summary);
+        let decision =
+            Decision { approval: id, answer, reason: None, via: "button".to_owned(), operator: false };
         let event = IngressEvent {
             thread: approval.thread.clone(),
-            author,
+            author: self.admins.vouched(author, press, &chat, scene.kind()).await,
             message,
             platform_message: reply_to.clone(),
             at,
-            chat: press.scene.kind(),
-            kind: IngressKind::Decision(Decision {
-                approval: id,
-                answer,
-                reason: None,
-                via: "button".to_owned(),
-                operator: false,
-            }),
+            chat: scene.kind(),
+            kind: IngressKind::Decision(decision),
         };
         match hand_in(door, event, language).await {
             Handed::Kept => (DONE, Taken::Safe),
             Handed::Tell(words) => {
-                self.sender.tell(&approval.thread, &reply_to, &words).await;
+                self.sender.tell(&approval.thread, &reply_to, &words, Weight::Needed).await;
                 (REPEATED, Taken::Safe)
             }
             Handed::Later(why) => (FAILED, Taken::Again(why)),
         }
+    }
+
+    /// What kind of place a button was pressed in, where it is the place of its question.
+    fn place_of(&self, press: &Press, approval: &Approval) -> Option<Scene> {
+        let chat = approval.thread.chat();
+        let ours = approval.thread.platform() == &self.platform;
+        press.places.iter().find(|(_, place)| ours && *place == chat).map(|(scene, _)| *scene)
     }
 
     /// The client spins until it hears of it; nothing else depends on it.
@@ -242,7 +249,7 @@ impl Intake {
         attention.hear(thread, author, heard.scene.kind(), facts, now)
     }
 
-    fn thread_of(&self, heard: &Heard) -> Result<ThreadId, BadId> {
+    pub(super) fn thread_of(&self, heard: &Heard) -> Result<ThreadId, BadId> {
         let chat = ThreadId::of_chat(&self.platform, &heard.chat)?;
         match (self.threading, heard.scene.kind()) {
             (Threading::PerUser, ChatKind::Group) => chat.for_user(&heard.user),
@@ -250,7 +257,17 @@ impl Intake {
         }
     }
 
-    fn author(&self, user: &str, name: Option<String>) -> Result<Author, BadId> {
+    pub(super) fn author(&self, user: &str, name: Option<String>) -> Result<Author, BadId> {
         Ok(Author { id: AuthorId::new(&self.platform, user)?, name, standing: Standing::Person })
     }
+}
+
+/// When something happened. The platform's clock may be ahead of ours; a window never begins in the future.
+pub(super) fn moment(told: Option<Timestamp>, now: Timestamp) -> Timestamp {
+    told.unwrap_or(now).min(now)
+}
+
+/// The command that a message is, if it is for us. One that brings files is none.
+pub(super) fn order_of(heard: &Heard) -> Option<Order> {
+    Order::parse(&heard.text).filter(|_| heard.attachments.is_empty())
 }

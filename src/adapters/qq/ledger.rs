@@ -2,10 +2,12 @@
 //! else may be sent. Pure; the [`Clerk`](super::clerk::Clerk) keeps it on the disk.
 //!
 //! A reply is entered here before it is sent, with the message it answers and its number. So whatever dies between
-//! the request and its receipt, the same reply goes out again under the same pair, which the platform recognises.
+//! the request and its receipt, the same reply goes out again under the same pair, which the platform recognises. A
+//! form of it that was refused may have used its number up: the plainer one gets a number of its own.
 
 use serde::{Deserialize, Serialize};
 
+use super::compose::Form;
 use super::scene::Scene;
 use crate::domain::Timestamp;
 
@@ -52,6 +54,9 @@ struct Slot {
     part: String,
     key: Key,
     seq: u32,
+    /// The form that the number belongs to.
+    #[serde(default)]
+    form: Form,
     #[serde(default)]
     done: bool,
 }
@@ -74,6 +79,8 @@ pub(super) enum Grant {
         key: Key,
         /// Its number.
         seq: u32,
+        /// In this form.
+        form: Form,
     },
     /// It was sent before.
     Done,
@@ -120,22 +127,33 @@ impl Account {
         part: &str,
         reply_to: Option<&str>,
         weight: Weight,
+        form: Form,
         now: Timestamp,
     ) -> Grant {
         if let Some(slot) = self.slots.iter().find(|slot| slot.part == part) {
             return if slot.done {
                 Grant::Done
             } else {
-                Grant::Send { key: slot.key.clone(), seq: slot.seq }
+                Grant::Send { key: slot.key.clone(), seq: slot.seq, form: slot.form }
             };
         }
         let fits = |ticket: &&Ticket| self.is_open(ticket, now) && self.left(ticket) > kept_back(weight);
         let asked = self.tickets.iter().find(|ticket| Some(ticket.key.as_str()) == reply_to).filter(fits);
         let Some(ticket) = asked.or_else(|| self.tickets.iter().rev().find(fits)) else { return Grant::Wait };
         let key = ticket.key.clone();
-        let seq = self.free_number(&key, part);
-        self.slots.push(Slot { part: part.to_owned(), key: key.clone(), seq, done: false });
-        Grant::Send { key, seq }
+        let seq = self.free_number(&key, part, form);
+        self.slots.push(Slot { part: part.to_owned(), key: key.clone(), seq, form, done: false });
+        Grant::Send { key, seq, form }
+    }
+
+    /// The part was refused in the form it had, and goes out in another under another number.
+    pub(super) fn recast(&mut self, part: &str, form: Form) {
+        let Some(at) = self.slots.iter().position(|slot| slot.part == part && !slot.done) else { return };
+        let Some(key) = self.slots.get(at).map(|slot| slot.key.clone()) else { return };
+        let seq = self.free_number(&key, part, form);
+        if let Some(slot) = self.slots.get_mut(at) {
+            (slot.seq, slot.form) = (seq, form);
+        }
     }
 
     /// The part has arrived.
@@ -168,10 +186,10 @@ impl Account {
         replies.saturating_sub(u32::try_from(used).unwrap_or(u32::MAX))
     }
 
-    /// The number that follows from the part's own name, or the next one that is free.
-    fn free_number(&self, key: &Key, part: &str) -> u32 {
+    /// The number that follows from the part's own name and form, or the next one that is free.
+    fn free_number(&self, key: &Key, part: &str, form: Form) -> u32 {
         let taken = |seq: u32| self.slots.iter().any(|slot| slot.key == *key && slot.seq == seq);
-        let first = number_of(part);
+        let first = number_of(&format!("{part} {form:?}"));
         (0..NUMBERS).map(|step| (first + step) % NUMBERS + 1).find(|seq| !taken(*seq)).unwrap_or(1)
     }
 }
@@ -220,24 +238,28 @@ mod tests {
     fn a_message_allows_five_replies_and_the_sixth_waits_for_the_next_message() {
         let mut account = group_with(&["m1"]);
         for part in 0..5 {
-            let grant = account.reserve(&format!("p{part}"), Some("m1"), Weight::Needed, NOW);
+            let grant = account.reserve(&format!("p{part}"), Some("m1"), Weight::Needed, Form::Plain, NOW);
             assert_eq!(key_of(&grant), Some("m1"));
         }
-        assert_eq!(account.reserve("p5", Some("m1"), Weight::Needed, NOW), Grant::Wait);
+        assert_eq!(account.reserve("p5", Some("m1"), Weight::Needed, Form::Plain, NOW), Grant::Wait);
         account.open(Scene::Group, message("m2"), NOW);
-        assert_eq!(key_of(&account.reserve("p5", Some("m1"), Weight::Needed, NOW)), Some("m2"));
+        assert_eq!(key_of(&account.reserve("p5", Some("m1"), Weight::Needed, Form::Plain, NOW)), Some("m2"));
     }
 
     #[test]
     fn twenty_passing_words_leave_room_for_what_must_be_said() {
         let mut account = group_with(&["m1"]);
         let passing = |n: usize, account: &mut Account| {
-            account.reserve(&format!("progress{n}"), None, Weight::Passing, NOW)
+            account.reserve(&format!("progress{n}"), None, Weight::Passing, Form::Plain, NOW)
         };
         let sent = (0..20).filter(|n| passing(*n, &mut account) != Grant::Wait).count();
         assert_eq!(sent, 2);
         for part in ["question", "answer", "more"] {
-            assert_ne!(account.reserve(part, Some("m1"), Weight::Needed, NOW), Grant::Wait, "{part}");
+            assert_ne!(
+                account.reserve(part, Some("m1"), Weight::Needed, Form::Plain, NOW),
+                Grant::Wait,
+                "{part}"
+            );
         }
     }
 
@@ -247,31 +269,39 @@ mod tests {
             let mut account = Account::new(scene);
             account.open(scene, message("m"), NOW);
             let late = NOW.plus_millis(minutes * 60_000 - 5_000);
-            assert_eq!(account.reserve("late", Some("m"), Weight::Needed, late), Grant::Wait, "{scene:?}");
+            assert_eq!(
+                account.reserve("late", Some("m"), Weight::Needed, Form::Plain, late),
+                Grant::Wait,
+                "{scene:?}"
+            );
             let early = NOW.plus_millis(minutes * 60_000 - 30_000);
-            assert_ne!(account.reserve("early", Some("m"), Weight::Needed, early), Grant::Wait, "{scene:?}");
+            assert_ne!(
+                account.reserve("early", Some("m"), Weight::Needed, Form::Plain, early),
+                Grant::Wait,
+                "{scene:?}"
+            );
         }
     }
 
     #[test]
     fn what_was_entered_goes_out_again_under_the_same_pair() {
         let mut account = group_with(&["m1"]);
-        let first = account.reserve("p", Some("m1"), Weight::Needed, NOW);
+        let first = account.reserve("p", Some("m1"), Weight::Needed, Form::Plain, NOW);
         account.open(Scene::Group, message("m2"), NOW);
         let later = NOW.plus_millis(10 * 60_000);
-        assert_eq!(account.reserve("p", Some("m2"), Weight::Needed, later), first);
+        assert_eq!(account.reserve("p", Some("m2"), Weight::Needed, Form::Plain, later), first);
         account.done("p");
-        assert_eq!(account.reserve("p", Some("m2"), Weight::Needed, later), Grant::Done);
+        assert_eq!(account.reserve("p", Some("m2"), Weight::Needed, Form::Plain, later), Grant::Done);
     }
 
     #[test]
     fn a_message_that_takes_no_more_is_left_for_another() {
         let mut account = group_with(&["m1", "m2"]);
-        account.reserve("p", Some("m1"), Weight::Needed, NOW);
+        account.reserve("p", Some("m1"), Weight::Needed, Form::Plain, NOW);
         account.close(&message("m1"));
-        assert_eq!(key_of(&account.reserve("p", Some("m1"), Weight::Needed, NOW)), Some("m2"));
+        assert_eq!(key_of(&account.reserve("p", Some("m1"), Weight::Needed, Form::Plain, NOW)), Some("m2"));
         account.close(&message("m2"));
-        assert_eq!(account.reserve("p", Some("m1"), Weight::Needed, NOW), Grant::Wait);
+        assert_eq!(account.reserve("p", Some("m1"), Weight::Needed, Form::Plain, NOW), Grant::Wait);
     }
 
     #[test]
@@ -279,19 +309,42 @@ mod tests {
         let mut account = group_with(&["m1"]);
         for n in 0..20 {
             let part = format!("p{n}");
-            assert_ne!(account.reserve(&part, None, Weight::Needed, NOW), Grant::Wait);
+            assert_ne!(account.reserve(&part, None, Weight::Needed, Form::Plain, NOW), Grant::Wait);
             account.release(&part);
         }
+    }
+
+    #[test]
+    fn a_refused_form_leaves_its_number_and_takes_no_further_reply() {
+        let mut account = group_with(&["m1"]);
+        let reserve = |account: &mut Account, form| account.reserve("p", None, Weight::Needed, form, NOW);
+        let Grant::Send { seq: rich, .. } = reserve(&mut account, Form::Rich) else { panic!() };
+        account.recast("p", Form::Plain);
+        // Whatever is wished for now, what was entered goes out as it was entered.
+        let Grant::Send { seq: plain, form, .. } = reserve(&mut account, Form::Rich) else { panic!() };
+        assert_eq!(form, Form::Plain);
+        assert_ne!(rich, plain);
+        let mut again = group_with(&["m1"]);
+        reserve(&mut again, Form::Plain);
+        assert_eq!(
+            reserve(&mut again, Form::Plain),
+            reserve(&mut account, Form::Plain),
+            "by name and form alone"
+        );
+        assert_eq!(account.slots.len(), 1);
+        account.done("p");
+        account.recast("p", Form::Linkless);
+        assert_eq!(reserve(&mut account, Form::Rich), Grant::Done);
     }
 
     #[test]
     fn a_replayed_message_gives_no_further_replies() {
         let mut account = group_with(&["m1"]);
         for n in 0..5 {
-            account.reserve(&format!("p{n}"), None, Weight::Needed, NOW);
+            account.reserve(&format!("p{n}"), None, Weight::Needed, Form::Plain, NOW);
         }
         account.open(Scene::Group, message("m1"), NOW);
-        assert_eq!(account.reserve("p5", None, Weight::Needed, NOW), Grant::Wait);
+        assert_eq!(account.reserve("p5", None, Weight::Needed, Form::Plain, NOW), Grant::Wait);
     }
 
     #[test]
@@ -299,12 +352,12 @@ mod tests {
         let mut account = Account::new(Scene::C2c);
         for n in 0..500 {
             account.open(Scene::C2c, message(&format!("m{n}")), NOW);
-            account.reserve(&format!("p{n}"), None, Weight::Needed, NOW);
+            account.reserve(&format!("p{n}"), None, Weight::Needed, Form::Plain, NOW);
             account.done(&format!("p{n}"));
         }
         assert_eq!(account.tickets.len(), TICKETS);
         assert!(account.slots.len() <= TICKETS + REMEMBERED, "{}", account.slots.len());
-        assert_eq!(account.reserve("p499", None, Weight::Needed, NOW), Grant::Done);
+        assert_eq!(account.reserve("p499", None, Weight::Needed, Form::Plain, NOW), Grant::Done);
     }
 
     proptest! {
@@ -321,7 +374,7 @@ mod tests {
                     1 => account.done(&part),
                     _ => {
                         let weight = if passing { Weight::Passing } else { Weight::Needed };
-                        if let Grant::Send { key, seq } = account.reserve(&part, Some(&id), weight, NOW) {
+                        if let Grant::Send { key, seq, .. } = account.reserve(&part, Some(&id), weight, Form::Plain, NOW) {
                             let pair = (key.as_str().to_owned(), seq, part);
                             if !given.contains(&pair) {
                                 given.push(pair);
@@ -338,7 +391,7 @@ mod tests {
 
         #[test]
         fn a_number_depends_on_the_name_alone(part in "\\PC{0,30}") {
-            let seq = |account: &mut Account| account.reserve(&part, None, Weight::Needed, NOW);
+            let seq = |account: &mut Account| account.reserve(&part, None, Weight::Needed, Form::Plain, NOW);
             prop_assert_eq!(seq(&mut group_with(&["m"])), seq(&mut group_with(&["m"])));
             prop_assert!(number_of(&part) < NUMBERS);
         }

@@ -18,14 +18,13 @@ impl Mark {
         Self { taken: session.seq, session, unsettled: BTreeSet::new() }
     }
 
-    /// Takes a number up; false where it was taken before.
-    pub(super) fn take(&mut self, seq: u64) -> bool {
-        if seq <= self.taken {
-            return false;
+    /// Takes a number up. One that was taken before, or that is none, changes nothing: whether what it stands for was
+    /// heard before is not told by its number.
+    pub(super) fn take(&mut self, seq: u64) {
+        if seq > self.taken {
+            self.taken = seq;
+            self.unsettled.insert(seq);
         }
-        self.taken = seq;
-        self.unsettled.insert(seq);
-        true
     }
 
     /// What this number stood for is safe. True where the mark has moved.
@@ -51,8 +50,9 @@ mod tests {
     #[test]
     fn the_mark_stays_before_the_first_that_is_not_settled() {
         let mut mark = mark();
-        assert!(mark.take(4) && mark.take(5) && mark.take(6));
-        assert!(!mark.take(5) && !mark.take(3), "told before");
+        for seq in [4, 5, 6, 5, 3, 0] {
+            mark.take(seq);
+        }
         assert!(!mark.settle(5));
         assert_eq!(mark.session.seq, 3);
         assert!(mark.settle(4));

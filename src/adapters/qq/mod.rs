@@ -4,6 +4,7 @@
 //! a while. The `ledger` keeps account of them; what no longer fits waits for the next message of that chat.
 
 mod adapter;
+mod admins;
 mod api;
 mod check;
 mod clerk;
@@ -24,6 +25,7 @@ mod send;
 mod text;
 mod token;
 mod trouble;
+mod unpack;
 mod webhook;
 mod words;
 mod words_in;

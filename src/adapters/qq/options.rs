@@ -45,14 +45,17 @@ pub struct QqOptions {
     pub sandbox: bool,
     /// How events arrive.
     pub events: QqEvents,
-    /// Whether Markdown and buttons are granted to the bot.
-    pub markdown: bool,
+    /// Whether Markdown and buttons are granted to the bot. Where nobody says, buttons are tried with a question and
+    /// everything else is plain words.
+    pub markdown: Option<bool>,
     /// Who may speak.
     pub guests: GuestList,
     /// Which messages of a group are answered.
     pub respond: Respond,
     /// For how long after an answer the same person need not mention the bot again.
     pub followup: Duration,
+    /// Whether those who run a group may decide there, so that it matters who they are.
+    pub admins_decide: bool,
     /// Whether a group shares one conversation.
     pub threading: Threading,
 }
@@ -77,10 +80,11 @@ pub(super) mod tests {
             token_url: String::new(),
             sandbox: false,
             events: QqEvents::Gateway,
-            markdown: false,
+            markdown: None,
             guests: GuestList::default(),
             respond: Respond::Mention,
             followup: Duration::ZERO,
+            admins_decide: false,
             threading: Threading::Shared,
         }
     }

@@ -32,8 +32,10 @@ pub(super) struct Sender {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) files: PathBuf,
     pub(super) language: Option<Language>,
-    /// Whether Markdown and buttons may be tried. Once refused, they are not tried again.
+    /// Whether Markdown may be tried. Once refused, it is not tried again.
     pub(super) rich: AtomicBool,
+    /// Whether buttons may be tried, which come with Markdown only. Once refused, they are not tried again.
+    pub(super) buttons: AtomicBool,
     /// Whether links were refused.
     pub(super) linkless: AtomicBool,
 }
@@ -76,10 +78,13 @@ impl Sender {
     }
 
     /// Says a few words beside the outbox: why something was not taken. They may be lost.
-    pub(super) async fn tell(&self, thread: &ThreadId, reply_to: &str, markdown: &str) {
+    pub(super) async fn tell(&self, thread: &ThreadId, reply_to: &str, markdown: &str, weight: Weight) {
         let words = Words { markdown: markdown.to_owned(), keyboard: None };
-        let part =
-            Part { name: format!("tell {reply_to}"), draft: Draft::Words(words), weight: Weight::Needed };
+        let kind = match weight {
+            Weight::Needed => "tell",
+            Weight::Passing => "mention",
+        };
+        let part = Part { name: format!("{kind} {reply_to}"), draft: Draft::Words(words), weight };
         if let Err(error) = self.send_part(thread, Some(reply_to), &part).await {
             tracing::warn!(%thread, %error, "a notice could not be sent");
         }
@@ -87,8 +92,8 @@ impl Sender {
 
     /// Shows progress or that somebody is writing, where that costs nothing that is needed.
     pub(super) async fn pass(&self, thread: &ThreadId, name: String, progress: Option<&str>) {
-        let wish = self.wish(thread, None, &name, Weight::Passing);
-        let Leave::Send { scene, key, seq } = self.clerk.ask_leave(wish).await else { return };
+        let wish = self.wish(thread, None, &name, Weight::Passing, Form::Linkless);
+        let Leave::Send { scene, key, seq, .. } = self.clerk.ask_leave(wish).await else { return };
         let place = Place { scene, chat: thread.chat(), key, seq };
         let body = match progress {
             Some(progress) => {
@@ -100,6 +105,10 @@ impl Sender {
         };
         let fate = match self.post(&place, &body).await {
             Err(trouble) if trouble.kind == Kind::NoReply => Fate::Closed(place.key),
+            // It was not taken, so it has cost nothing.
+            Err(trouble) if !matches!(trouble.kind, Kind::Later | Kind::Token | Kind::Duplicate) => {
+                Fate::Released
+            }
             // It is not tried again, whatever became of it.
             _ => Fate::Done,
         };
@@ -125,11 +134,12 @@ impl Sender {
         reply_to: Option<&str>,
         part: &Part,
     ) -> Result<Tried, DeliveryError> {
-        let mut form = self.first_form();
         loop {
-            let leave = self.clerk.ask_leave(self.wish(thread, reply_to, &part.name, part.weight)).await;
-            let place = match leave {
-                Leave::Send { scene, key, seq } => Place { scene, chat: thread.chat(), key, seq },
+            let wish = self.wish(thread, reply_to, &part.name, part.weight, self.first_form(&part.draft));
+            let (place, form) = match self.clerk.ask_leave(wish).await {
+                Leave::Send { scene, key, seq, form } => {
+                    (Place { scene, chat: thread.chat(), key, seq }, form)
+                }
                 Leave::Done => return Ok(Tried::Sent(None)),
                 Leave::Wait if part.weight == Weight::Passing => return Ok(Tried::Skipped),
                 Leave::Wait => return Err(held()),
@@ -153,7 +163,8 @@ impl Sender {
                 _ => match plainer(form, trouble.kind) {
                     Some(next) if matches!(part.draft, Draft::Words(_)) => {
                         self.remember(trouble.kind, &trouble.what);
-                        form = next;
+                        // The refused form may have used its number up.
+                        self.clerk.tell(thread, &part.name, Fate::Recast(next)).await;
                     }
                     _ => return self.give_up(thread, part, trouble).await,
                 },
@@ -210,18 +221,28 @@ impl Sender {
         super::media::post(&self.api, &self.files, place, file).await
     }
 
-    fn wish(&self, thread: &ThreadId, reply_to: Option<&str>, part: &str, weight: Weight) -> Wish {
+    fn wish(
+        &self,
+        thread: &ThreadId,
+        reply_to: Option<&str>,
+        part: &str,
+        weight: Weight,
+        form: Form,
+    ) -> Wish {
         Wish {
             thread: thread.clone(),
             part: part.to_owned(),
             reply_to: reply_to.map(str::to_owned),
             weight,
+            form,
             now: self.clock.now(),
         }
     }
 
-    fn first_form(&self) -> Form {
-        if self.rich.load(Ordering::Relaxed) {
+    fn first_form(&self, draft: &Draft) -> Form {
+        let asks = matches!(draft, Draft::Words(Words { keyboard: Some(_), .. }));
+        let rich = if asks { &self.buttons } else { &self.rich };
+        if rich.load(Ordering::Relaxed) {
             Form::Rich
         } else if self.linkless.load(Ordering::Relaxed) {
             Form::Linkless
@@ -232,8 +253,14 @@ impl Sender {
 
     fn remember(&self, kind: Kind, what: &str) {
         match kind {
-            Kind::Rich if self.rich.swap(false, Ordering::Relaxed) => {
-                tracing::warn!(what, "markdown is not granted to this bot; plain words are sent from now on");
+            Kind::Rich => {
+                let rich = self.rich.swap(false, Ordering::Relaxed);
+                if self.buttons.swap(false, Ordering::Relaxed) || rich {
+                    tracing::warn!(
+                        what,
+                        "markdown and buttons are not granted to this bot; plain words are sent"
+                    );
+                }
             }
             Kind::Link if !self.linkless.swap(true, Ordering::Relaxed) => {
                 tracing::warn!(what, "links are not let through; they are written out from now on");

@@ -17,6 +17,9 @@ const EARLY: Duration = Duration::from_secs(30);
 /// How long a token lasts at least: one that says less is used once all the same.
 const SHORTEST: Duration = Duration::from_secs(1);
 
+/// How long one lasts that does not say, in seconds. One that ends earlier is refused, and replaced then.
+const USUAL: u64 = 7200;
+
 /// Who the bot is.
 #[derive(Clone, Debug)]
 pub(super) struct Credentials {
@@ -87,7 +90,7 @@ impl Tokens {
     async fn fetch(&self) -> Result<Kept, Trouble> {
         let Credentials { url, app_id, secret } = &self.credentials;
         let body = json!({ "appId": app_id, "clientSecret": secret.expose_secret() });
-        let answer = self.http.json(Method::POST, url, None, Some(&body), CALL).await?;
+        let answer = self.http.json(Method::POST, url, &[], Some(&body), CALL).await?;
         let asked = self.clock.now();
         let (token, lasts) = read(&answer).ok_or_else(|| Trouble {
             kind: Kind::Later,
@@ -105,7 +108,7 @@ fn read(answer: &Value) -> Option<(&str, Duration)> {
     let token = answer["access_token"].as_str().filter(|token| !token.is_empty())?;
     let lasts = &answer["expires_in"];
     let seconds = lasts.as_u64().or_else(|| lasts.as_str().and_then(|text| text.trim().parse().ok()));
-    Some((token, Duration::from_secs(seconds.unwrap_or(0))))
+    Some((token, Duration::from_secs(seconds.unwrap_or(USUAL))))
 }
 
 #[cfg(test)]
@@ -114,7 +117,9 @@ mod tests {
 
     #[test]
     fn the_answer_is_read_with_its_number_as_a_text_too() {
-        for (lasts, seconds) in [(json!("7200"), 7200), (json!(60), 60), (json!(null), 0), (json!("x"), 0)] {
+        for (lasts, seconds) in
+            [(json!("7200"), 7200), (json!(60), 60), (json!(null), 7200), (json!("x"), 7200)]
+        {
             let answer = json!({ "access_token": "t", "expires_in": lasts });
             assert_eq!(read(&answer), Some(("t", Duration::from_secs(seconds))));
         }

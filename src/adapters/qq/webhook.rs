@@ -12,6 +12,10 @@ use crate::domain::Timestamp;
 /// How far a signature's time may be from ours: whoever recorded a request cannot use it later.
 const AGE: u64 = 10 * 60 * 1000;
 const SEED: usize = 32;
+/// The platform checks that we hold the secret.
+const VALIDATION: u64 = 13;
+/// Tokens are about twenty letters long.
+const LONGEST_TOKEN: usize = 128;
 
 /// The key that both sides can make.
 pub(super) struct WebhookKey {
@@ -50,13 +54,18 @@ impl WebhookKey {
 
     /// Reads a request. `signature` and `timestamp` are its headers.
     pub(super) fn read(&self, signature: &str, timestamp: &str, body: &[u8], now: Timestamp) -> Call {
+        let frame = Frame::read(body);
+        // Whoever asks proves nothing; we do.
+        if let Some(frame) = frame.as_ref().filter(|frame| frame.op == VALIDATION) {
+            return self.validation(&frame.d);
+        }
         if !self.is_signed(signature, timestamp, body) {
             return Call::Refused("the signature is not the platform's");
         }
         if !is_recent(timestamp, now) {
             return Call::Refused("the request is too old");
         }
-        let Ok(frame) = serde_json::from_slice::<Frame>(body) else {
+        let Some(frame) = frame else {
             return Call::Refused("the body is not understood");
         };
         match frame.op {
@@ -64,15 +73,25 @@ impl WebhookKey {
                 Call::Event(Dispatch { name: frame.t.unwrap_or_default(), event_id: frame.id, body: frame.d })
             }
             1 => Call::Beat(json!({ "op": 11, "d": frame.d })),
-            13 => self.validation(&frame.d),
             _ => Call::Refused("the kind of request is not known"),
         }
     }
 
+    /// Signs what the platform wants signed. The same key signs events, so nothing is signed that could be the body of
+    /// one: a token has no brackets and no quotes, and a time is a number.
     fn validation(&self, body: &Value) -> Call {
-        let (Some(token), Some(at)) = (body["plain_token"].as_str(), body["event_ts"].as_str()) else {
+        let text = |key: &str| match &body[key] {
+            Value::Number(number) => Some(number.to_string()),
+            value => value.as_str().map(str::to_owned),
+        };
+        let (Some(token), Some(at)) = (text("plain_token"), text("event_ts")) else {
             return Call::Refused("the body is not understood");
         };
+        let harmless = |letter: char| letter.is_ascii_alphanumeric() || "-_+/=.".contains(letter);
+        let is_token = token.len() <= LONGEST_TOKEN && token.chars().all(harmless);
+        if !is_token || at.len() > LONGEST_TOKEN || !at.chars().all(|letter| letter.is_ascii_digit()) {
+            return Call::Refused("what is to be signed is no token");
+        }
         let signature = self.pair.sign(format!("{at}{token}").as_bytes());
         Call::Validation(json!({ "plain_token": token, "signature": hex(signature.as_ref()) }))
     }
@@ -141,6 +160,31 @@ mod tests {
             signature.starts_with("87befc99c42c651b") && signature.ends_with("ffc2d652c706"),
             "{signature}"
         );
+    }
+
+    #[test]
+    fn a_validation_needs_no_signature_and_yields_none_for_an_event() {
+        let ask = |token: &str, at: Value| {
+            let body = json!({ "op": 13, "d": { "plain_token": token, "event_ts": at } }).to_string();
+            key().read("", "", body.as_bytes(), now())
+        };
+        let signed_by = |call: Call| match call {
+            Call::Validation(answer) => answer["signature"].as_str().map(str::to_owned),
+            _ => None,
+        };
+        let text = signed_by(ask("Arq0D5A61EgUu4OxUvOp", json!(AT)));
+        assert!(text.as_ref().is_some_and(|text| text.starts_with("87befc99c42c651b")), "{text:?}");
+        assert_eq!(
+            signed_by(ask("Arq0D5A61EgUu4OxUvOp", json!(1_725_442_341))),
+            text,
+            "a number is the same time"
+        );
+        let event = r#"{"op":0,"t":"C2C_MESSAGE_CREATE","d":{}}"#;
+        for (token, at) in
+            [(event, json!(AT)), ("[0]", json!(AT)), ("token", json!("17{")), ("token", json!(null))]
+        {
+            assert!(matches!(ask(token, at.clone()), Call::Refused(_)), "{token} {at}");
+        }
     }
 
     #[test]

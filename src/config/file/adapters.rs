@@ -161,8 +161,9 @@ pub struct QqFile {
     pub sandbox: bool,
     /// How events arrive.
     pub mode: QqMode,
-    /// Whether the platform has granted Markdown and buttons to the bot. Where it has not, plain words are sent.
-    pub markdown: bool,
+    /// Whether answers are written in Markdown, where the platform takes it; `false` turns buttons off too. Left out, words
+    /// are plain and questions have buttons if the platform takes them.
+    pub markdown: Option<bool>,
     /// The address of the API.
     #[schemars(extend("format" = "http-url"))]
     pub api_url: String,
@@ -187,7 +188,7 @@ impl Default for QqFile {
             app_secret: None,
             sandbox: false,
             mode: QqMode::default(),
-            markdown: false,
+            markdown: None,
             api_url: "https://api.sgroup.qq.com".to_owned(),
             token_url: "https://bots.qq.com/app/getAppAccessToken".to_owned(),
             allowed_users: Vec::new(),

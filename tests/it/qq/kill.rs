@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::support::dice::{Dice, seed};
+use crate::support::fake_model::words_of;
 
 const KILLS: usize = 110;
 const CHATS: [Place; 6] = [
@@ -19,8 +20,7 @@ const CHATS: [Place; 6] = [
 fn echo_all(seen: &Seen) -> Reply {
     let messages = seen.body["messages"].as_array().cloned().unwrap_or_default();
     let asked = messages.iter().rev().take_while(|message| message["role"] == "user");
-    let mut words: Vec<String> =
-        asked.map(|message| message["content"].as_str().unwrap_or_default().to_owned()).collect();
+    let mut words: Vec<String> = asked.map(|message| words_of(message).to_owned()).collect();
     words.reverse();
     Reply::text(&format!("echo {}", words.join(" + "))).after(Duration::from_millis(3))
 }
@@ -31,13 +31,19 @@ async fn every_message_is_answered_once_over_a_hundred_kills() {
     let seed = seed();
     println!("seed {seed}");
     let mut dice = Dice::new(seed);
+    let file = world.qq.file("a.txt", b"what is in it");
     let mut daemon: Daemon = world.project.start().await;
     let mut said: BTreeMap<String, &str> = BTreeMap::new();
     for kill in 0..KILLS {
         for n in 0..1 + dice.roll(2) {
             let place = CHATS[usize::try_from(dice.roll(CHATS.len() as u64)).unwrap()];
             let words = format!("q{kill}x{n}.");
-            world.qq.says(place, &words);
+            // Some bring a file, which takes its time.
+            let extra = match dice.roll(3) {
+                0 => json!({ "attachments": [{ "content_type": "file", "filename": "a.txt", "url": file }] }),
+                _ => json!({}),
+            };
+            world.qq.says_with(place, &words, extra);
             said.insert(words, place.chat());
         }
         tokio::time::sleep(Duration::from_micros(dice.roll(120_000))).await;

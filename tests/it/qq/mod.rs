@@ -10,7 +10,10 @@ use crate::support::qq::people::Place;
 use crate::support::qq::rules::{Fault, Rules};
 use crate::support::qq::{APP_ID, QqFake, SECRET};
 
+mod files;
+mod hook;
 mod kill;
+mod rights;
 mod troubles;
 
 const ANN: Place = Place::C2c("U1");
@@ -245,10 +248,11 @@ async fn a_look_at_the_bot_tells_its_name_or_what_is_wrong() {
         token_url: format!("{base}/app/getAppAccessToken"),
         sandbox: false,
         events: QqEvents::Gateway,
-        markdown: false,
+        markdown: None,
         guests: shipagent::adapters::chat::GuestList::default(),
         respond: shipagent::adapters::chat::Respond::Mention,
         followup: Duration::ZERO,
+        admins_decide: false,
         threading: Threading::Shared,
     };
     let http = reqwest::Client::builder().no_proxy().build().unwrap();

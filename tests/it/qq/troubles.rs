@@ -139,13 +139,15 @@ async fn links_that_are_not_let_through_are_written_out() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_that_comes_too_late_waits_for_the_next_message() {
     let world = World::echo().await;
-    let _daemon = world.project.start().await;
+    let daemon = world.project.start().await;
     // The platform says so: its window is over although ours is not.
     world.qq.rule(|rules| rules.window = Duration::ZERO);
     world.qq.says(GROUP, "slow one");
     let refused = |rules: &Rules| codes(rules, "G1").contains(&40_034_005).then_some(());
     world.qq.wait_for("the refusal", refused).await;
     wait_until(|| log(&world.project).contains("delivery waits")).await;
+    let view = daemon.get_json("/api/threads").await.to_string();
+    assert!(view.contains("\"qq:chat:G1\""), "{view}");
     world.qq.rule(|rules| rules.window = Duration::from_secs(300));
     let second = world.qq.says(GROUP, "second");
     let both = world.qq.texts("G1", 2).await;
@@ -174,7 +176,7 @@ fn log(project: &Project) -> String {
     entries.map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap_or_default()).collect()
 }
 
-async fn wait_until(so: impl Fn() -> bool) {
+pub(super) async fn wait_until(so: impl Fn() -> bool) {
     let deadline = tokio::time::Instant::now() + crate::support::daemon::PATIENCE;
     while !so() {
         assert!(tokio::time::Instant::now() < deadline, "waited in vain");
@@ -210,4 +212,62 @@ async fn a_long_turn_full_of_progress_leaves_room_for_the_answer() {
     let used =
         world.qq.look(|rules| rules.sent.iter().filter(|sent| sent.chat == "U1").count() + rules.typing);
     assert!(used <= 3, "two in passing at most, and the answer: {used}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_console_says_what_waits_for_the_next_message() {
+    let world = World::echo().await;
+    let daemon = world.project.start().await;
+    let mut events = daemon.get("/api/threads/qq:chat:G1/events").send().await.unwrap();
+    world.qq.rule(|rules| rules.window = Duration::ZERO);
+    world.qq.says(GROUP, "slow one");
+    let told = async {
+        let mut heard = String::new();
+        while !heard.contains("Replies waiting for the next message in this chat") {
+            let chunk = events.chunk().await.unwrap().expect("the console is told");
+            heard.push_str(&String::from_utf8_lossy(&chunk));
+        }
+    };
+    tokio::time::timeout(crate::support::daemon::PATIENCE, told).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_turn_of_twenty_steps_leaves_room_for_the_answer() {
+    let script = Script::compute(|seen: &Seen| {
+        let messages = seen.body["messages"].as_array().cloned().unwrap_or_default();
+        let steps = messages.iter().filter(|message| message["role"] == "tool").count();
+        match steps {
+            20 => Reply::text("at last"),
+            // Every one of them tells how far it has come.
+            step => Reply::calls([("exec_shell", json!({ "command": format!("echo step {step}") }))]),
+        }
+    });
+    let allowed = json!({ "permissions": { "exec_shell": { "mode": "allow" } } });
+    let world = World::new(script, allowed).await;
+    let _daemon = world.project.start().await;
+    for place in [ANN, GROUP] {
+        let id = world.qq.says(place, "take your time");
+        let answer = world.qq.text_with(place.chat(), "at last").await;
+        assert_eq!(answer.answers, id);
+        let used = world.qq.look(|rules| {
+            let tries = rules.tries.iter().filter(|(_, body, _)| body["msg_id"] == id.as_str());
+            tries.count()
+        });
+        assert!(used <= 3, "two in passing at most, and the answer: {used}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_without_numbers_and_with_one_way_to_its_gateway_is_good_enough() {
+    let world = World::echo().await;
+    world.qq.rule(|rules| rules.minimal = true);
+    let _daemon = world.project.start().await;
+    for words in ["one", "two"] {
+        let id = world.qq.says(ANN, words);
+        world.qq.text_with("U1", &format!("echo {words}")).await;
+        world.qq.says_again(ANN, &id, words);
+    }
+    world.qq.says(ANN, "three");
+    world.qq.text_with("U1", "echo three").await;
+    assert_eq!(world.qq.look(|rules| rules.texts("U1")), ["echo one", "echo two", "echo three"]);
 }

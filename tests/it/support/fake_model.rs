@@ -45,12 +45,21 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// The text of the last message a person sent.
+    /// The text of the last message a person sent; of one with files, its own words.
     pub(crate) fn last_user_text(&self) -> &str {
         let messages = self.body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
         let last = messages.iter().rev().find(|message| message["role"] == "user");
-        last.and_then(|message| message["content"].as_str()).unwrap_or_default()
+        last.map_or("", words_of)
     }
+}
+
+/// The words of a message, however it has them.
+pub(crate) fn words_of(message: &Value) -> &str {
+    let content = &message["content"];
+    // Files are told of first.
+    let last =
+        || content.as_array().and_then(|parts| parts.iter().rev().find_map(|part| part["text"].as_str()));
+    content.as_str().or_else(last).unwrap_or_default()
 }
 
 /// What the server answers.

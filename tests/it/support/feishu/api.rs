@@ -66,6 +66,10 @@ pub(super) fn answer(world: &mut World, call: &Call, socket: &str) -> Answer {
         }
         Some(_) => {}
     }
+    if world.mood.minimal && !is_indispensable(call) {
+        let headers = vec![("content-type", "text/plain".to_owned())];
+        return Answer { status: 404, headers, body: b"404 page not found".to_vec() };
+    }
     let path = call.path.strip_prefix("/open-apis/").unwrap_or_default();
     let path: Vec<&str> = path.split('/').collect();
     match (call.method.as_str(), path.as_slice()) {
@@ -97,10 +101,33 @@ pub(super) fn answer(world: &mut World, call: &Call, socket: &str) -> Answer {
             },
             None => fault(234_003, "File not in msg"),
         },
+        ("POST", ["im", "v1", "messages", id, "reactions"]) => {
+            let sign = body["reaction_type"]["emoji_type"].as_str().unwrap_or_default();
+            if !matches!(sign, "Get" | "OK" | "Typing") {
+                return fault(231_001, "The reaction_type is invalid.");
+            }
+            world.signs.push(((*id).to_owned(), sign.to_owned()));
+            done(json!({ "reaction_id": "r1", "reaction_type": { "emoji_type": sign } }))
+        }
+        ("GET", ["im", "v1", "chats", id]) => {
+            assert_eq!(call.query("user_id_type"), "open_id");
+            world.owner_questions += 1;
+            match world.owners.get(*id) {
+                Some(owner) => done(json!({ "name": "Group", "owner_id": owner, "owner_id_type": "open_id",
+                    "user_manager_id_list": ["ou_manager"], "chat_mode": "group" })),
+                None => fault(232_006, "Your request specifies a chat_id which is invalid."),
+            }
+        }
         ("POST", ["im", "v1", kind @ ("images" | "files")]) => upload(world, call, kind),
         (method, ["cardkit", "v1", rest @ ..]) => cards::answer(world, method, rest, &body),
         _ => raw(404, &json!({ "code": 404, "msg": "no such call" })),
     }
+}
+
+/// What a small server for trying things out has: sending and answering.
+fn is_indispensable(call: &Call) -> bool {
+    let path = call.path.strip_prefix("/open-apis/im/v1/messages").unwrap_or("/no");
+    call.method == "POST" && (path.is_empty() || path.ends_with("/reply"))
 }
 
 fn token(world: &mut World, body: &Value) -> Answer {

@@ -142,6 +142,12 @@ async fn serve(
         content_type: header("content-type").unwrap_or_default(),
         body: body.to_vec(),
     };
+    if call.path.contains("/resources/") {
+        let mut changes = shared.watch();
+        while shared.look().mood.holds_files {
+            changes.changed().await.unwrap();
+        }
+    }
     let socket = shared.socket.to_string();
     let answer = shared.change(|world| answer(world, &call, &socket));
     let mut response = Response::builder().status(answer.status).header("x-tt-logid", "log1");

@@ -24,6 +24,10 @@ pub(crate) struct Mood {
     pub(crate) lost_answers: usize,
     /// So many sends are refused for being too frequent.
     pub(crate) busy: usize,
+    /// Whether files are kept back until this is over.
+    pub(crate) holds_files: bool,
+    /// Whether the server knows only the calls that nobody can do without.
+    pub(crate) minimal: bool,
     /// After how long an event that nobody acknowledged comes again.
     pub(crate) again_after: Duration,
 }
@@ -39,6 +43,8 @@ impl Default for Mood {
             pieces: 1,
             lost_answers: 0,
             busy: 0,
+            holds_files: false,
+            minimal: false,
             again_after: Duration::from_secs(15),
         }
     }
@@ -109,6 +115,12 @@ pub(crate) struct World {
     pub(crate) connections: u64,
     pub(crate) tokens_given: usize,
     pub(crate) sends: usize,
+    /// The signs under messages.
+    pub(crate) signs: Vec<(String, String)>,
+    /// Who runs which group.
+    pub(crate) owners: BTreeMap<String, String>,
+    /// How often somebody asked who does.
+    pub(crate) owner_questions: usize,
 }
 
 impl World {

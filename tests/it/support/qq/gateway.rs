@@ -58,7 +58,12 @@ async fn tell(socket: &mut Socket, shared: &Shared, told: &mut Option<u64>) -> b
         let frames: Vec<(u64, Value)> = rules.events.iter().filter(|(seq, _)| *seq > last).cloned().collect();
         (frames, std::mem::take(&mut rules.pushes))
     };
-    for (seq, frame) in frames {
+    for (seq, mut frame) in frames {
+        if shared.look(|rules| rules.minimal)
+            && let Some(fields) = frame.as_object_mut()
+        {
+            fields.remove("s");
+        }
         if socket.send(Message::text(frame.to_string())).await.is_err() {
             return false;
         }
@@ -142,8 +147,11 @@ fn identify(rules: &mut Rules, body: &Value) -> Entry {
     rules.session = Some(id.clone());
     rules.events.clear();
     rules.next_seq = 2;
-    let ready = json!({ "op": 0, "s": 1, "t": "READY", "d": { "version": 1, "session_id": id,
+    let mut ready = json!({ "op": 0, "s": 1, "t": "READY", "d": { "version": 1, "session_id": id,
         "user": { "id": "900", "username": "shipbot", "bot": true }, "shard": [0, 1] } });
+    if rules.minimal {
+        ready = json!({ "op": 0, "t": "READY", "d": {} });
+    }
     rules.number_events();
     Entry::Welcome(vec![ready], 1)
 }

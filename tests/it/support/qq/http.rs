@@ -17,13 +17,14 @@ use super::{APP_ID, SECRET, Shared};
 pub(super) async fn serve(listener: TcpListener, shared: Shared) {
     let app = Router::new()
         .route("/app/getAppAccessToken", post(token))
-        .route("/gateway", get(gateway))
+        .route("/gateway", get(plain_gateway))
         .route("/gateway/bot", get(gateway))
         .route("/users/@me", get(me))
         .route("/v2/{scene}/{chat}/messages", post(message_v2))
         .route("/v2/{scene}/{chat}/files", post(upload))
         .route("/{scene}/{chat}/messages", post(message))
         .route("/interactions/{id}", put(interaction))
+        .route("/guilds/{guild}/members/{user}", get(member))
         .route("/files/{name}", get(file))
         .layer(DefaultBodyLimit::max(64 << 20))
         .with_state(shared);
@@ -56,6 +57,13 @@ async fn gateway(State(shared): State<Shared>, headers: HeaderMap) -> Response {
     let limit = json!({ "total": 1000, "remaining": 998, "reset_after": 1, "max_concurrency": 1 });
     let url = shared.look(|rules| rules.gateway.clone());
     Json(json!({ "url": url, "shards": 1, "session_start_limit": limit })).into_response()
+}
+
+async fn plain_gateway(state: State<Shared>, headers: HeaderMap) -> Response {
+    if state.look(|rules| rules.minimal) {
+        return (StatusCode::NOT_FOUND, "404 page not found").into_response();
+    }
+    gateway(state, headers).await
 }
 
 async fn me(State(shared): State<Shared>, headers: HeaderMap) -> Response {
@@ -131,7 +139,25 @@ async fn interaction(
     Json(json!({})).into_response()
 }
 
+async fn member(
+    State(shared): State<Shared>,
+    Path((_, user)): Path<(String, String)>,
+    headers: HeaderMap,
+) -> Response {
+    if !authorized(&shared, &headers) {
+        return refuse(BAD_TOKEN);
+    }
+    match shared.look(|rules| rules.roles.get(&user).cloned()) {
+        Some(roles) => Json(json!({ "user": { "id": user }, "nick": "", "roles": roles })).into_response(),
+        None => refuse((404, 50_001, "no such member")),
+    }
+}
+
 async fn file(State(shared): State<Shared>, Path(name): Path<String>) -> Response {
+    let mut changes = shared.changed.subscribe();
+    while shared.look(|rules| rules.holds_files) {
+        changes.changed().await.unwrap();
+    }
     match shared.look(|rules| rules.files.get(&name).cloned()) {
         Some(bytes) => bytes.into_response(),
         None => StatusCode::NOT_FOUND.into_response(),

@@ -96,14 +96,24 @@ impl QqFake {
             let event_id = format!("INTERACTION_CREATE:{id}");
             let facts = match place {
                 Place::C2c(user) => json!({ "chat_type": 2, "scene": "c2c", "user_openid": user }),
-                Place::Group(group, member) => json!({ "chat_type": 1, "scene": "group", "group_openid": group,
-                    "group_member_openid": member }),
-                Place::Channel(channel, _) | Place::Dm(channel, _) => {
+                Place::Group(group, member) => {
+                    json!({ "chat_type": 1, "scene": "group", "group_openid": group,
+                    "group_member_openid": member })
+                }
+                Place::Channel(channel, _) => {
                     json!({ "chat_type": 0, "scene": "guild", "guild_id": "S1", "channel_id": channel })
                 }
+                Place::Dm(guild, _) => {
+                    json!({ "chat_type": 0, "scene": "guild", "guild_id": guild, "channel_id": "DC" })
+                }
+            };
+            let user = match place {
+                Place::Channel(_, user) | Place::Dm(_, user) => json!({ "user_id": user }),
+                Place::C2c(_) | Place::Group(..) => json!({}),
             };
             let mut body = json!({ "id": id, "type": 11, "version": 1, "timestamp": now(),
-                "data": { "type": 11, "resolved": { "button_data": data, "button_id": "1", "user_id": "70" } } });
+                "data": { "type": 11, "resolved": { "button_data": data, "button_id": "1" } } });
+            super::super::daemon::merge(&mut body["data"]["resolved"], user);
             super::super::daemon::merge(&mut body, facts);
             rules.repliable(&event_id, place.chat());
             rules.emit("INTERACTION_CREATE", &event_id, body);

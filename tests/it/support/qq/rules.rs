@@ -34,6 +34,8 @@ struct Repliable {
     chat: String,
     at: Instant,
     used: Vec<u64>,
+    /// Numbers of refused messages.
+    spent: Vec<u64>,
 }
 
 /// A file that was uploaded.
@@ -91,6 +93,14 @@ pub(crate) struct Rules {
     pub(crate) acknowledged: Vec<(String, u64)>,
     /// Files that people send.
     pub(crate) files: HashMap<String, Vec<u8>>,
+    /// Whether files are kept back until this is over.
+    pub(crate) holds_files: bool,
+    /// Whether a refused message has used its number up all the same.
+    pub(crate) refusals_count: bool,
+    /// Whether the server has only `/gateway/bot`, numbers no events, shows no names and takes no typing.
+    pub(crate) minimal: bool,
+    /// The roles of people in guilds.
+    pub(crate) roles: HashMap<String, Vec<&'static str>>,
     pub(crate) numbers: u64,
 }
 
@@ -130,6 +140,10 @@ impl Rules {
             uploads: Vec::new(),
             acknowledged: Vec::new(),
             files: HashMap::new(),
+            holds_files: false,
+            refusals_count: false,
+            minimal: false,
+            roles: HashMap::new(),
             numbers: 0,
         }
     }
@@ -169,8 +183,9 @@ impl Rules {
     }
 
     /// Somebody did something that can be replied to.
-    pub(super) fn repliable(&mut self, id: &str, chat: &str) {
-        let new = Repliable { chat: chat.to_owned(), at: Instant::now(), used: Vec::new() };
+    pub(crate) fn repliable(&mut self, id: &str, chat: &str) {
+        let new =
+            Repliable { chat: chat.to_owned(), at: Instant::now(), used: Vec::new(), spent: Vec::new() };
         self.repliable.entry(id.to_owned()).or_insert(new);
     }
 
@@ -201,8 +216,14 @@ impl Rules {
         let path = format!("{scene}/{chat}");
         let code = judged.as_ref().map_or_else(|(_, code, _)| *code, |()| 0);
         self.tries.push((path, body.clone(), code));
-        judged?;
         let (answers, seq) = pair(&body);
+        if judged.is_err()
+            && self.refusals_count
+            && let Some(known) = self.repliable.get_mut(&answers)
+        {
+            known.spent.push(seq);
+        }
+        judged?;
         if let Some(known) = self.repliable.get_mut(&answers) {
             known.used.push(seq);
         }
@@ -226,7 +247,7 @@ impl Rules {
         let known = self.repliable.get(&answers).filter(|known| known.chat == chat);
         let Some(known) = known else { return Err((400, 40_034_024, "msg_id is invalid")) };
         let v2 = matches!(scene, "users" | "groups");
-        if v2 && known.used.contains(&seq) {
+        if v2 && (known.used.contains(&seq) || known.spent.contains(&seq)) {
             return Err((400, 40_054_005, "the message was sent already"));
         }
         if known.at.elapsed() > self.window {
@@ -234,6 +255,9 @@ impl Rules {
         }
         if v2 && known.used.len() >= 5 {
             return Err((400, 40_034_128, "replied to too often"));
+        }
+        if body["msg_type"] == 6 && self.minimal {
+            return Err((400, 12_345, "what is that"));
         }
         if body["msg_type"] == 2 && !self.markdown {
             return Err((400, 304_036, "no permission for markdown"));

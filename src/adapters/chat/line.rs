@@ -1,0 +1,159 @@
+//! Keeps the order of what came in one chat, while each message is made ready at its own speed.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::oneshot;
+
+/// The lines, one for each chat. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct Lines {
+    chats: Arc<Mutex<HashMap<String, Line>>>,
+    last_number: Arc<AtomicU64>,
+}
+
+/// One line: its end, how many stand in it, and how many of them take their time.
+#[derive(Debug, Default)]
+struct Line {
+    last: Option<oneshot::Receiver<()>>,
+    standing: usize,
+    slow: usize,
+}
+
+/// How long somebody will take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Haste {
+    /// Nothing has to be waited for.
+    Quick,
+    /// Something has to be fetched first.
+    Slow,
+}
+
+/// A place in a line. Whoever stands behind goes on when it is dropped.
+#[derive(Debug)]
+pub struct Place {
+    chats: Arc<Mutex<HashMap<String, Line>>>,
+    chat: String,
+    number: u64,
+    haste: Haste,
+    before: Option<oneshot::Receiver<()>>,
+    _mine: oneshot::Sender<()>,
+}
+
+impl Lines {
+    /// Takes the next place in the line of a chat. Behind somebody slow everybody is.
+    pub fn enter(&self, chat: &str, haste: Haste) -> Place {
+        let (mine, behind) = oneshot::channel();
+        let mut chats = self.chats.lock().unwrap_or_else(PoisonError::into_inner);
+        let line = chats.entry(chat.to_owned()).or_default();
+        let haste = if line.slow > 0 { Haste::Slow } else { haste };
+        line.standing += 1;
+        line.slow += usize::from(haste == Haste::Slow);
+        let before = line.last.replace(behind);
+        let number = self.last_number.fetch_add(1, Ordering::Relaxed).saturating_add(1);
+        Place { chats: self.chats.clone(), chat: chat.to_owned(), number, haste, before, _mine: mine }
+    }
+
+    /// Numbers from here on are higher than this one.
+    pub fn number_above(&self, number: u64) {
+        self.last_number.fetch_max(number, Ordering::Relaxed);
+    }
+}
+
+impl Place {
+    /// Whether it will take a while until the place is reached and left.
+    pub const fn haste(&self) -> Haste {
+        self.haste
+    }
+
+    /// Its number: whoever came later has a higher one.
+    pub const fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The chat whose line it is in.
+    pub fn chat(&self) -> &str {
+        &self.chat
+    }
+
+    /// Waits until everybody before is through.
+    pub async fn reach(&mut self) {
+        if let Some(before) = &mut self.before {
+            // It ends when the one before is dropped, however that ended.
+            drop(before.await);
+            self.before = None;
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut chats = self.chats.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(line) = chats.get_mut(&self.chat) else { return };
+        line.standing = line.standing.saturating_sub(1);
+        line.slow = line.slow.saturating_sub(usize::from(self.haste == Haste::Slow));
+        if line.standing == 0 {
+            chats.remove(&self.chat);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn whoever_came_first_goes_first() {
+        let lines = Lines::default();
+        let enter = |chat| lines.enter(chat, Haste::Quick);
+        let (mut first, mut second, mut other) = (enter("a"), enter("a"), enter("b"));
+        other.reach().await;
+        first.reach().await;
+        {
+            let mut waiting = std::pin::pin!(second.reach());
+            assert!(futures_util::poll!(waiting.as_mut()).is_pending());
+            drop(first);
+            waiting.await;
+        }
+        drop(second);
+        enter("a").reach().await;
+    }
+
+    #[tokio::test]
+    async fn whoever_gives_up_waiting_still_stands_behind_the_one_before() {
+        let lines = Lines::default();
+        let (first, mut second) = (lines.enter("a", Haste::Quick), lines.enter("a", Haste::Quick));
+        assert!(futures_util::poll!(std::pin::pin!(second.reach())).is_pending());
+        assert!(futures_util::poll!(std::pin::pin!(second.reach())).is_pending());
+        drop(first);
+        second.reach().await;
+    }
+
+    #[test]
+    fn behind_somebody_slow_everybody_is_until_they_are_through() {
+        let lines = Lines::default();
+        let haste = |chat, haste| lines.enter(chat, haste);
+        let quick = haste("a", Haste::Quick);
+        assert_eq!(quick.haste(), Haste::Quick);
+        let slow = haste("a", Haste::Slow);
+        let behind = haste("a", Haste::Quick);
+        assert_eq!((behind.haste(), haste("b", Haste::Quick).haste()), (Haste::Slow, Haste::Quick));
+        drop(slow);
+        assert_eq!(haste("a", Haste::Quick).haste(), Haste::Slow);
+        drop(behind);
+        assert_eq!(haste("a", Haste::Quick).haste(), Haste::Quick);
+    }
+
+    #[test]
+    fn chats_with_nobody_in_line_are_let_go() {
+        let lines = Lines::default();
+        let kept = lines.enter("kept", Haste::Slow);
+        for number in 0..10 {
+            drop(lines.enter(&number.to_string(), Haste::Slow));
+        }
+        assert_eq!(lines.chats.lock().unwrap().len(), 1);
+        drop(kept);
+        assert!(lines.chats.lock().unwrap().is_empty());
+    }
+}

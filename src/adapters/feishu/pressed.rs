@@ -1,0 +1,64 @@
+//! A press of a button: whose question it answers, who pressed, and what they see on the card.
+
+use serde_json::json;
+
+use super::event::Pressed;
+use super::intake::{Intake, Outcome, Trouble};
+use super::press::{menu_card, pressed_button, shown_again};
+use super::words::Words;
+use crate::adapters::chat::{Admission, Button, Handed, Menu, hand_in};
+use crate::domain::{Decision, IngressEvent, IngressKind};
+
+impl Intake {
+    /// Does what a button says.
+    pub(super) async fn pressed(&self, pressed: Pressed) -> Result<Outcome, Trouble> {
+        let Some((button, approval)) = pressed_button(&pressed.value) else { return Ok(Outcome::Taken) };
+        let Some(known) = self.parts.approvals.get(&approval).await? else {
+            let language = self.parts.language.unwrap_or_default();
+            return Ok(toast("warning", Words::NoQuestion.say(language)));
+        };
+        // A button works only on its own platform, and only for those who may speak there.
+        let author = self.author(&pressed.by)?;
+        let (place, now) = (known.thread.chat(), self.parts.clock.now());
+        let kind = self.notes.chat(&place).await;
+        let ours = *known.thread.platform() == self.platform;
+        if !ours || self.gate.admit(&author, &place, kind, now).await? != Admission::Welcome {
+            return Ok(Outcome::Taken);
+        }
+        // Somebody may press before it is noted where the question stands.
+        let shown = self.notes.question(&approval).await;
+        let shown = shown.unwrap_or_else(|| shown_again(&known, self.parts.clock.now()));
+        let language = self.parts.language.unwrap_or(shown.language);
+        let menu = match button {
+            Button::Scopes => Menu::Scopes,
+            Button::Back => Menu::First,
+            Button::Answer(answer) => {
+                let decision =
+                    Decision { approval, answer, reason: None, via: "button".to_owned(), operator: false };
+                let event = IngressEvent {
+                    chat: kind,
+                    author: self.admins.vouched(author, &pressed.by, &place, kind).await,
+                    thread: known.thread,
+                    message: format!("{}:event:{}", self.platform, pressed.event).parse()?,
+                    platform_message: pressed.message,
+                    at: self.parts.clock.now(),
+                    kind: IngressKind::Decision(decision),
+                };
+                return Ok(match hand_in(&self.door, event, language).await {
+                    Handed::Kept => toast("success", Words::Counted.say(language)),
+                    Handed::Tell(words) => toast("warning", &words),
+                    Handed::Later(why) => {
+                        tracing::warn!(why, "a press could not be taken");
+                        toast("error", Words::TryAgain.say(language))
+                    }
+                });
+            }
+        };
+        let card = menu_card(&shown, &approval, menu, language);
+        Ok(Outcome::Answered(json!({ "card": { "type": "raw", "data": card } })))
+    }
+}
+
+fn toast(kind: &str, words: &str) -> Outcome {
+    Outcome::Answered(json!({ "toast": { "type": kind, "content": words } }))
+}

@@ -1,0 +1,207 @@
+//! From an accepted event to what the threads are told: its files are fetched, its bundle is opened, and at its place
+//! in the line it is handed in. Whatever cannot be had is described; the message comes in all the same.
+
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::attachments::fetch_files;
+use super::event::{Happened, Heard, read_event};
+use super::intake::{Intake, Trouble, order_of};
+use super::words::Words;
+use crate::adapters::chat::{Finish, Finished, Handed, Place, hand_in};
+use crate::domain::{BadId, IngressEvent, IngressKind, MessageId, Quoted, Said, Standing, ThreadId};
+use crate::ports::BoxFuture;
+
+/// How long the platform may take to tell what is in a bundle. Nobody waits for it.
+const OPEN_WITHIN: Duration = Duration::from_secs(15);
+/// How many messages of a bundle are kept.
+const BUNDLE: usize = 50;
+/// How many messages are remembered in case they are taken back.
+const RECENT: usize = 512;
+
+/// An event, with what was found out about it before it was accepted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Letter {
+    pub(super) event: Value,
+    /// It is not for the agent.
+    #[serde(default)]
+    pub(super) overheard: bool,
+    /// Whoever wrote it runs the group.
+    #[serde(default)]
+    pub(super) admin: bool,
+    #[serde(default)]
+    pub(super) quoted: Option<Pointed>,
+}
+
+/// The message that one answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Pointed {
+    pub(super) message: String,
+    pub(super) author: Option<String>,
+    pub(super) text: String,
+}
+
+impl Letter {
+    /// An event that nothing more is known about.
+    pub(super) const fn of(event: Value) -> Self {
+        Self { event, overheard: false, admin: false, quoted: None }
+    }
+
+    pub(super) fn into_value(self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+}
+
+impl Finish for Intake {
+    fn finish<'a>(&'a self, event: &'a Value, place: &'a mut Place) -> BoxFuture<'a, Finished> {
+        Box::pin(async move {
+            let Ok(letter) = serde_json::from_value::<Letter>(event.clone()) else {
+                tracing::error!("what was accepted cannot be read");
+                return Finished::Done;
+            };
+            let happened = read_event(letter.event.clone(), &self.me.open_id);
+            let delivered = self.deliver(letter, happened, Some(place)).await;
+            delivered.unwrap_or_else(|trouble| match trouble {
+                Trouble::Store(_) | Trouble::Unaccepted(_) => Finished::Again(trouble.to_string()),
+                Trouble::Id(_) => Finished::Done,
+            })
+        })
+    }
+}
+
+impl Intake {
+    /// Makes an event ready and hands it in, at its place where it has one.
+    pub(super) async fn deliver(
+        &self,
+        letter: Letter,
+        happened: Happened,
+        place: Option<&mut Place>,
+    ) -> Result<Finished, Trouble> {
+        match happened {
+            Happened::Heard(heard) => self.hand_over(letter, &heard, place).await,
+            Happened::Recalled { message, .. } => Ok(self.take_back(&message, place).await),
+            Happened::Pressed(_) | Happened::Nothing(_) => Ok(Finished::Done),
+        }
+    }
+
+    async fn hand_over(
+        &self,
+        letter: Letter,
+        heard: &Heard,
+        place: Option<&mut Place>,
+    ) -> Result<Finished, Trouble> {
+        let thread = self.thread(heard)?;
+        let mut author = self.author(&heard.sender)?;
+        if letter.admin {
+            author.standing = Standing::Admin;
+        }
+        let kind = match order_of(heard) {
+            Some(order) if !letter.overheard => IngressKind::Command(order),
+            _ => {
+                let said = self.said(letter, heard, &thread).await;
+                if heard.edited { IngressKind::Edited(said) } else { IngressKind::Said(said) }
+            }
+        };
+        let event = IngressEvent {
+            message: message_id(&heard.message)?,
+            platform_message: heard.message.clone(),
+            // A message without a time was written just now.
+            at: if heard.at.as_millis() > 0 { heard.at } else { self.parts.clock.now() },
+            chat: heard.kind,
+            kind,
+            thread,
+            author,
+        };
+        if let Some(place) = place {
+            place.reach().await;
+        }
+        self.remember(&event);
+        let asks = matches!(&event.kind, IngressKind::Said(said) if !said.overheard);
+        let language = self.parts.language_for(&heard.content.text);
+        Ok(match hand_in(&self.door, event, language).await {
+            Handed::Kept => {
+                if asks {
+                    self.seen.tell(&heard.message);
+                }
+                Finished::Done
+            }
+            Handed::Tell(words) => {
+                self.tell(heard, &words).await;
+                Finished::Done
+            }
+            Handed::Later(why) => Finished::Again(why),
+        })
+    }
+
+    async fn said(&self, letter: Letter, heard: &Heard, thread: &ThreadId) -> Said {
+        let mut words = vec![heard.content.text.clone()];
+        if heard.content.bundle {
+            words = vec![self.bundle(&heard.message).await.unwrap_or_else(|| heard.content.text.clone())];
+        }
+        let mut files = Vec::new();
+        if letter.overheard {
+            words
+                .extend(heard.content.resources.iter().map(|file| format!("[{}]", file.kind.default_name())));
+        } else if !heard.content.resources.is_empty() {
+            let language = self.parts.language_for(&heard.content.text);
+            let root = &self.parts.files;
+            let fetched = fetch_files(&self.api, &self.downloads, root, thread, heard, language).await;
+            files = fetched.files;
+            words.extend(fetched.troubles);
+        }
+        words.retain(|words| !words.is_empty());
+        let quoted = letter.quoted.map(|pointed| Quoted {
+            platform_message: pointed.message,
+            author: pointed.author,
+            text: pointed.text,
+        });
+        Said { text: words.join("\n"), files, overheard: letter.overheard, quoted, forwarded_from: None }
+    }
+
+    /// The messages of a bundle, one to a line.
+    async fn bundle(&self, message: &str) -> Option<String> {
+        let messages = tokio::time::timeout(OPEN_WITHIN, self.api.message(message)).await.ok()?.ok()?;
+        let lines: Vec<String> = messages
+            .into_iter()
+            .filter(|inner| inner.id != message)
+            .take(BUNDLE)
+            .map(|inner| format!("{}: {}", inner.sender, inner.text))
+            .collect();
+        (!lines.is_empty()).then(|| format!("[merge forward]\n{}", lines.join("\n")))
+    }
+
+    async fn take_back(&self, message: &str, place: Option<&mut Place>) -> Finished {
+        if let Some(place) = place {
+            place.reach().await;
+        }
+        let known = {
+            let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+            recent.iter().find(|event| event.platform_message == message).cloned()
+        };
+        let Some(mut event) = known else { return Finished::Done };
+        let IngressKind::Said(said) = &event.kind else { return Finished::Done };
+        let language = self.parts.language_for(&said.text);
+        let text = Words::Recalled.say(language).to_owned();
+        event.kind = IngressKind::Edited(Said { text, overheard: said.overheard, ..Said::default() });
+        match hand_in(&self.door, event, language).await {
+            Handed::Kept | Handed::Tell(_) => Finished::Done,
+            Handed::Later(why) => Finished::Again(why),
+        }
+    }
+
+    fn remember(&self, event: &IngressEvent) {
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        if recent.len() >= RECENT {
+            recent.pop_front();
+        }
+        recent.push_back(event.clone());
+    }
+}
+
+/// The dedupe key of a message: the platform's ids are unique over all chats.
+fn message_id(message: &str) -> Result<MessageId, BadId> {
+    message.parse()
+}
