@@ -221,12 +221,7 @@ async fn the_page_finds_a_restarted_daemon_by_itself_and_shows_everything_once()
     console.say("keep this").await;
     console.until_newest("Lost").await;
 
-    // From now on the port is the one it had by chance.
-    let listen = daemon.base.trim_start_matches("http://").to_owned();
-    let mut config: serde_json::Value =
-        serde_json::from_str(&std::fs::read_to_string(project.path().join("ship.json")).unwrap()).unwrap();
-    config["adapters"]["web"]["listen"] = json!(listen);
-    project.write("ship.json", &config.to_string());
+    project.keep_address(&daemon);
     daemon.kill();
     console
         .until("document.querySelector('[data-testid=connection]').dataset.state === 'reconnecting'")

@@ -26,20 +26,6 @@ fn step(state: &str) -> String {
 }
 
 impl Console {
-    async fn until_count(&self, count: &str) {
-        self.until(&format!(
-            "document.querySelector('[data-testid=inbox-open]').dataset.count === {}",
-            json!(count)
-        ))
-        .await;
-        assert_eq!(self.sees("inbox-count").await, count != "0");
-    }
-
-    async fn open_inbox(&self) {
-        self.browser.click(&part("inbox-open")).await;
-        self.until_visible("inbox", true).await;
-    }
-
     async fn history(&self) -> Vec<String> {
         self.browser.click(&part("inbox-tab-history")).await;
         self.until_visible("history-item", true).await;
@@ -61,17 +47,17 @@ async fn a_change_is_seen_as_a_diff_in_the_inbox_approved_there_and_watched() {
     project.write("harbour.toml", CONFIG);
     let daemon = project.start().await;
     let console = Console::open(&daemon, DESKTOP, EN).await;
-    console.until_count("0").await;
+    console.until_count("inbox", "0").await;
     console.say("make the berth ready for the big ship").await;
 
     // The thread itself asks, and the header counts it.
     console.until_visible("approval", true).await;
-    console.until_count("1").await;
+    console.until_count("inbox", "1").await;
     assert!(console.until("document.title.startsWith('● (1) ')").await == true);
     assert_eq!(console.text_of(&part("approval-summary")).await, "A1 · edit_file harbour.toml");
     console.browser.picture("approval-thread-light").await;
 
-    console.open_inbox().await;
+    console.open_panel("inbox").await;
     console.until_visible("inbox-item", true).await;
     let card = console.text_of(&part("inbox-item")).await;
     for expected in
@@ -99,7 +85,7 @@ async fn a_change_is_seen_as_a_diff_in_the_inbox_approved_there_and_watched() {
     console.browser.picture("approvals-dark").await;
 
     console.browser.click("[data-testid=inbox-item] [data-testid=answer-approve]").await;
-    console.until_count("0").await;
+    console.until_count("inbox", "0").await;
     console.until_visible("inbox-note", true).await;
     let history = console.history().await;
     assert_eq!(history.len(), 1, "{history:?}");
@@ -155,13 +141,13 @@ async fn a_step_is_approved_with_a_scope_or_denied_in_the_thread_itself() {
     console.until_idle().await;
 
     console.say("now remove it").await;
-    console.until_count("1").await;
+    console.until_count("inbox", "1").await;
     console.browser.click("[data-testid=approval]:not([hidden]) [data-testid=answer-deny]").await;
     console.until(&step("output-denied")).await;
-    console.until_count("0").await;
+    console.until_count("inbox", "0").await;
     console.until_idle().await;
     assert!(project.path().join("one.txt").exists(), "what was denied was not done");
-    console.open_inbox().await;
+    console.open_panel("inbox").await;
     let history = console.history().await;
     assert!(
         history[0].contains("rm one.txt") && history[0].contains("denied by operator (Web)"),
@@ -178,8 +164,8 @@ async fn whoever_comes_second_is_told_who_was_first() {
     let daemon = project.start().await;
     let console = Console::open(&daemon, DESKTOP, ZH).await;
     console.say("建一个文件").await;
-    console.until_count("1").await;
-    console.open_inbox().await;
+    console.until_count("inbox", "1").await;
+    console.open_panel("inbox").await;
     console.until_visible("inbox-item", true).await;
     // A page that has not heard of the news yet.
     console
@@ -240,8 +226,8 @@ async fn after_a_crash_the_inbox_asks_what_became_of_a_call() {
     let thread = daemon.get_json("/api/threads").await["threads"][0]["threadId"].as_str().unwrap().to_owned();
     daemon.until_state(&thread, "awaiting-approval").await;
     console.enter(&daemon, crate::support::daemon::TOKEN).await;
-    console.until_count("1").await;
-    console.open_inbox().await;
+    console.until_count("inbox", "1").await;
+    console.open_panel("inbox").await;
     console.until_visible("inbox-item", true).await;
     let card = console.text_of(&part("inbox-item")).await;
     for expected in ["Whether it was done is not known", "Run again", "Skip", "It was done"] {
@@ -249,7 +235,7 @@ async fn after_a_crash_the_inbox_asks_what_became_of_a_call() {
     }
     console.browser.picture("approvals-unknown-phone").await;
     console.browser.click("[data-testid=inbox-item] [data-testid=answer-done]").await;
-    console.until_count("0").await;
+    console.until_count("inbox", "0").await;
     console.browser.click(&part("inbox-close")).await;
     daemon.until_state(&thread, "idle").await;
     let messages = daemon.get_json(&format!("/api/threads/{thread}/messages")).await;

@@ -89,6 +89,20 @@ impl Console {
         text.as_str().unwrap().to_owned()
     }
 
+    /// Waits until the button of a panel counts so many.
+    pub(crate) async fn until_count(&self, panel: &str, count: &str) {
+        let button = part(&format!("{panel}-open"));
+        self.until(&format!("document.querySelector({}).dataset.count === {}", json!(button), json!(count)))
+            .await;
+        assert_eq!(self.sees(&format!("{panel}-count")).await, count != "0");
+    }
+
+    /// Opens a panel by its button.
+    pub(crate) async fn open_panel(&self, panel: &str) {
+        self.browser.click(&part(&format!("{panel}-open"))).await;
+        self.until_visible(panel, true).await;
+    }
+
     /// The thread that is open.
     pub(crate) async fn thread(&self) -> String {
         let address = self.browser.address().await;

@@ -78,6 +78,14 @@ impl Project {
         command
     }
 
+    /// From the next start on the daemon listens where it listens now, by chance, for those who know it there.
+    pub(crate) fn keep_address(&self, daemon: &Daemon) {
+        let text = std::fs::read_to_string(self.path().join("ship.json")).unwrap();
+        let mut config: Value = serde_json::from_str(&text).unwrap();
+        config["adapters"]["web"]["listen"] = json!(daemon.base.trim_start_matches("http://"));
+        self.write("ship.json", &config.to_string());
+    }
+
     /// Starts the daemon and waits until it is ready.
     pub(crate) async fn start(&self) -> Daemon {
         Daemon::start(self.command(&["run"]), self.path()).await

@@ -12,5 +12,6 @@ pub(crate) mod prompt;
 pub(crate) mod qq;
 pub(crate) mod sdk;
 pub(crate) mod stage;
+pub(crate) mod stranger;
 pub(crate) mod telegram;
 pub(crate) mod webdriver;

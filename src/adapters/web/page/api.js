@@ -2,10 +2,12 @@
 
 /** `status` is the HTTP status, or 0 when the daemon could not be reached. */
 export class ApiError extends Error {
-  constructor(status, message) {
+  constructor(status, message, retryAfter = null) {
     super(message);
     this.name = 'ApiError';
     this.status = status;
+    /** Seconds after which it may work, where the daemon said so. */
+    this.retryAfter = retryAfter;
   }
 }
 
@@ -42,7 +44,7 @@ async function call(method, path, body) {
     });
     if (!response.ok) {
       if (response.status === 401 && path !== '/api/login') unauthorized();
-      throw new ApiError(response.status, plain(text));
+      throw new ApiError(response.status, plain(text), seconds(response.headers.get('retry-after')));
     }
     if (text === '') return null;
     try {
@@ -62,6 +64,12 @@ function plain(text) {
   return trimmed.startsWith('<') ? '' : trimmed.slice(0, 500);
 }
 
+const seconds = (header) => (/^\d+$/.test(header ?? '') ? Number(header) : null);
+
+const list = (value) => (Array.isArray(value) ? value : []);
+
+const accessPath = (who) => `/api/access/${encodeURIComponent(who)}`;
+
 const threadPath = (threadId) => `/api/threads/${encodeURIComponent(threadId)}`;
 
 export const PAGE_SIZE = 50;
@@ -73,7 +81,7 @@ export const api = {
 
   async threads() {
     const body = await call('GET', '/api/threads');
-    return Array.isArray(body?.threads) ? body.threads : [];
+    return list(body?.threads);
   },
 
   /** Ascending; the newest page, or the page before a message. */
@@ -81,7 +89,7 @@ export const api = {
     const query = new URLSearchParams({ limit: String(PAGE_SIZE) });
     if (before) query.set('before', before);
     const body = await call('GET', `${threadPath(threadId)}/messages?${query}`);
-    return Array.isArray(body?.messages) ? body.messages : [];
+    return list(body?.messages);
   },
 
   send: (threadId, id, text) => call('POST', `${threadPath(threadId)}/messages`, { id, text }),
@@ -91,11 +99,31 @@ export const api = {
   /** Newest first. `state` narrows: `pending`, `decided`, or a state by its name. */
   async approvals(query = {}) {
     const body = await call('GET', `/api/approvals?${new URLSearchParams(query)}`);
-    return Array.isArray(body?.approvals) ? body.approvals : [];
+    return list(body?.approvals);
   },
 
   decide: (approvalId, decision, scope) =>
     call('POST', `/api/approvals/${encodeURIComponent(approvalId)}`, { decision, scope }),
+
+  async grants() {
+    return list((await call('GET', '/api/grants'))?.grants);
+  },
+
+  revokeGrant: (id) => call('DELETE', `/api/grants/${encodeURIComponent(id)}`),
+
+  async access() {
+    const body = await call('GET', '/api/access');
+    // A code is told by whoever asks, not by this page; so it is forgotten here at once.
+    const asking = list(body?.asking).map(({ code: _, ...person }) => person);
+    return { people: list(body?.people), chats: list(body?.chats), asking };
+  },
+
+  /** Gives who was let in. */
+  letIn: async (code, role) => (await call('POST', '/api/access/approve', { code, role }))?.member ?? null,
+
+  setRole: (who, role) => call('POST', accessPath(who), { role }),
+
+  removeAccess: (who) => call('DELETE', accessPath(who)),
 
   eventsUrl: (threadId) => `${threadPath(threadId)}/events`,
 };

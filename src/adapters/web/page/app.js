@@ -1,9 +1,12 @@
 // The console's beginning and its wiring: which thread is open, what the header
 // says, how often to ask. The parts themselves live in the other modules.
 
+import { Access } from './access.js';
+import { AccessView } from './access-view.js';
 import { api, ApiError, onUnauthorized } from './api.js';
 import { Composer } from './composer.js';
 import { h, icon, prefs, setAttr, setText } from './dom.js';
+import { Grants } from './grants.js';
 import { Inbox } from './inbox.js';
 import { InboxView } from './inbox-view.js';
 import { Login } from './login.js';
@@ -14,6 +17,9 @@ import { LogView } from './view.js';
 
 const THREADS_EVERY_MS = 4_000;
 const INFO_EVERY_MS = 30_000;
+// What a panel shows while somebody looks at it, and who asks while nobody does.
+const PANEL_EVERY_MS = 4_000;
+const ASKING_EVERY_MS = 10_000;
 // How long a hidden, idle tab keeps its connection.
 const PAUSE_AFTER_MS = 60_000;
 
@@ -44,9 +50,12 @@ const inbox = new Inbox(() => {
   approvals.render();
   renderThreads();
 });
-const approvals = new InboxView(inbox, {
+const grants = new Grants(() => approvals.render());
+const approvals = new InboxView(inbox, grants, {
   titleOf: (threadId) => page.threads.find((listed) => listed.threadId === threadId)?.title,
 });
+const access = new Access(() => people.render());
+const people = new AccessView(access);
 const login = new Login(start);
 
 // --- the open thread ---
@@ -199,6 +208,8 @@ function refreshThreads() {
     try {
       page.threads = await api.threads();
       renderThreads();
+      // The daemon answers, so the thread's stream need not wait out its back-off.
+      page.thread?.resume();
       inbox.heard(page.threads);
       if (approvals.isOpen) approvals.render();
     } catch {
@@ -219,6 +230,8 @@ setInterval(() => {
   if (document.hidden || login.visible) return;
   if (Date.now() - page.threadsAsked >= THREADS_EVERY_MS) refreshThreads();
   if (Date.now() - page.infoAsked >= INFO_EVERY_MS) refreshInfo().catch(() => {});
+  if (approvals.showsGrants) grants.refreshAfter(PANEL_EVERY_MS);
+  access.refreshAfter(people.isOpen ? PANEL_EVERY_MS : ASKING_EVERY_MS);
 }, 1_000);
 
 let pauseTimer = 0;
@@ -272,6 +285,7 @@ function applyLanguage() {
   renderInfo();
   renderThreads();
   approvals.reset();
+  people.reset();
   if (before !== document.documentElement.lang || page.shownName !== agentName()) {
     page.shownName = agentName();
     $('welcome').hidden = true;
@@ -321,7 +335,7 @@ const mac = /mac|iphone|ipad/i.test(navigator.userAgentData?.platform ?? navigat
 setText($('new-chat-key'), mac ? '⌘K' : 'Ctrl K');
 
 document.addEventListener('keydown', (event) => {
-  if (login.visible || approvals.isOpen) return;
+  if (login.visible || approvals.isOpen || people.isOpen) return;
   if ((mac ? event.metaKey : event.ctrlKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === 'k') {
     event.preventDefault();
     newChat();
@@ -343,6 +357,7 @@ async function start() {
   }
   login.hide();
   refreshThreads();
+  access.refresh();
   if (page.thread) page.thread.resume();
   route();
 }
@@ -350,6 +365,9 @@ async function start() {
 for (const el of document.querySelectorAll('[data-icon]')) el.prepend(icon(el.dataset.icon));
 onUnauthorized(() => {
   page.thread?.pause();
+  // A panel lies above everything, the form included.
+  approvals.close();
+  people.close();
   login.show();
 });
 window.addEventListener('hashchange', route);

@@ -1,10 +1,13 @@
-// The approvals panel: what waits for a decision in any thread, and what was
-// decided before. A native dialog, so that focus and Escape behave by themselves.
+// The approvals panel: what waits for a decision in any thread, what was decided
+// before, and what was allowed for longer than once.
 
 import { AnswerView, outcomeWords, scopeWords } from './answer-view.js';
+import { problemWords } from './controls.js';
 import { h, icon, setAttr, setText } from './dom.js';
+import { GrantsView } from './grants.js';
 import { renderMarkdown } from './markdown.js';
-import { age, channelName, clock, dayLabel, personName, t, until } from './strings.js';
+import { Panel } from './panel.js';
+import { age, channelName, moment, personName, t, until } from './strings.js';
 import { channelOf } from './thread.js';
 import { threadHash } from './threads-view.js';
 
@@ -51,10 +54,8 @@ class PendingCard {
 }
 
 function historyRow(approval, threadTitle) {
-  const at = Date.parse(approval.decidedAt ?? '');
-  const when = Number.isFinite(at) ? `${dayLabel(at)} ${clock(at)}` : '';
   const facts = [
-    when,
+    moment(approval.decidedAt),
     approval.via ? t('via')[approval.via] ?? approval.via : '',
     scopeWords(approval.scope),
     approval.reason ? t('approvalReason', { reason: approval.reason }) : '',
@@ -75,36 +76,39 @@ function historyRow(approval, threadTitle) {
 
 export class InboxView {
   /** `titleOf(threadId)` gives what the sidebar calls a thread, if it does. */
-  constructor(inbox, { titleOf }) {
+  constructor(inbox, grants, { titleOf }) {
     this.inbox = inbox;
     this.titleOf = titleOf;
     this.cards = new Map();
     this.tab = 'pending';
-    $('inbox-open').addEventListener('click', () => this.open());
-    $('inbox-close').addEventListener('click', () => $('inbox').close());
-    // A click beside the panel lands on the dialog itself.
-    $('inbox').addEventListener('click', (event) => {
-      if (event.target === $('inbox') || event.target.closest('.question-thread')) $('inbox').close();
-    });
+    this.panel = new Panel('inbox', () => this.show('pending'));
+    this.grants = new GrantsView(grants, { threadTitle: this.threadTitle });
     for (const tab of this.tabs()) tab.addEventListener('click', () => this.show(tab.dataset.tab));
     $('inbox-tabs').addEventListener('keydown', (event) => {
-      if (!['ArrowLeft', 'ArrowRight'].includes(event.key)) return;
-      this.show(this.tab === 'pending' ? 'history' : 'pending');
-      this.tabs().find((tab) => tab.dataset.tab === this.tab).focus();
+      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      if (!step) return;
+      const tabs = this.tabs();
+      const at = tabs.findIndex((tab) => tab.dataset.tab === this.tab);
+      const next = tabs.at((at + step) % tabs.length);
+      this.show(next.dataset.tab);
+      next.focus();
     });
   }
 
   get isOpen() {
-    return $('inbox').open;
+    return this.panel.isOpen;
+  }
+
+  get showsGrants() {
+    return this.isOpen && this.tab === 'grants';
+  }
+
+  close() {
+    this.panel.close();
   }
 
   tabs() {
     return [...$('inbox-tabs').children];
-  }
-
-  open() {
-    if (!this.isOpen) $('inbox').showModal();
-    this.show('pending');
   }
 
   show(tab) {
@@ -115,6 +119,7 @@ export class InboxView {
     }
     setAttr($('inbox-body'), 'aria-labelledby', `inbox-tab-${tab}`);
     this.inbox.want(tab === 'history');
+    if (tab === 'grants') this.grants.look();
     this.render();
   }
 
@@ -123,6 +128,7 @@ export class InboxView {
     this.cards.clear();
     $('inbox-pending').replaceChildren();
     this.shownHistory = null;
+    this.grants.reset();
     this.render();
   }
 
@@ -135,22 +141,21 @@ export class InboxView {
   render() {
     const { pending, failed } = this.inbox;
     const count = pending.length;
-    const button = $('inbox-open');
-    setAttr(button, 'data-count', String(count));
-    setAttr(button, 'aria-label', t('inboxLabel', { count }));
-    setAttr(button, 'title', t('inboxLabel', { count }));
-    setText($('inbox-count'), count > 99 ? '99+' : String(count));
-    $('inbox-count').hidden = count === 0;
+    this.panel.renderCount(count, t('inboxLabel', { count }));
     setText($('inbox-tab-count'), count ? String(count) : '');
     if (!this.isOpen) return;
-    $('inbox-pending').hidden = this.tab !== 'pending';
-    $('inbox-history').hidden = this.tab !== 'history';
+    for (const tab of this.tabs()) $(`inbox-${tab.dataset.tab}`).hidden = tab.dataset.tab !== this.tab;
     if (this.tab === 'pending') this.renderPending(pending);
-    else this.renderHistory();
-    const empty = this.tab === 'pending' ? count === 0 : this.inbox.history.length === 0;
-    const note = $('inbox-note');
-    note.hidden = !failed && !empty;
-    setText(note, failed ? t('offline') : t(this.tab === 'pending' ? 'inboxEmpty' : 'historyEmpty'));
+    else if (this.tab === 'history') this.renderHistory();
+    else this.grants.render();
+    const words = this.tab === 'grants' ? this.grants.note : failed ? problemWords(failed) : this.emptyWords();
+    $('inbox-note').hidden = words === '';
+    setText($('inbox-note'), words);
+  }
+
+  emptyWords() {
+    if (this.tab === 'history') return this.inbox.history.length ? '' : t('historyEmpty');
+    return this.inbox.pending.length ? '' : t('inboxEmpty');
   }
 
   renderPending(pending) {

@@ -109,7 +109,9 @@ export class MessageStore {
     for (const entry of this.entries) {
       if (!entry.live) continue;
       entry.live = false;
-      this.touch(entry);
+      // Drawn anew, but not newer than a page that is on its way: a turn that
+      // ended while nobody listened is known from that page alone.
+      entry.rev++;
     }
     this.changed();
   }

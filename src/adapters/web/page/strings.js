@@ -1,5 +1,6 @@
 // Every word the console says, in both languages.
 
+import { ACCESS } from './strings-access.js';
 import { APPROVALS } from './strings-approvals.js';
 
 const STRINGS = {
@@ -210,11 +211,11 @@ const STRINGS = {
   },
 };
 
-for (const name of Object.keys(STRINGS)) Object.assign(STRINGS[name], APPROVALS[name]);
+for (const name of Object.keys(STRINGS)) Object.assign(STRINGS[name], APPROVALS[name], ACCESS[name]);
 
 const CHANNELS = {
-  en: { web: 'Web', telegram: 'Telegram', api: 'the API', cli: 'the command line', feishu: 'Feishu', lark: 'Lark', slack: 'Slack', discord: 'Discord' },
-  zh: { web: '网页', telegram: 'Telegram', api: 'API', cli: '命令行', feishu: '飞书', lark: 'Lark', slack: 'Slack', discord: 'Discord' },
+  en: { web: 'Web', telegram: 'Telegram', api: 'the API', cli: 'the command line', feishu: 'Feishu', lark: 'Lark', qq: 'QQ', slack: 'Slack', discord: 'Discord' },
+  zh: { web: '网页', telegram: 'Telegram', api: 'API', cli: '命令行', feishu: '飞书', lark: 'Lark', qq: 'QQ', slack: 'Slack', discord: 'Discord' },
 };
 
 let current = 'en';
@@ -273,11 +274,27 @@ export function dayLabel(ms) {
   return format('day', { year: 'numeric', month: 'long', day: 'numeric' }).format(ms);
 }
 
+/** A time as the daemon writes it, in words: "Today 14:03". Nothing if there is none. */
+export function moment(text) {
+  const at = Date.parse(text ?? '');
+  return Number.isFinite(at) ? `${dayLabel(at)} ${clock(at)}` : '';
+}
+
+function span(minutes) {
+  if (minutes < 60) return [minutes, 'minute'];
+  return minutes < 2_880 ? [Math.round(minutes / 60), 'hour'] : [Math.round(minutes / 1_440), 'day'];
+}
+
 /** How long until a time: "in 3 hours". */
 export function until(ms) {
-  const minutes = Math.max(0, Math.round((ms - Date.now()) / 60_000));
-  const [amount, unit] = minutes < 60 ? [minutes, 'minute'] : minutes < 2_880 ? [Math.round(minutes / 60), 'hour'] : [Math.round(minutes / 1_440), 'day'];
+  const [amount, unit] = span(Math.max(0, Math.round((ms - Date.now()) / 60_000)));
   return new Intl.RelativeTimeFormat(locale(), { numeric: 'always' }).format(amount, unit);
+}
+
+/** How long since a time: "3 hours ago", "this minute". */
+export function ago(ms) {
+  const [amount, unit] = span(Math.max(0, Math.floor((Date.now() - ms) / 60_000)));
+  return new Intl.RelativeTimeFormat(locale(), { numeric: 'auto' }).format(-amount, unit);
 }
 
 /** A short age for lists: "now", "5m", "3h", "2d", then a date. */

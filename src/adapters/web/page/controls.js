@@ -1,0 +1,107 @@
+// What the lists of grants and of people share: buttons that change something at
+// the daemon, a word beside them when it did not work, and rows that stay.
+
+import { h, setText } from './dom.js';
+import { t } from './strings.js';
+
+/** What went wrong, in words. */
+export const problemWords = (error) => error.message || t('offline');
+
+export function button(name, label, { testid, described, ...listeners }) {
+  return h('button', {
+    type: 'button', class: `answer answer-${name}`, 'data-testid': testid, 'aria-label': described, text: label, ...listeners,
+  });
+}
+
+export const problemLine = () => h('p', { class: 'answer-problem', role: 'alert', 'data-testid': 'answer-problem', hidden: true });
+
+/**
+ * Does something that takes a moment: `el`'s controls rest meanwhile, and
+ * `problem` tells when it failed. Gives whether it worked.
+ */
+export async function attempt(el, problem, act) {
+  const controls = [...el.querySelectorAll('button, select, input')].filter((control) => !control.disabled);
+  const focused = document.activeElement;
+  for (const control of controls) control.disabled = true;
+  problem.hidden = true;
+  try {
+    await act();
+    return true;
+  } catch (error) {
+    setText(problem, problemWords(error));
+    problem.hidden = false;
+    return false;
+  } finally {
+    for (const control of controls) control.disabled = false;
+    // A control that rests loses the focus, and the person their place.
+    if (controls.includes(focused) && focused.isConnected) focused.focus();
+  }
+}
+
+/** A button that asks once more in its place before it does what it says. */
+export class AskFirst {
+  /** `words`: `{label, described, question, yes, no}`; `act()` is what a yes does. */
+  constructor(name, words, act) {
+    const back = () => {
+      this.asking.hidden = true;
+      this.ask.hidden = false;
+      this.ask.focus();
+    };
+    this.ask = button(name, words.label, {
+      testid: name, described: words.described,
+      onclick: () => {
+        this.ask.hidden = true;
+        this.asking.hidden = false;
+        this.no.focus();
+      },
+    });
+    this.no = button('keep', words.no, { testid: `${name}-no`, onclick: back });
+    this.asking = h('div', {
+      class: 'asking-first', role: 'group', 'aria-label': words.question, hidden: true,
+      // Escape takes back the question, not the whole panel.
+      onkeydown: (event) => {
+        if (event.key !== 'Escape') return;
+        event.preventDefault();
+        event.stopPropagation();
+        back();
+      },
+    },
+    h('p', { text: words.question }),
+    h('div', { class: 'answers' }, button(name, words.yes, { testid: `${name}-yes`, onclick: act }), this.no));
+    this.el = h('div', { class: 'ask-first' }, this.ask, this.asking);
+  }
+}
+
+/** One row per item, kept by its id: what is half chosen in it survives a refresh. */
+export class Rows {
+  /** `make(item)` gives `{el, update(item)}`. */
+  constructor(list, make) {
+    this.list = list;
+    this.make = make;
+    this.rows = new Map();
+  }
+
+  render(items) {
+    const alive = new Set(items.map((item) => item.id));
+    for (const [id, row] of this.rows) {
+      if (alive.has(id)) continue;
+      row.el.remove();
+      this.rows.delete(id);
+    }
+    for (const item of items) {
+      let row = this.rows.get(item.id);
+      if (!row) {
+        row = this.make(item);
+        this.rows.set(item.id, row);
+        this.list.append(row.el);
+      }
+      row.update(item);
+    }
+  }
+
+  /** Another language: everything is built anew. */
+  clear() {
+    this.rows.clear();
+    this.list.replaceChildren();
+  }
+}

@@ -1,0 +1,45 @@
+// A panel at the side of the page, the button that opens it, and how many wait
+// in it. A native dialog, so that focus and Escape behave by themselves.
+
+import { setAttr, setText } from './dom.js';
+
+const $ = (id) => document.getElementById(id);
+
+export class Panel {
+  /** The elements are `name`, `name-open`, `name-close` and `name-count`. */
+  constructor(name, opened) {
+    this.el = $(name);
+    this.button = $(`${name}-open`);
+    this.count = $(`${name}-count`);
+    this.opened = opened;
+    this.button.addEventListener('click', () => this.open());
+    $(`${name}-close`).addEventListener('click', () => this.close());
+    // A click beside the panel lands on the dialog itself; the link to a thread
+    // leads away from it.
+    this.el.addEventListener('click', (event) => {
+      if (event.target === this.el || event.target.closest('a[href^="#/t/"]')) this.close();
+    });
+  }
+
+  get isOpen() {
+    return this.el.open;
+  }
+
+  open() {
+    if (!this.isOpen) this.el.showModal();
+    this.opened();
+  }
+
+  close() {
+    this.el.close();
+  }
+
+  /** The button says in `label` how many wait, and shows it. */
+  renderCount(count, label) {
+    setAttr(this.button, 'data-count', String(count));
+    setAttr(this.button, 'aria-label', label);
+    setAttr(this.button, 'title', label);
+    setText(this.count, count > 99 ? '99+' : String(count));
+    this.count.hidden = count === 0;
+  }
+}

@@ -1,0 +1,40 @@
+// Something that the daemon is asked for again and again. Knows nothing of the DOM.
+
+export class Source {
+  /** `changed()` after any change, also for the worse. */
+  constructor(changed) {
+    this.changed = changed;
+    /** Why the last question got no answer, or null. */
+    this.failed = null;
+    this.asking = null;
+    this.askedAt = 0;
+  }
+
+  /** Asks the daemon; one question at a time, and once more if asked meanwhile. */
+  refresh() {
+    if (this.asking) {
+      this.again = true;
+      return this.asking;
+    }
+    this.askedAt = Date.now();
+    this.asking = this.load()
+      .then(() => {
+        this.failed = null;
+      }, (error) => {
+        this.failed = error;
+      })
+      .then(() => {
+        this.asking = null;
+        this.changed();
+        if (!this.again) return undefined;
+        this.again = false;
+        return this.refresh();
+      });
+    return this.asking;
+  }
+
+  /** Asks unless it was asked not long ago. */
+  refreshAfter(ms) {
+    if (Date.now() - this.askedAt >= ms) this.refresh();
+  }
+}
