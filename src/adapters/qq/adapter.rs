@@ -15,6 +15,7 @@ use super::http::{Http, Method};
 use super::intake::{Event, Intake, Taken};
 use super::options::{QqEvents, QqOptions};
 use super::send::Sender;
+use super::session::Memory;
 use super::text;
 use super::token::{Credentials, Tokens};
 use super::trouble::Kind;
@@ -153,9 +154,11 @@ impl QqAdapter {
         match self.options.events {
             QqEvents::Gateway => {
                 let connection = Connection {
-                    app_id: self.options.app_id.clone(),
                     api: self.api.clone(),
-                    notes: Arc::clone(&self.parts.notes),
+                    memory: Memory {
+                        app_id: self.options.app_id.clone(),
+                        notes: Arc::clone(&self.parts.notes),
+                    },
                     ids: Arc::clone(&self.parts.ids),
                     intake: Arc::clone(&self.intake),
                     io,

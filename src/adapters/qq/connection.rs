@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Interval, MissedTickBehavior, timeout};
@@ -23,9 +22,10 @@ use super::http::Method;
 use super::intake::{Event, Intake, Taken, order_of};
 use super::lanes::Lanes;
 use super::mark::Mark;
+use super::session::Memory;
 use super::trouble::{Kind, Trouble};
 use crate::domain::Command;
-use crate::ports::{AdapterError, AdapterIo, Ids, Notebook};
+use crate::ports::{AdapterError, AdapterIo, Ids};
 
 /// How long connecting, and being let in, may take.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -43,25 +43,7 @@ const FAREWELL: Duration = Duration::from_millis(500);
 const RETRIES: [u64; 3] = [1, 2, 5];
 const LONGEST_RETRY: u64 = 15;
 
-/// The names of the notes that a session, and how far it has come, are kept under.
-const SESSION: &str = "session";
-const PROGRESS: &str = "session-seq";
-
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
-
-/// What is written down of a session.
-#[derive(Debug, Serialize, Deserialize)]
-struct Kept {
-    app_id: String,
-    session: Session,
-}
-
-/// How far a session has come. It may be lost: what came since is told again, and recognised.
-#[derive(Debug, Serialize, Deserialize)]
-struct Progress {
-    session: String,
-    seq: u64,
-}
 
 /// Which event of which session a piece of work belongs to.
 #[derive(Debug)]
@@ -72,9 +54,8 @@ struct Label {
 
 /// Keeps the connection.
 pub(super) struct Connection {
-    pub(super) app_id: String,
     pub(super) api: Api,
-    pub(super) notes: Arc<dyn Notebook>,
+    pub(super) memory: Memory,
     pub(super) ids: Arc<dyn Ids>,
     pub(super) intake: Arc<Intake>,
     pub(super) io: AdapterIo,
@@ -106,7 +87,7 @@ struct Ended {
 impl Connection {
     /// Keeps a connection up until told to stop.
     pub(super) async fn run(self) -> Result<(), AdapterError> {
-        let mut state = State { mark: self.remembered().await.map(Mark::new), ..State::default() };
+        let mut state = State { mark: self.memory.recall().await.map(Mark::new), ..State::default() };
         loop {
             let ended = tokio::select! {
                 ended = self.connect(&mut state) => ended?,
@@ -124,18 +105,6 @@ impl Connection {
             self.wait(&mut state, FAREWELL).await;
         }
         Ok(())
-    }
-
-    /// The session that was left, with how far it had come.
-    async fn remembered(&self) -> Option<Session> {
-        let note = async |name: &str| self.notes.get(name).await.ok().flatten();
-        let kept: Kept = serde_json::from_value(note(SESSION).await?).ok()?;
-        let mut session = Some(kept.session).filter(|_| kept.app_id == self.app_id)?;
-        let progress = note(PROGRESS).await.and_then(|note| serde_json::from_value::<Progress>(note).ok());
-        if let Some(progress) = progress.filter(|progress| progress.session == session.id) {
-            session.seq = session.seq.max(progress.seq);
-        }
-        Some(session)
     }
 
     /// One connection, from its address to its end.
@@ -236,7 +205,7 @@ impl Connection {
                 );
                 state.mark = Some(Mark::new(session));
                 self.got_in(state);
-                self.write_down(session_of(state)).await;
+                self.memory.began(session_of(state)).await;
             }
             Act::WentOn => {
                 tracing::info!(seq = accepted(state), "the session goes on");
@@ -284,7 +253,7 @@ impl Connection {
     async fn settle(&self, label: &Label, state: &mut State) {
         let mine = state.mark.as_mut().filter(|mark| mark.session.id == label.session);
         if mine.is_some_and(|mark| mark.settle(label.seq)) {
-            self.note_progress(session_of(state)).await;
+            self.memory.came_further(session_of(state)).await;
         }
     }
 
@@ -293,23 +262,6 @@ impl Connection {
         let end = Instant::now() + wait;
         while let Ok(label) = tokio::time::timeout_at(end, state.lanes.next()).await {
             self.settle(&label, state).await;
-        }
-    }
-
-    /// A session must outlive a loss of power: what was told and not yet taken in comes only in the same one.
-    async fn write_down(&self, session: Option<Session>) {
-        let Some(session) = session else { return };
-        let kept = serde_json::to_value(Kept { app_id: self.app_id.clone(), session });
-        if let Err(error) = self.notes.keep(SESSION, kept.unwrap_or_default()).await {
-            tracing::warn!(%error, "the session could not be written down");
-        }
-    }
-
-    async fn note_progress(&self, session: Option<Session>) {
-        let Some(session) = session else { return };
-        let progress = serde_json::to_value(Progress { session: session.id, seq: session.seq });
-        if let Err(error) = self.notes.put(PROGRESS, progress.unwrap_or_default()).await {
-            tracing::warn!(%error, "how far the session has come could not be written down");
         }
     }
 

@@ -22,6 +22,7 @@ mod media;
 mod options;
 mod scene;
 mod send;
+mod session;
 mod text;
 mod token;
 mod trouble;
