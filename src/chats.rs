@@ -206,5 +206,6 @@ fn telegram(
             Pairing::Code => Strangers::Code,
             Pairing::Silent => Strangers::Silence,
         },
+        admins_decide: admins_decide(settings),
     }
 }

@@ -226,3 +226,37 @@ async fn in_a_group_only_those_may_withdraw_a_question_who_may_answer_it_or_led_
     }
     assert_eq!(scene.lines(), 0);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn those_who_run_a_group_decide_by_words_and_by_button_where_they_may_and_nobody_else_does() {
+    let scene = Scene::new(json!({ "approvals": { "approvers": ["admins"] } })).await;
+    let (ann, bob, carl) =
+        (scene.fake.user(ANN, "Ann"), scene.fake.user(8, "Bob"), scene.fake.user(9, "Carl"));
+    let group = scene.fake.group(GROUP).with_admin(&bob);
+    let daemon = scene.project.start().await;
+    for (round, how) in
+        [format!("{BOT} approve"), format!("/approve{BOT}"), "button".to_owned()].iter().enumerate()
+    {
+        group.say(&ann, &format!("{BOT} append"));
+        let asked = scene.question(GROUP).await;
+        for person in [&ann, &carl] {
+            group.say(person, &format!("{BOT} approve A{}", round + 1));
+        }
+        scene
+            .fake
+            .wait_for(|world| {
+                let refused = format!("You may not decide A{}", round + 1);
+                world.bot_texts(GROUP).iter().filter(|text| text.starts_with(&refused)).count() == 2
+            })
+            .await;
+        daemon.until_state(&format!("telegram:chat:{GROUP}"), "awaiting-approval").await;
+        assert_eq!(scene.lines(), round, "whoever asked does not decide here");
+        if how == "button" {
+            scene.press(&group, (8, "Bob"), &data(&asked, "Approve"), asked.id).await;
+        } else {
+            group.say(&bob, how);
+        }
+        daemon.until_state(&format!("telegram:chat:{GROUP}"), "idle").await;
+        assert_eq!(scene.lines(), round + 1, "{how}");
+    }
+}

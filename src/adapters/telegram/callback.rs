@@ -5,9 +5,7 @@ use super::place::Place;
 use super::reception::{Aside, Done, Reception};
 use super::update::{Press, Shown};
 use crate::adapters::chat::{Admission, Button, Handed, Menu, decode, hand_in};
-use crate::domain::{
-    Approval, ApprovalState, Author, ChatKind, Decision, IngressEvent, IngressKind, Language, Standing,
-};
+use crate::domain::{Approval, ApprovalState, ChatKind, Decision, IngressEvent, IngressKind, Language};
 use crate::ports::StoreError;
 use crate::render::Phrase;
 
@@ -83,7 +81,7 @@ impl Reception {
         };
         let event = IngressEvent {
             thread: approval.thread,
-            author: self.vouched(press.author, shown.place.chat, press.user, shown.chat).await,
+            author: self.admins.vouch(press.author, shown.place.chat, shown.chat).await,
             message,
             platform_message: shown.message_id.unwrap_or_default().to_string(),
             at: self.parts.clock.now(),
@@ -96,14 +94,5 @@ impl Reception {
             Handed::Later(why) => return Done::again(&why),
         };
         Done::kept(vec![Aside::Answer(press.id, words)])
-    }
-
-    /// The author with what Telegram says about their place in the group.
-    async fn vouched(&self, author: Author, chat: i64, user: i64, kind: ChatKind) -> Author {
-        let asked = kind == ChatKind::Group && author.standing == Standing::Person;
-        if asked && self.admins.is_admin(chat, user).await {
-            return Author { standing: Standing::Admin, ..author };
-        }
-        author
     }
 }

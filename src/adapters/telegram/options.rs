@@ -27,6 +27,8 @@ pub struct TelegramOptions {
     pub acknowledge: Acknowledge,
     /// What somebody nobody knows is told.
     pub strangers: Strangers,
+    /// Whether those who run a group may answer questions there.
+    pub admins_decide: bool,
 }
 
 /// How updates are sent to us.

@@ -111,7 +111,7 @@ impl Reception {
         Self {
             platform,
             fetcher: Fetcher::new(api.clone()),
-            admins: Admins::new(api.clone()),
+            admins: Admins::new(api.clone(), options.admins_decide),
             gate,
             door,
             sender,
@@ -219,6 +219,8 @@ impl Reception {
                 IngressKind::Edited(Said { overheard, ..self.corrected(parcel, &thread, place).await })
             }
         };
+        let author =
+            if may_decide(&kind) { self.admins.vouch(author, place.chat, chat).await } else { author };
         let fresh = matches!(kind, IngressKind::Said(_)) && !overheard;
         let platform_message = message_id.to_string();
         let event = IngressEvent { thread, author, message, platform_message, at, chat, kind };
@@ -311,6 +313,17 @@ impl Reception {
         if let Err(error) = self.api.ask::<Value>("leaveChat", &json!({ "chat_id": chat }), POLITE).await {
             tracing::warn!(%error, chat, "a group that is not served could not be left");
         }
+    }
+}
+
+/// Whether it matters who says this: a stop, say, never waits for Telegram to tell who runs the group.
+const fn may_decide(kind: &IngressKind) -> bool {
+    match kind {
+        IngressKind::Said(_) | IngressKind::Decision(_) => true,
+        IngressKind::Command(order) => {
+            matches!(order.command, Command::Approve | Command::Deny | Command::Cancel | Command::Grants)
+        }
+        IngressKind::Edited(_) | IngressKind::Revised(_) | IngressKind::Regenerate(_) => false,
     }
 }
 

@@ -77,7 +77,6 @@ pub(super) struct Parcel {
 pub(super) struct Press {
     pub(super) id: String,
     pub(super) author: Author,
-    pub(super) user: i64,
     pub(super) data: String,
     /// Where it was pressed; Telegram leaves that out of old ones.
     pub(super) shown: Option<Shown>,
@@ -247,7 +246,6 @@ impl Reader {
         });
         Ok(Incoming::Pressed(Box::new(Press {
             author: self.person(&query.from)?,
-            user: query.from.id,
             language: language_of(&query.from),
             id: query.id,
             data: query.data.unwrap_or_default(),

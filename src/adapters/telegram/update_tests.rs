@@ -183,7 +183,10 @@ fn a_press_an_invitation_a_move_and_a_stop_are_read() {
     let Incoming::Pressed(press) = press else { panic!("{press:?}") };
     let place = Place { chat: -100, topic: None };
     let here = Shown { place, chat: ChatKind::Group, message_id: Some(4) };
-    assert_eq!((press.data.as_str(), press.shown, press.user), ("y:a", Some(here), 8));
+    assert_eq!(
+        (press.data.as_str(), press.shown, press.author.id.as_str()),
+        ("y:a", Some(here), "telegram:user:8")
+    );
     for shown in [json!(null), json!("gone"), json!({})] {
         let press =
             read("callback_query", json!({ "id": 77, "from": from, "message": shown, "data": "y:a" }));
