@@ -59,6 +59,8 @@ pub struct World {
     pub ids: Arc<dyn Ids>,
     /// What commands are run with.
     pub shell: ShellWorld,
+    /// The connections to servers.
+    pub http: Http,
 }
 
 /// What commands are run with.
@@ -74,19 +76,25 @@ impl World {
     /// The real one, as the settings describe it. Does no IO.
     pub fn real(settings: &ModelSettings, shell: ShellWorld) -> Self {
         let (clock, ids): (Arc<dyn Clock>, Arc<dyn Ids>) = (Arc::new(SystemClock), Arc::new(RandomIds));
-        let model = model_with(settings, &clock, &ids);
-        Self { model, clock, ids, shell }
+        let http = Http::new();
+        let model = model_with(settings, &http, &clock, &ids);
+        Self { model, clock, ids, shell, http }
     }
 }
 
 /// The model that the settings describe. Does no IO.
 pub fn model_of(settings: &ModelSettings) -> Arc<dyn Model> {
     let (clock, ids): (Arc<dyn Clock>, Arc<dyn Ids>) = (Arc::new(SystemClock), Arc::new(RandomIds));
-    model_with(settings, &clock, &ids)
+    model_with(settings, &Http::new(), &clock, &ids)
 }
 
-fn model_with(settings: &ModelSettings, clock: &Arc<dyn Clock>, ids: &Arc<dyn Ids>) -> Arc<dyn Model> {
-    let shared = Shared { http: Http::default(), ids: ids.clone(), clock: clock.clone() };
+fn model_with(
+    settings: &ModelSettings,
+    http: &Http,
+    clock: &Arc<dyn Clock>,
+    ids: &Arc<dyn Ids>,
+) -> Arc<dyn Model> {
+    let shared = Shared { http: http.clone(), ids: ids.clone(), clock: clock.clone() };
     let build = |provider: &Provider| -> Arc<dyn Model> {
         match provider {
             Provider::Offline => Arc::new(OfflineModel::new(ids.clone(), Pace::default())),
@@ -227,6 +235,7 @@ impl App {
             metrics: metrics.clone(),
             clock: world.clock.clone(),
             ids: world.ids.clone(),
+            http: world.http.clone(),
         })?;
         let parts = WebParts {
             hooks: chats.hooks,

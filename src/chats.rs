@@ -2,7 +2,6 @@
 //! [`Chats::new`].
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::adapters::chat::{ChatParts, GuestList, Respond};
 use crate::adapters::feishu::{FeishuAdapter, FeishuMode, FeishuOptions};
@@ -16,12 +15,9 @@ use crate::config::{
 };
 use crate::domain::{AuthorId, Platform};
 use crate::metrics::Metrics;
-use crate::model::install_tls;
+use crate::model::Http;
 use crate::ports::{AccessBook, Adapter, ApprovalBook, Clock, Hook, Ids};
 use crate::store::FileNotes;
-
-/// How long a connection may take to be made.
-const CONNECT: Duration = Duration::from_secs(10);
 
 /// What all chat platforms share.
 #[derive(Debug)]
@@ -38,6 +34,8 @@ pub(crate) struct Shared<'a> {
     pub(crate) clock: Arc<dyn Clock>,
     /// Fresh ids.
     pub(crate) ids: Arc<dyn Ids>,
+    /// The connections to servers.
+    pub(crate) http: Http,
 }
 
 /// The chat platforms that are configured.
@@ -54,13 +52,8 @@ impl Chats {
     pub(crate) fn new(shared: &Shared<'_>) -> Result<Self, reqwest::Error> {
         let mut chats = Self::default();
         let settings = shared.settings;
-        if settings.telegram.is_none() && settings.feishu.is_none() && settings.qq.is_none() {
-            // A client costs memory that a daemon without chats need not have.
-            return Ok(chats);
-        }
-        let http = client()?;
         if let (Some(own), Ok(platform)) = (&settings.telegram, "telegram".parse::<Platform>()) {
-            let parts = shared.parts(&platform, &http);
+            let parts = shared.parts(&platform, &own.api_url)?;
             let options = telegram(own, &platform, settings, &*shared.ids);
             let adapter =
                 Arc::new(TelegramAdapter::new(platform, options, parts).counting(shared.metrics.clone()));
@@ -68,7 +61,7 @@ impl Chats {
             chats.adapters.push(adapter);
         }
         if let (Some(own), Ok(platform)) = (&settings.feishu, "feishu".parse::<Platform>()) {
-            let parts = shared.parts(&platform, &http);
+            let parts = shared.parts(&platform, &own.domain)?;
             let adapter =
                 Arc::new(FeishuAdapter::new(platform.clone(), feishu(own, &platform, settings), parts));
             if own.mode == config::FeishuMode::Webhook {
@@ -77,7 +70,7 @@ impl Chats {
             chats.adapters.push(adapter);
         }
         if let (Some(own), Ok(platform)) = (&settings.qq, "qq".parse::<Platform>()) {
-            let parts = shared.parts(&platform, &http);
+            let parts = shared.parts(&platform, &own.api_url)?;
             let adapter = Arc::new(QqAdapter::new(platform.clone(), qq(own, &platform, settings), parts));
             if own.mode == QqMode::Webhook {
                 chats.hooks.push(adapter.clone());
@@ -89,32 +82,19 @@ impl Chats {
 }
 
 impl Shared<'_> {
-    fn parts(&self, platform: &Platform, http: &reqwest::Client) -> ChatParts {
-        ChatParts {
+    /// What the adapter of a platform whose server is at this address is given.
+    fn parts(&self, platform: &Platform, server: &str) -> Result<ChatParts, reqwest::Error> {
+        Ok(ChatParts {
             approvals: self.approvals.clone(),
             access: self.access.clone(),
             notes: Arc::new(FileNotes::new(&self.settings.state, platform)),
-            http: http.clone(),
+            http: self.http.client(server)?,
             files: self.settings.state.join("files"),
             clock: self.clock.clone(),
             ids: self.ids.clone(),
             language: self.settings.language,
-        }
+        })
     }
-}
-
-/// The client that all of them use.
-pub(crate) fn client() -> Result<reqwest::Client, reqwest::Error> {
-    install_tls();
-    reqwest::Client::builder()
-        .user_agent(concat!("shipagent/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(CONNECT)
-        // Addresses and bodies hold secrets: nobody but whom they are meant for gets to see them.
-        .redirect(reqwest::redirect::Policy::none())
-        .referer(false)
-        .tcp_keepalive(Duration::from_secs(30))
-        .pool_idle_timeout(Duration::from_secs(60))
-        .build()
 }
 
 /// Whom the settings name on one platform.

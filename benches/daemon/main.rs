@@ -20,14 +20,19 @@
 mod conversation;
 mod crowd;
 mod long_thread;
+#[path = "../common/measure.rs"]
 mod measure;
 mod message;
+#[expect(dead_code, reason = "the benchmark of a chat platform uses all of it")]
+#[path = "../common/process.rs"]
 mod process;
+mod site;
 mod size;
 mod start;
 #[expect(dead_code, reason = "the tests use all of it")]
 #[path = "../../tests/it/support/mod.rs"]
 mod support;
+#[path = "../common/table.rs"]
 mod table;
 mod thread_files;
 
@@ -50,7 +55,7 @@ fn main() {
     }
     measure::allow_many_sockets();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    let mut table = Table::default();
+    let mut table = Table::new(["Figure", "Target", "Measured", "Met"]);
     for figure in FIGURES.iter().filter(|figure| asked.is_empty() || asked.contains(*figure)) {
         eprintln!("measuring: {figure}");
         match *figure {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::measure::{Memory, Samples, millis, ms};
-use crate::process::Site;
+use crate::site::Site;
 use crate::table::Table;
 use crate::thread_files;
 
@@ -45,11 +45,11 @@ pub(crate) fn with_many_files(table: &mut Table) {
 
     // The list of threads is made when somebody asks for it, and kept.
     let (process, _) = site.start();
-    let first_list = list(&process);
+    let first_list = list(&site);
     process.stop();
     let warm = starts(&site).median();
     let (process, _) = site.start();
-    let next_list = list(&process);
+    let next_list = list(&site);
     process.stop();
 
     let more = millis(warm.max(cold)) - millis(without);
@@ -68,9 +68,9 @@ fn starts(site: &Site) -> Samples {
     (0..STARTS).map(start).collect()
 }
 
-fn list(process: &crate::process::Process) -> Duration {
+fn list(site: &Site) -> Duration {
     let begun = Instant::now();
-    let answer = process.get("/api/threads").unwrap();
+    let answer = site.get("/api/threads").unwrap();
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     begun.elapsed()
 }

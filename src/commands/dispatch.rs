@@ -9,10 +9,9 @@ use clap::CommandFactory;
 use super::doctor::{Surgery, doctor};
 use super::{access, approvals, audit, chat, config, grants, init, memory, run as daemon, threads};
 use crate::app::model_of;
-use crate::chats;
 use crate::cli::{Cli, Command, ConfigCommand, Exit, Output};
 use crate::config::{Env, ModelSettings};
-use crate::model::install_tls;
+use crate::model::{Http, install_tls};
 use crate::ports::SystemClock;
 use crate::sandbox;
 
@@ -60,7 +59,8 @@ fn examine(project: &Path, env: &Env, output: Output, out: &mut dyn Write) -> an
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let model = |settings: &ModelSettings| Ok(model_of(settings));
     let sandbox = || sandbox::probe(&sandbox::own_binary());
-    let http = || chats::client().map_err(|error| error.to_string());
+    let connections = Http::new();
+    let http = || connections.far().map_err(|error| error.to_string());
     let clock = Arc::new(SystemClock);
     let surgery = Surgery { project, env, clock, model: &model, http: &http, sandbox: &sandbox };
     Ok(runtime.block_on(doctor(surgery, output, out))?)

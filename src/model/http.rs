@@ -1,4 +1,4 @@
-//! The connections: one client for all models, and one choice of cryptography for all of TLS.
+//! The connections: one client for everybody who calls a server, and one choice of cryptography for all of TLS.
 
 use std::error::Error;
 use std::net::IpAddr;
@@ -6,8 +6,6 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use reqwest::Client;
-
-use super::classify::Failure;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -17,7 +15,8 @@ pub fn install_tls() {
     drop(rustls::crypto::ring::default_provider().install_default());
 }
 
-/// The connections to model servers, shared by all who hold a clone. Costs nothing until the first call.
+/// The connections to servers, shared by all who hold a clone. Costs nothing until somebody asks for a client; then each
+/// costs memory for the certificates of everybody in the world, which is why there are no more than two.
 #[derive(Clone, Debug, Default)]
 pub struct Http {
     client: Arc<OnceLock<Client>>,
@@ -32,8 +31,16 @@ impl Http {
     }
 
     /// The client for the server at this address, built when first asked for.
-    pub(crate) fn client(&self, base_url: &str) -> Result<Client, Failure> {
-        let local = is_loopback(base_url);
+    pub(crate) fn client(&self, base_url: &str) -> Result<Client, reqwest::Error> {
+        self.built(is_loopback(base_url))
+    }
+
+    /// The client for servers that may be anywhere.
+    pub(crate) fn far(&self) -> Result<Client, reqwest::Error> {
+        self.built(false)
+    }
+
+    fn built(&self, local: bool) -> Result<Client, reqwest::Error> {
         let place = if local { &self.local } else { &self.client };
         if let Some(client) = place.get() {
             return Ok(client.clone());
@@ -45,10 +52,11 @@ impl Http {
             .connect_timeout(CONNECT_TIMEOUT)
             .tcp_keepalive(Duration::from_secs(30))
             .pool_idle_timeout(Duration::from_secs(60))
-            // A redirected POST becomes a GET and an answer that explains nothing.
+            // A redirected POST becomes a GET and an answer that explains nothing; and addresses and bodies hold
+            // secrets: nobody but whom they are meant for gets to see them.
             .redirect(reqwest::redirect::Policy::none())
-            .build()
-            .map_err(|error| Failure::Internal(format!("cannot set up http: {}", whole_story(&error))))?;
+            .referer(false)
+            .build()?;
         Ok(place.get_or_init(|| built).clone())
     }
 }

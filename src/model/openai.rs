@@ -12,6 +12,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 use super::assemble::Assembler;
 use super::classify::{Failure, classify};
 use super::endpoint::{BadKey, Endpoint};
+use super::http::whole_story;
 use super::quirks::Quirks;
 use super::receive::{Limits, Show, receive};
 use super::retry::{self, Failed, Next};
@@ -107,7 +108,11 @@ impl OpenAiModel {
         limits: &Limits,
     ) -> Result<Completion, Failure> {
         let endpoint = self.endpoint.clone().map_err(|error| Failure::BadKey(error.to_string()))?;
-        let http = self.shared.http.client(&self.spec.base_url)?;
+        let http = self
+            .shared
+            .http
+            .client(&self.spec.base_url)
+            .map_err(|error| Failure::Internal(format!("cannot set up http: {}", whole_story(&error))))?;
         let ended = EndSeen::default();
         let transport = Transport::new(http.clone(), self.shared.clock.clone(), ended.clone());
         let client = Client::build(http, endpoint).with_http_service(transport);

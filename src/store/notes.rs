@@ -1,33 +1,55 @@
 //! An adapter's notes: `.ship/state/<platform>/<name>.json`, one file each, replaced whole.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde_json::Value;
 
 use super::atomic::{replace_file, sync_dir};
+use super::layout::private_file;
 use crate::domain::Platform;
 use crate::ports::{BoxFuture, Notebook, StoreError};
 
 /// Nobody but the daemon has to read them.
 const MODE: u32 = 0o600;
+/// What is no longer than this is written by one call within one page, which nothing that happens to the process can
+/// cut in two.
+const PAGE: u64 = 4096;
 
 /// The notes of one platform's adapter.
 #[derive(Clone, Debug)]
 pub struct FileNotes {
     folder: PathBuf,
+    /// Whoever has it may look at a note or write over it.
+    turn: Arc<Mutex<()>>,
 }
 
 impl FileNotes {
     /// The notes of `platform` under this `.ship` directory. Touches nothing.
     pub fn new(ship_dir: &Path, platform: &Platform) -> Self {
-        Self { folder: ship_dir.join("state").join(platform.as_str()) }
+        Self { folder: ship_dir.join("state").join(platform.as_str()), turn: Arc::default() }
     }
 
     fn path(&self, name: &str) -> PathBuf {
         self.folder.join(format!("{}.json", utf8_percent_encode(name, NON_ALPHANUMERIC)))
+    }
+
+    /// Runs work on a file off the runtime's threads, and alone.
+    async fn alone<T: Send + 'static>(
+        &self,
+        path: PathBuf,
+        work: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let turn = self.turn.clone();
+        let alone = move |path: &Path| {
+            let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+            work(path)
+        };
+        on_disk(path, alone).await
     }
 }
 
@@ -44,7 +66,7 @@ async fn on_disk<T: Send + 'static>(
 impl Notebook for FileNotes {
     fn get(&self, name: &str) -> BoxFuture<'_, Result<Option<Value>, StoreError>> {
         let path = self.path(name);
-        Box::pin(on_disk(path, |path| match std::fs::read(path) {
+        Box::pin(self.alone(path, |path| match std::fs::read(path) {
             // A note that cannot be read is as good as none.
             Ok(bytes) => Ok(serde_json::from_slice(&bytes).ok()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -54,13 +76,7 @@ impl Notebook for FileNotes {
 
     fn put(&self, name: &str, note: Value) -> BoxFuture<'_, Result<(), StoreError>> {
         let path = self.path(name);
-        Box::pin(on_disk(path, move |path| {
-            let folder = path.parent().unwrap_or(path);
-            std::fs::create_dir_all(folder)?;
-            let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
-            serde_json::to_writer(&mut file, &note)?;
-            file.persist(path).map(drop).map_err(|error| error.error)
-        }))
+        Box::pin(self.alone(path, move |path| write(path, serde_json::to_vec(&note)?)))
     }
 
     fn keep(&self, name: &str, note: Value) -> BoxFuture<'_, Result<(), StoreError>> {
@@ -73,14 +89,14 @@ impl Notebook for FileNotes {
 
     fn remove(&self, name: &str) -> BoxFuture<'_, Result<(), StoreError>> {
         let path = self.path(name);
-        Box::pin(on_disk(path, |path| match std::fs::remove_file(path) {
+        Box::pin(self.alone(path, |path| match std::fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         }))
     }
 
     fn all(&self) -> BoxFuture<'_, Result<Vec<(String, Value)>, StoreError>> {
-        Box::pin(on_disk(self.folder.clone(), |folder| {
+        Box::pin(self.alone(self.folder.clone(), |folder| {
             let entries = match std::fs::read_dir(folder) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
                 entries => entries?,
@@ -99,7 +115,7 @@ impl Notebook for FileNotes {
 
     fn shelf(&self, name: &str) -> Arc<dyn Notebook> {
         let folder = self.folder.join(utf8_percent_encode(name, NON_ALPHANUMERIC).to_string());
-        Arc::new(Self { folder })
+        Arc::new(Self { folder, turn: Arc::default() })
     }
 }
 
@@ -118,10 +134,37 @@ fn name_of(path: &Path) -> Option<String> {
     percent_decode_str(stem).decode_utf8().ok().map(std::borrow::Cow::into_owned)
 }
 
+/// Replaces a note. A small one is written over the old one: somebody waits for it with a message in hand, and a new
+/// file is a hundred times the work.
+fn write(path: &Path, mut note: Vec<u8>) -> io::Result<()> {
+    let file = open(path)?;
+    let old = file.metadata()?.len();
+    let length = u64::try_from(note.len()).unwrap_or(u64::MAX).max(old);
+    if length > PAGE {
+        let folder = path.parent().unwrap_or(path);
+        let mut new = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
+        new.write_all(&note)?;
+        return new.persist(path).map(drop).map_err(|error| error.error);
+    }
+    // What was longer is covered with blanks, which mean nothing.
+    note.resize(usize::try_from(length).unwrap_or(note.len()), b' ');
+    file.write_all_at(&note, 0)
+}
+
+/// Opens a note for writing, with its folder if need be. What it says stays.
+fn open(path: &Path) -> io::Result<File> {
+    let open = || private_file().write(true).create(true).truncate(false).open(path);
+    match open() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            std::fs::create_dir_all(path.parent().unwrap_or(path))?;
+            open()
+        }
+        opened => opened,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::io::Write as _;
-
     use serde_json::json;
 
     use super::*;
@@ -140,6 +183,19 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_note_may_grow_and_shrink_by_any_amount() {
+        let dir = tempfile::tempdir().unwrap();
+        let notes = FileNotes::new(dir.path(), &"telegram".parse().unwrap());
+        for length in [0, 1, 200, 100, 4000, 3, 9000, 20, 8000, 4090, 5] {
+            let note = json!("x".repeat(length));
+            notes.put("note", note.clone()).await.unwrap();
+            assert_eq!(notes.get("note").await.unwrap(), Some(note), "{length}");
+        }
+        let left: Vec<_> = std::fs::read_dir(dir.path().join("state/telegram")).unwrap().collect();
+        assert_eq!(left.len(), 1);
+    }
+
+    #[tokio::test]
     async fn a_shelf_has_its_own_notes_and_tells_them_all() {
         let dir = tempfile::tempdir().unwrap();
         let notes = FileNotes::new(dir.path(), &"qq".parse().unwrap());
@@ -148,7 +204,7 @@ mod tests {
         notes.put("inbox", json!(1)).await.unwrap();
         shelf.keep("a/b ü", json!(2)).await.unwrap();
         shelf.keep("c", json!(3)).await.unwrap();
-        std::fs::File::create(dir.path().join("state/qq/inbox/torn.json")).unwrap();
+        File::create(dir.path().join("state/qq/inbox/torn.json")).unwrap();
         let mut all = notes.shelf("inbox").all().await.unwrap();
         all.sort_by_key(|(name, _)| name.clone());
         assert_eq!(all, [("a/b ü".to_owned(), json!(2)), ("c".to_owned(), json!(3))]);
@@ -163,7 +219,7 @@ mod tests {
         let notes = FileNotes::new(dir.path(), &"qq".parse().unwrap());
         notes.put("session", json!("s")).await.unwrap();
         let torn = dir.path().join("state/qq/session.json");
-        std::fs::File::create(torn).unwrap().write_all(b"{\"sess").unwrap();
+        File::create(torn).unwrap().write_all(b"{\"sess").unwrap();
         assert_eq!(notes.get("session").await.unwrap(), None);
     }
 }

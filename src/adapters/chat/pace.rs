@@ -42,9 +42,9 @@ impl Pace {
     /// holds nobody else up.
     pub async fn wait(&self, chat: &str, rate: Rate) {
         let at = self.locked(|state| state.take_chat(chat, rate, Instant::now()));
-        tokio::time::sleep_until(at).await;
+        reach(at).await;
         let at = self.locked(|state| state.take_overall(self.overall, Instant::now()));
-        tokio::time::sleep_until(at).await;
+        reach(at).await;
     }
 
     /// Whether one more could be sent to this chat right now; if so, it counts as sent. For what may be left out.
@@ -96,6 +96,13 @@ impl State {
     fn take_overall(&mut self, rate: Rate, now: Instant) -> Instant {
         let full = self.overall.replace(self.overall.unwrap_or(now).max(now) + rate.every);
         due(full, rate, now)
+    }
+}
+
+/// Waits for a moment. One that is there already costs nothing; the timer would round it up to its next tick.
+async fn reach(at: Instant) {
+    if at > Instant::now() {
+        tokio::time::sleep_until(at).await;
     }
 }
 

@@ -11,9 +11,9 @@ use tokio::time::Instant;
 use super::place::Place;
 use crate::adapters::chat::{Pace, Rate};
 
-/// What is let through while nobody complains.
+/// What is let through while nobody complains: more than a conversation ever needs, and an end to what runs away.
 const WIDE_OVERALL: Rate = Rate { burst: 2000, every: Duration::from_millis(1) };
-const WIDE_CHAT: Rate = Rate { burst: 100, every: Duration::from_millis(40) };
+const WIDE_CHAT: Rate = Rate { burst: 100, every: Duration::from_millis(5) };
 /// What the documentation asks for.
 const NARROW_OVERALL: Rate = Rate { burst: 25, every: Duration::from_millis(34) };
 const NARROW_PRIVATE: Rate = Rate { burst: 20, every: Duration::from_secs(1) };
@@ -162,6 +162,17 @@ mod tests {
             }
         }
         assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_brisk_conversation_never_waits_for_its_turn() {
+        let limits = Limits::new();
+        for _ in 0..1000 {
+            let asked = Instant::now();
+            assert!(limits.turn(place(7), Weight::Must).await);
+            assert_eq!(asked.elapsed(), Duration::ZERO);
+            tokio::time::advance(WIDE_CHAT.every).await;
+        }
     }
 
     #[tokio::test(start_paused = true)]

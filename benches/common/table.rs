@@ -2,13 +2,19 @@
 
 use std::fmt;
 
-/// Rows of figure, target, measured value, and whether the target is met.
-#[derive(Debug, Default)]
+/// Rows of four cells under a head.
+#[derive(Debug)]
 pub(crate) struct Table {
+    head: [&'static str; 4],
     rows: Vec<[String; 4]>,
 }
 
 impl Table {
+    /// Nothing but a head.
+    pub(crate) fn new(head: [&'static str; 4]) -> Self {
+        Self { head, rows: Vec::new() }
+    }
+
     /// A figure with a target.
     pub(crate) fn target(&mut self, figure: &str, target: &str, measured: &str, met: bool) {
         self.push(figure, target, measured, if met { "yes" } else { "**no**" });
@@ -24,14 +30,15 @@ impl Table {
         self.push(figure, "", measured, "");
     }
 
-    fn push(&mut self, figure: &str, target: &str, measured: &str, met: &str) {
-        self.rows.push([figure, target, measured, met].map(str::to_owned));
+    /// One more row.
+    pub(crate) fn push(&mut self, figure: &str, target: &str, third: &str, fourth: &str) {
+        self.rows.push([figure, target, third, fourth].map(str::to_owned));
     }
 }
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let head = ["Figure", "Target", "Measured", "Met"].map(str::to_owned);
+        let head = self.head.map(str::to_owned);
         let mut widths = [0; 4];
         for row in self.rows.iter().chain([&head]) {
             for (width, cell) in widths.iter_mut().zip(row) {

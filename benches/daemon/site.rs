@@ -2,11 +2,11 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use crate::process::Process;
 use crate::support::daemon::{Project, TOKEN};
 
 const POLL: Duration = Duration::from_micros(300);
@@ -29,30 +29,15 @@ impl Site {
 
     /// Starts the daemon; how long it took from there until `/readyz` said 200.
     pub(crate) fn start(&self) -> (Process, Duration) {
-        let mut command = self.project.command(&["run"]);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let command = self.project.command(&["run"]);
         let begun = Instant::now();
-        let child = command.spawn().unwrap();
-        let mut process = Process { child, address: self.address };
-        while !process.get("/readyz").is_some_and(|answer| answer.starts_with("HTTP/1.1 200")) {
+        let mut process = Process::start(command);
+        while !self.get("/readyz").is_some_and(|answer| answer.starts_with("HTTP/1.1 200")) {
             assert!(begun.elapsed() < PATIENCE, "the daemon does not become ready");
-            assert!(process.child.try_wait().unwrap().is_none(), "the daemon ended at once");
+            process.assert_alive();
             std::thread::sleep(POLL);
         }
         (process, begun.elapsed())
-    }
-}
-
-/// A running daemon. It is killed when it goes away.
-#[derive(Debug)]
-pub(crate) struct Process {
-    child: Child,
-    address: SocketAddr,
-}
-
-impl Process {
-    pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
     }
 
     /// One request over a connection of its own; nothing where nobody listens.
@@ -66,20 +51,5 @@ impl Process {
         let mut answer = String::new();
         stream.read_to_string(&mut answer).ok()?;
         Some(answer)
-    }
-
-    /// SIGTERM, and the end.
-    pub(crate) fn stop(mut self) {
-        let pid = rustix::process::Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
-        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-        assert!(self.child.wait().unwrap().success(), "the daemon did not end well");
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        // It may have ended already.
-        drop(self.child.kill());
-        drop(self.child.wait());
     }
 }
