@@ -3,7 +3,6 @@
 //! Two apps can run in one process; nothing here is global.
 
 use std::net::{SocketAddr, TcpListener};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,29 +15,25 @@ use tokio_util::task::TaskTracker;
 use crate::adapters::web::{WebAdapter, WebOptions, WebParts};
 use crate::adapters::{AdapterHealths, AdapterSet, supervise};
 use crate::chats::{Chats, Shared as ChatShared};
-use crate::config::{Approver, Endpoint, ModelSettings, Provider, Sandbox, Settings};
+use crate::config::{Endpoint, ModelSettings, Provider, Settings};
 use crate::domain::{Approval, Platform};
 use crate::metrics::Metrics;
 use crate::model::{FallbackModel, Http, ModelSpec, OfflineModel, OpenAiModel, Pace, Shared};
-use crate::permissions::{ChangePreview, FileAccess, GrantBook, JudgeSettings, Preview, ProjectJudge};
-use crate::policy::Rights;
-use crate::policy::shell::{BadRule, ShellRules};
+use crate::permissions::{FileAccess, GrantBook, ProjectJudge};
+use crate::policy::shell::BadRule;
 use crate::ports::{
     AccessBook, Adapter, ApprovalBook, Audit, Clock, Door, Grants, Ids, Model, RandomIds, StoreError,
     SystemClock, ThreadStore, ToolBox,
 };
+use crate::safeguards::{EXEC_GRACE, exec_settings, project_judge, redact, rights, sandbox_mode};
 use crate::sandbox;
 use crate::store::{AuditLog, FileApprovals, FileMemory, FileShelf, replace_file};
 use crate::telemetry::Redactor;
 use crate::threads::{AgentFacts, Asking, DiscreetModel, Limits, Router, Workshop};
-use crate::tools::{
-    Confinement, Diff, ExecSettings, Redact, all_tools, memory_preview, preview, programs_of,
-};
+use crate::tools::all_tools;
 
 /// How long one call of a tool may take.
 const TOOL_DEADLINE: Duration = Duration::from_secs(120);
-/// How long a command has between being asked to end and being ended.
-const EXEC_GRACE: Duration = Duration::from_secs(2);
 /// How long one delivery may take.
 const DELIVERY_DEADLINE: Duration = Duration::from_secs(60);
 /// How long an idle thread stays in memory.
@@ -382,83 +377,4 @@ fn workshop(
         metrics,
         redactor: world.shell.redactor,
     }
-}
-
-/// What the operator wants of the sandbox.
-pub fn sandbox_mode(settings: &Settings) -> sandbox::Mode {
-    match settings.permissions.exec_shell.sandbox {
-        Sandbox::Auto => sandbox::Mode::Auto,
-        Sandbox::Require => sandbox::Mode::Require,
-        Sandbox::Off => sandbox::Mode::Off,
-    }
-}
-
-fn exec_settings(settings: &Settings, shell: ShellWorld, found: sandbox::Finding) -> ExecSettings {
-    let wanted = &settings.permissions.exec_shell;
-    ExecSettings {
-        helper: sandbox::own_binary(),
-        mode: sandbox_mode(settings),
-        found,
-        readable: programs_of(&shell.environment),
-        environment: shell.environment,
-        timeout: wanted.timeout,
-        grace: EXEC_GRACE,
-        limits: sandbox::Limits::default(),
-        redact: redact(&shell.redactor),
-    }
-}
-
-fn project_judge(
-    settings: &Settings,
-    tools: &ToolBox,
-    clock: Arc<dyn Clock>,
-    redact: Redact,
-) -> Result<ProjectJudge, BadRule> {
-    let shell = &settings.permissions.exec_shell;
-    let root = settings.project.to_string_lossy();
-    let tools = tools.clone();
-    let judge = JudgeSettings {
-        project: settings.project.clone(),
-        shell: ShellRules::new(shell.mode, shell.compound, &shell.allow, &shell.deny, root)?,
-        modes: settings.permissions.tools.clone(),
-        effects_of: Arc::new(move |name| tools.get(name).map(|(spec, _)| spec.effects)),
-        preview: preview_in(settings.project.clone(), FileMemory::new(&settings.state), redact),
-        state: settings.state.clone(),
-        language: settings.language.unwrap_or_default(),
-    };
-    Ok(ProjectJudge::new(judge, clock))
-}
-
-/// Shows what calls would change in a project.
-fn preview_in(project: PathBuf, memory: FileMemory, redact: Redact) -> Preview {
-    Arc::new(move |call| {
-        let room = Confinement::of(&project, &call.thread);
-        let planned = match call.tool.as_str() {
-            "memory_upsert" => memory_preview(&call.input, call.person.as_ref(), &memory, &redact),
-            tool => preview(tool, &call.input, &room, &redact)?,
-        };
-        let shown = |Diff { text, left_out }| ChangePreview { diff: text, left_out };
-        Some(planned.map(shown).map_err(|failure| failure.to_string()))
-    })
-}
-
-fn redact(redactor: &Redactor) -> Redact {
-    let redactor = redactor.clone();
-    Redact::new(move |text| redactor.apply(text).into_owned())
-}
-
-fn rights(settings: &Settings) -> Rights {
-    let mut rights = Rights::default();
-    for approver in &settings.approvals.approvers {
-        match approver {
-            Approver::Requester => rights.requester = true,
-            Approver::Owners => {
-                rights.people.extend(settings.owners.iter().cloned());
-                rights.owners = true;
-            }
-            Approver::Person(person) => rights.people.push(person.clone()),
-            Approver::Admins => rights.admins = true,
-        }
-    }
-    rights
 }

@@ -55,6 +55,7 @@ pub mod permissions;
 pub mod policy;
 pub mod ports;
 pub mod render;
+pub mod safeguards;
 pub mod sandbox;
 pub mod signals;
 pub mod store;

@@ -181,6 +181,13 @@ fn status(status: &Status) -> String {
     if status.undelivered > 0 {
         lines.push(format!("Replies on their way: {}", status.undelivered));
     }
+    if status.held > 0 {
+        let held = status.held;
+        lines.push(format!(
+            "Held back until somebody wrote here, because the platform takes no more replies to the last message: {held}. They \
+             follow now, as far as it lets them."
+        ));
+    }
     if status.dead > 0 {
         let dead = status.dead;
         lines.push(format!(

@@ -116,6 +116,8 @@ pub struct Status {
     pub model: String,
     /// Replies that are still on their way.
     pub undelivered: usize,
+    /// Those of them that the platform did not take before somebody spoke again.
+    pub held: usize,
     /// Replies that could not be delivered at all.
     pub dead: usize,
 }
@@ -194,7 +196,8 @@ mod tests {
             running: Some((75, 3)),
             queued: 2,
             model: "gpt-5-mini".into(),
-            undelivered: 1,
+            undelivered: 3,
+            held: 2,
             dead: 4,
         }
     }
@@ -263,12 +266,13 @@ mod tests {
         assert_eq!(
             status.say(Language::En),
             "Working for 1 min 15 s, step 3.\nWaiting messages: 2\nModel: gpt-5-mini\n\
-             Replies on their way: 1\nReplies that could not be delivered: 4 (the operator can see them in the log)"
+             Replies on their way: 3\nHeld back until somebody wrote here, because the platform takes no more replies to \
+             the last message: 2. They follow now, as far as it lets them.\nReplies that could not be delivered: 4 (the operator can see them in the log)"
         );
         assert_eq!(
             status.say(Language::Zh),
             "正在处理，已用 1 分 15 秒，第 3 步。\n等待中的消息：2\n模型：gpt-5-mini\n\
-             正在发送的回复：1\n无法送达的回复：4（运维者可在日志中查看）"
+             正在发送的回复：3\n平台不再接受对上一条消息的回复，因此暂存：2 条。现在随本条消息尽量送出。\n无法送达的回复：4（运维者可在日志中查看）"
         );
         let idle = Phrase::Status(Status { model: "m".into(), ..Status::default() });
         assert_eq!(idle.say(Language::En), "Idle: ready for your next message.\nModel: m");

@@ -147,6 +147,10 @@ fn status(status: &Status) -> String {
     if status.undelivered > 0 {
         lines.push(format!("正在发送的回复：{}", status.undelivered));
     }
+    if status.held > 0 {
+        let held = status.held;
+        lines.push(format!("平台不再接受对上一条消息的回复，因此暂存：{held} 条。现在随本条消息尽量送出。"));
+    }
     if status.dead > 0 {
         lines.push(format!("无法送达的回复：{}（运维者可在日志中查看）", status.dead));
     }

@@ -14,15 +14,12 @@ use super::jobs::{Done, Jobs};
 use super::mailbox::{Letter, Mail, Note};
 use super::progress::{Hearing, LastLine};
 use super::workshop::Workshop;
-use crate::domain::{
-    Author, Command, CorrelationId, IngressEvent, IngressKind, Intent, MessageId, Role, Standing, ThreadId,
-    ToolCallId,
-};
+use crate::domain::{CorrelationId, Intent, ThreadId, ToolCallId};
 use crate::ports::{
-    Acceptance, Durability, InnerDoor, ModelDelta, RunOutcome, Saying, StoreError, Subscription,
-    ThreadRecord, ThreadView,
+    Acceptance, Durability, InnerDoor, ModelDelta, RunOutcome, StoreError, Subscription, ThreadRecord,
+    ThreadView,
 };
-use crate::turn::{Brought, Conversation, Event, Ticket};
+use crate::turn::{Conversation, Event, Ticket};
 use crate::uimessage::UiMessage;
 
 /// How many written messages and notices a slow watcher may be behind before it has to read the thread anew.
@@ -89,7 +86,7 @@ pub(super) struct Actor {
     pub(super) spare_number: Spare,
     /// Of the calls that were judged and have not run: exactly which call each is.
     pub(super) fingerprints: BTreeMap<ToolCallId, String>,
-    next_ticket: u64,
+    pub(super) next_ticket: u64,
 }
 
 /// Why a thread is taken up.
@@ -295,89 +292,6 @@ impl Actor {
         }
     }
 
-    async fn arrive(&mut self, mut event: Box<IngressEvent>, reply: oneshot::Sender<Acceptance>) {
-        let refused = |why: String| Acceptance::StorageFailed(why);
-        if self.wounded {
-            drop(reply.send(refused("the state directory cannot be written".to_owned())));
-            return;
-        }
-        let known = match self.knows(&event.message).await {
-            Ok(known) => known,
-            Err(error) => {
-                drop(reply.send(refused(error.to_string())));
-                return;
-            }
-        };
-        let brought = match self.look_up(&event).await {
-            Ok(brought) => brought,
-            Err(error) => {
-                drop(reply.send(refused(error.to_string())));
-                return;
-            }
-        };
-        event.author.standing = self.standing_of(&event.author).await;
-        self.deliveries.hear();
-        let ticket = self.ticket(reply);
-        self.upcoming.push_back(Event::Arrived { event, ticket, known, brought });
-    }
-
-    /// How somebody stands, once the access book was asked as well. While nobody can read it, those who speak may talk
-    /// and no more.
-    async fn standing_of(&self, author: &Author) -> Standing {
-        match self.shop.access.role_of(&author.id).await {
-            Ok(role) => author.standing.with(role),
-            Err(error) => {
-                tracing::error!(error = &error as &dyn std::error::Error, "the access book is out of reach");
-                author.standing.with(Some(Role::Guest))
-            }
-        }
-    }
-
-    /// What the machine cannot know by itself, for this event.
-    async fn look_up(&self, event: &IngressEvent) -> Result<Brought, StoreError> {
-        let mut brought = Brought::default();
-        match &event.kind {
-            IngressKind::Decision(decision) => {
-                brought.approvals.extend(self.shop.approvals.get(&decision.approval).await?);
-            }
-            IngressKind::Said(said) => brought.approvals = self.decided_again(&said.text).await?,
-            IngressKind::Command(order) => match order.command {
-                Command::Grants => brought.words = Some(self.govern(&order.words, &event.author).await),
-                Command::Memory => brought.words = Some(self.tell_memory(event).await),
-                Command::Tasks => brought.words = Some(self.tell_tasks().await),
-                Command::Approve | Command::Deny => {
-                    brought.approvals = self.decided_again(&order.to_string()).await?;
-                }
-                _ => {}
-            },
-            IngressKind::Edited(_) | IngressKind::Revised(_) | IngressKind::Regenerate(_) => {}
-        }
-        Ok(brought)
-    }
-
-    async fn say(&mut self, saying: Box<Saying>, reply: oneshot::Sender<Acceptance>) {
-        let id = Conversation::said_by(&saying);
-        let known = match self.knows(&id).await {
-            _ if self.wounded => Err("the state directory cannot be written".to_owned()),
-            Ok(known) => Ok(known),
-            Err(error) => Err(error.to_string()),
-        };
-        match known {
-            Ok(known) => {
-                let ticket = self.ticket(reply);
-                self.upcoming.push_back(Event::Voiced { saying, ticket, known });
-            }
-            Err(why) => drop(reply.send(Acceptance::StorageFailed(why))),
-        }
-    }
-
-    fn ticket(&mut self, reply: oneshot::Sender<Acceptance>) -> Ticket {
-        let ticket = Ticket(self.next_ticket);
-        self.next_ticket += 1;
-        self.tickets.insert(ticket, reply);
-        ticket
-    }
-
     /// When the platform must be told again that the agent is writing; never while it is not.
     fn typing_due(&mut self) -> Option<Instant> {
         if !self.conversation.is_working() {
@@ -387,32 +301,6 @@ impl Actor {
             self.typing_at = secs.map(|secs| Instant::now() + Duration::from_secs(secs));
         }
         self.typing_at
-    }
-
-    async fn knows(&self, id: &MessageId) -> Result<bool, StoreError> {
-        if self.conversation.remembers(id) {
-            return Ok(true);
-        }
-        if !self.conversation.has_older() {
-            return Ok(false);
-        }
-        self.shop.store.contains(&self.id, id).await
-    }
-
-    async fn wait_for(&mut self, message: MessageId, reply: oneshot::Sender<RunOutcome>) {
-        let found = match self.conversation.run_of(&message) {
-            Some((correlation, _)) if self.conversation.is_parked(&correlation) => {
-                drop(reply.send(self.parked_outcome(&correlation)));
-                return;
-            }
-            Some((correlation, _)) if self.conversation.is_pending(&correlation) => {
-                self.waiters.entry(correlation).or_default().push(reply);
-                return;
-            }
-            Some((_, messages)) => messages,
-            None => self.shop.store.run_of(&self.id, &message).await.unwrap_or_default(),
-        };
-        drop(reply.send(outcome_of(found)));
     }
 
     fn take_deltas(&mut self, first: ModelDelta) {

@@ -61,10 +61,12 @@ impl Deliveries {
         self.trying
     }
 
-    /// Somebody has spoken.
-    pub(super) fn hear(&mut self) {
+    /// Somebody has spoken. Says how many had to wait for that.
+    pub(super) fn hear(&mut self) -> usize {
+        let held = if self.held { self.pending.len() } else { 0 };
         self.held = false;
         self.heard = self.busy;
+        held
     }
 
     /// Adds to the end.
@@ -195,9 +197,9 @@ mod tests {
         let late = Timestamp::from_millis(90_000_000_000);
         assert_eq!(deliveries.tried(held(), late, 0.5), Some(Next::Hold));
         assert_eq!((deliveries.begin(), deliveries.outstanding(), deliveries.to_do()), (None, 1, 0));
-        deliveries.hear();
+        assert_eq!(deliveries.hear(), 1);
         assert_eq!((deliveries.to_do(), deliveries.begin().map(|(entry, _)| entry)), (1, Some(entry(0))));
-        deliveries.hear();
+        assert_eq!(deliveries.hear(), 0);
         assert_eq!(deliveries.tried(held(), late, 0.5), None, "somebody spoke meanwhile");
         assert!(deliveries.begin().is_some());
     }

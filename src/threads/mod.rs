@@ -4,6 +4,7 @@
 //! itself: `turn` does, and the actor performs what it says. Knows no platform, file or HTTP.
 
 mod actor;
+mod arrivals;
 mod asking;
 mod count;
 mod deliver;

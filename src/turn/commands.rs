@@ -97,8 +97,9 @@ impl Conversation {
             running: begun.map(|run| (now.millis_since(run.began) / 1000, run.steps)),
             queued: self.waiting.iter().map(|waiting| waiting.messages.len()).sum(),
             model: self.rules.model.clone(),
-            undelivered: self.deliveries.0,
-            dead: self.deliveries.1,
+            undelivered: self.deliveries.outstanding,
+            held: self.deliveries.held,
+            dead: self.deliveries.dead,
         }
     }
 }

@@ -60,6 +60,17 @@ pub(super) struct Waiting {
     pub(super) messages: Vec<MessageId>,
 }
 
+/// How the deliveries of a thread stand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Outgoing {
+    /// Still to be delivered.
+    pub(super) outstanding: usize,
+    /// Given up.
+    pub(super) dead: usize,
+    /// Had to wait until somebody spoke, who just did.
+    pub(super) held: usize,
+}
+
 /// One thread, as a machine.
 pub struct Conversation {
     pub(super) thread: ThreadId,
@@ -76,8 +87,8 @@ pub struct Conversation {
     trim_at: usize,
     /// Real tokens per estimated token, by the server's last word.
     pub(super) token_ratio: f64,
-    /// Deliveries outstanding and given up, for `/status`; the actor keeps them up to date.
-    pub(super) deliveries: (usize, usize),
+    /// How the deliveries stand, for `/status`; the actor keeps it up to date.
+    pub(super) deliveries: Outgoing,
 }
 
 impl std::fmt::Debug for Conversation {
@@ -104,7 +115,7 @@ impl Conversation {
             stopping: false,
             trim_at: TRIM_EVERY,
             token_ratio: 1.0,
-            deliveries: (record.undelivered.len(), record.dead),
+            deliveries: Outgoing { outstanding: record.undelivered.len(), dead: record.dead, held: 0 },
         }
     }
 
@@ -230,7 +241,13 @@ impl Conversation {
 
     /// Tells how many deliveries are outstanding and how many were given up.
     pub const fn note_deliveries(&mut self, outstanding: usize, dead: usize) {
-        self.deliveries = (outstanding, dead);
+        self.deliveries.outstanding = outstanding;
+        self.deliveries.dead = dead;
+    }
+
+    /// Tells how many deliveries had to wait for the message that comes in now.
+    pub const fn note_held(&mut self, held: usize) {
+        self.deliveries.held = held;
     }
 
     /// The messages that the model is to read now: the history up to and including the run's own message.

@@ -12,11 +12,11 @@ use super::fact::{Fact, Verdict};
 use super::model::{ModelFactory, ask_all};
 use super::probes;
 use super::words::say;
-use crate::app::sandbox_mode;
 use crate::cli::{Exit, Output};
 use crate::config::{Env, Provider, Settings, read_agent_md};
 use crate::domain::Language;
 use crate::ports::Clock;
+use crate::safeguards::sandbox_mode;
 use crate::sandbox::{Mode, Status};
 
 /// What the examination needs from outside.

@@ -165,6 +165,7 @@ async fn an_answer_that_comes_too_late_waits_for_the_next_message() {
     let both = world.qq.texts("G2", 2).await;
     assert_eq!(both[0], "echo old");
     assert!(both[1].contains("Replies on their way: 1"), "{}", both[1]);
+    assert!(both[1].contains("Held back until somebody wrote here"), "{}", both[1]);
     assert_eq!(world.qq.look(|rules| rules.tries.len()), tries + 2);
     let active = world.qq.look(|rules| rules.tries.iter().any(|(_, _, code)| *code == 40_034_102));
     assert!(!active, "nothing was ever sent without a message to answer");

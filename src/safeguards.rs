@@ -1,0 +1,103 @@
+//! What keeps the tools of a daemon in check, built from its settings: the sandbox, the judge of calls, and who may
+//! answer when it asks.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::app::ShellWorld;
+use crate::config::{Approver, Sandbox, Settings};
+use crate::permissions::{ChangePreview, JudgeSettings, Preview, ProjectJudge};
+use crate::policy::Rights;
+use crate::policy::shell::{BadRule, ShellRules};
+use crate::ports::{Clock, ToolBox};
+use crate::sandbox;
+use crate::store::FileMemory;
+use crate::telemetry::Redactor;
+use crate::tools::{Confinement, Diff, ExecSettings, Redact, memory_preview, preview, programs_of};
+
+/// How long a command has between being asked to end and being ended.
+pub(crate) const EXEC_GRACE: Duration = Duration::from_secs(2);
+
+/// What the operator wants of the sandbox.
+pub fn sandbox_mode(settings: &Settings) -> sandbox::Mode {
+    match settings.permissions.exec_shell.sandbox {
+        Sandbox::Auto => sandbox::Mode::Auto,
+        Sandbox::Require => sandbox::Mode::Require,
+        Sandbox::Off => sandbox::Mode::Off,
+    }
+}
+
+/// How commands are run.
+pub(crate) fn exec_settings(settings: &Settings, shell: ShellWorld, found: sandbox::Finding) -> ExecSettings {
+    let wanted = &settings.permissions.exec_shell;
+    ExecSettings {
+        helper: sandbox::own_binary(),
+        mode: sandbox_mode(settings),
+        found,
+        readable: programs_of(&shell.environment),
+        environment: shell.environment,
+        timeout: wanted.timeout,
+        grace: EXEC_GRACE,
+        limits: sandbox::Limits::default(),
+        redact: redact(&shell.redactor),
+    }
+}
+
+/// Who says whether a call may run.
+pub(crate) fn project_judge(
+    settings: &Settings,
+    tools: &ToolBox,
+    clock: Arc<dyn Clock>,
+    redact: Redact,
+) -> Result<ProjectJudge, BadRule> {
+    let shell = &settings.permissions.exec_shell;
+    let root = settings.project.to_string_lossy();
+    let tools = tools.clone();
+    let judge = JudgeSettings {
+        project: settings.project.clone(),
+        shell: ShellRules::new(shell.mode, shell.compound, &shell.allow, &shell.deny, root)?,
+        modes: settings.permissions.tools.clone(),
+        effects_of: Arc::new(move |name| tools.get(name).map(|(spec, _)| spec.effects)),
+        preview: preview_in(settings.project.clone(), FileMemory::new(&settings.state), redact),
+        state: settings.state.clone(),
+        language: settings.language.unwrap_or_default(),
+    };
+    Ok(ProjectJudge::new(judge, clock))
+}
+
+/// Shows what calls would change in a project.
+fn preview_in(project: PathBuf, memory: FileMemory, redact: Redact) -> Preview {
+    Arc::new(move |call| {
+        let room = Confinement::of(&project, &call.thread);
+        let planned = match call.tool.as_str() {
+            "memory_upsert" => memory_preview(&call.input, call.person.as_ref(), &memory, &redact),
+            tool => preview(tool, &call.input, &room, &redact)?,
+        };
+        let shown = |Diff { text, left_out }| ChangePreview { diff: text, left_out };
+        Some(planned.map(shown).map_err(|failure| failure.to_string()))
+    })
+}
+
+/// Takes secrets out of what tools show.
+pub(crate) fn redact(redactor: &Redactor) -> Redact {
+    let redactor = redactor.clone();
+    Redact::new(move |text| redactor.apply(text).into_owned())
+}
+
+/// Who may answer questions.
+pub(crate) fn rights(settings: &Settings) -> Rights {
+    let mut rights = Rights::default();
+    for approver in &settings.approvals.approvers {
+        match approver {
+            Approver::Requester => rights.requester = true,
+            Approver::Owners => {
+                rights.people.extend(settings.owners.iter().cloned());
+                rights.owners = true;
+            }
+            Approver::Person(person) => rights.people.push(person.clone()),
+            Approver::Admins => rights.admins = true,
+        }
+    }
+    rights
+}
