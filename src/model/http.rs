@@ -8,6 +8,8 @@ use std::time::Duration;
 use reqwest::Client;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// How many connections to one server are kept for later: each has its buffers, and a crowd comes rarely.
+const IDLE_CONNECTIONS: usize = 128;
 
 /// Chooses the cryptography of all TLS in this process. May be called any number of times.
 pub fn install_tls() {
@@ -52,6 +54,7 @@ impl Http {
             .connect_timeout(CONNECT_TIMEOUT)
             .tcp_keepalive(Duration::from_secs(30))
             .pool_idle_timeout(Duration::from_secs(60))
+            .pool_max_idle_per_host(IDLE_CONNECTIONS)
             // A redirected POST becomes a GET and an answer that explains nothing; and addresses and bodies hold
             // secrets: nobody but whom they are meant for gets to see them.
             .redirect(reqwest::redirect::Policy::none())

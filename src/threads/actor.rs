@@ -22,8 +22,10 @@ use crate::ports::{
 use crate::turn::{Conversation, Event, Ticket};
 use crate::uimessage::UiMessage;
 
-/// How many written messages and notices a slow watcher may be behind before it has to read the thread anew.
+/// How many written messages a slow watcher may be behind before it has to read the thread anew.
 const BACKLOG: usize = 64;
+/// How many fleeting words it may be behind before it misses some. Every thread has room for so many all the time.
+const FLEETING: usize = 16;
 /// How long the end waits for what is being delivered: cut off, it might be said twice.
 const PARTING: Duration = Duration::from_secs(2);
 /// How many deltas are taken at once before the view is shown.
@@ -42,7 +44,7 @@ impl Stage {
         Self {
             view: watch::Sender::new(ThreadView::default()),
             messages: broadcast::Sender::new(BACKLOG),
-            notices: broadcast::Sender::new(BACKLOG),
+            notices: broadcast::Sender::new(FLEETING),
         }
     }
 
