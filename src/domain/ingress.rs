@@ -22,7 +22,10 @@ pub enum Standing {
     /// A person who administers the chat they spoke in.
     Admin,
     /// A person whom the access book calls an owner.
-    Owner,
+    Owner {
+        /// Whether they administer the chat as well.
+        admin: bool,
+    },
     /// A person who was let in only to talk.
     Guest,
     /// Nobody can tell which person: a bot, a channel, an administrator who hides. Never decides anything.
@@ -34,10 +37,17 @@ impl Standing {
     pub const fn with(self, role: Option<Role>) -> Self {
         match (self, role) {
             (Self::Faceless, _) => Self::Faceless,
-            (_, Some(Role::Owner)) => Self::Owner,
+            (standing, Some(Role::Owner)) => {
+                Self::Owner { admin: matches!(standing, Self::Admin | Self::Owner { admin: true }) }
+            }
             (_, Some(Role::Guest)) => Self::Guest,
             (standing, Some(Role::Member) | None) => standing,
         }
+    }
+
+    /// Whether the access book calls them an owner.
+    pub const fn is_owner(self) -> bool {
+        matches!(self, Self::Owner { .. })
     }
 }
 

@@ -1,5 +1,6 @@
 //! Judging a call as it is now: by the rules, the grants, and the files it names.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -138,13 +139,20 @@ impl JudgeSettings {
         let verdict = tools::judge(self.modes.get(&call.tool).copied(), &facts);
         let risk = risk_of(&verdict, Risk::Medium);
         let facts = CallFacts { tool: &call.tool, risk, shell: None };
-        // What a file holds now is part of what a change to it means.
-        let files: Vec<FileDigest> = path.into_iter().map(|path| self.digest("", path)).collect();
         let changes = !matches!(effects, Some(Effects::ReadOnly | Effects::Speaks));
-        let files = if changes { files } else { Vec::new() };
+        let preview = OnceCell::new();
+        let preview = || preview.get_or_init(|| (self.preview)(call));
+        // What a file holds now is part of what a change to it means. Where the call does not name the file, what would
+        // be changed stands for it.
+        let file = match path {
+            _ if !changes => None,
+            Some(path) => Some(self.digest("", path)),
+            None => preview().as_ref().map(changed),
+        };
+        let files: Vec<FileDigest> = file.into_iter().collect();
         let (ruling, grants) = self.ruling(&verdict, &call.thread, now, &facts);
-        let more = || match (self.preview)(call) {
-            Some(preview) => Some(details::change(&preview, self.language)),
+        let more = || match preview() {
+            Some(preview) => Some(details::change(preview, self.language)),
             None => Some(details::input(&call.input)),
         };
         Judgement {
@@ -216,6 +224,12 @@ impl JudgeSettings {
         let digest = read_bounded(&full).map(|content| digest_of(&content));
         FileDigest { path: path.to_owned(), digest }
     }
+}
+
+/// What would be changed, as something that is compared.
+fn changed(preview: &Result<ChangePreview, String>) -> FileDigest {
+    let shown = preview.as_ref().map_or_else(String::as_str, |preview| preview.diff.as_str());
+    FileDigest { path: String::new(), digest: Some(digest_of(shown.as_bytes())) }
 }
 
 fn read_bounded(path: &Path) -> Option<Vec<u8>> {

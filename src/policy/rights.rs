@@ -23,9 +23,9 @@ impl Rights {
             Standing::Faceless => false,
             // Whoever was let in only to talk cannot allow themselves anything.
             Standing::Guest => self.people.contains(by),
-            Standing::Admin if self.admins => true,
-            Standing::Owner if self.owners => true,
-            Standing::Admin | Standing::Owner | Standing::Person => {
+            Standing::Admin | Standing::Owner { admin: true } if self.admins => true,
+            Standing::Owner { .. } if self.owners => true,
+            Standing::Admin | Standing::Owner { .. } | Standing::Person => {
                 (self.requester && requester == by) || self.people.contains(by)
             }
         }
@@ -44,6 +44,7 @@ mod tests {
         let both = Rights { requester: true, ..owners_only.clone() };
         let admins = Rights { admins: true, ..Rights::default() };
         use Standing::{Admin, Faceless, Guest, Owner, Person};
+        let owner = Owner { admin: false };
         for (rights, by, standing, expected) in [
             (&both, &ada, Person, true),
             (&both, &bob, Person, true),
@@ -53,10 +54,11 @@ mod tests {
             (&both, &eve, Admin, false),
             (&both, &ada, Guest, false),
             (&both, &bob, Guest, true),
-            (&both, &eve, Owner, true),
+            (&both, &eve, owner, true),
             (&owners_only, &ada, Person, false),
-            (&owners_only, &ada, Owner, true),
-            (&admins, &ada, Owner, false),
+            (&owners_only, &ada, owner, true),
+            (&admins, &ada, owner, false),
+            (&admins, &ada, Owner { admin: true }, true),
             (&admins, &ada, Guest, false),
             (&owners_only, &bob, Person, true),
             (&admins, &eve, Admin, true),

@@ -125,7 +125,7 @@ pub struct AccessList {
     pub asking: Vec<Applicant>,
 }
 
-/// The book of who was let in. What it was told is on the disk before it says so. Applicant it is cheap enough to be
+/// The book of who was let in. What it was told is on the disk before it says so. Asking it is cheap enough to be
 /// done for every message. A book that cannot be read lets nobody in.
 pub trait AccessBook: Send + Sync + std::fmt::Debug {
     /// What a person may do who was let in; nothing where they were not.

@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::atomic::replace_file;
 use super::layout::{Layout, private_dir};
@@ -21,12 +22,14 @@ const TITLE_BYTES: u64 = 4 * 1024;
 #[derive(Clone, Debug)]
 pub struct FileMemory {
     layout: Layout,
+    /// Whoever has it may write.
+    turn: Arc<Mutex<()>>,
 }
 
 impl FileMemory {
     /// The memory under this `.ship` directory. Touches nothing.
     pub fn new(ship_dir: impl Into<PathBuf>) -> Self {
-        Self { layout: Layout::new(ship_dir) }
+        Self { layout: Layout::new(ship_dir), turn: Arc::default() }
     }
 
     fn path(&self, scope: &MemoryScope) -> PathBuf {
@@ -42,11 +45,16 @@ impl Memory for FileMemory {
         Ok(Some(Remembered { text: text.trim().to_owned(), cut }).filter(|found| !found.text.is_empty()))
     }
 
-    fn remember(&self, scope: &MemoryScope, text: &str) -> Result<(), StoreError> {
+    fn remember(&self, scope: &MemoryScope, before: Option<&str>, text: &str) -> Result<bool, StoreError> {
         let path = self.path(scope);
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.recall(scope)?.as_ref().map(|found| found.text.as_str()) != before {
+            return Ok(false);
+        }
         let written = private_dir(path.parent().unwrap_or(&path))
             .and_then(|()| replace_file(&path, text.as_bytes(), 0o600));
-        written.map_err(|source| StoreError::Io { path, source })
+        written.map_err(|source| StoreError::Io { path, source })?;
+        Ok(true)
     }
 
     fn tasks(&self) -> Result<Vec<TaskNote>, StoreError> {
@@ -112,8 +120,9 @@ mod tests {
         let memory = FileMemory::new(dir.path());
         let ann = person("telegram:user:7");
         assert_eq!(memory.recall(&MemoryScope::Project).unwrap(), None);
-        memory.remember(&ann, "likes tea\n").unwrap();
-        memory.remember(&MemoryScope::Project, "ship on Fridays\n").unwrap();
+        assert!(memory.remember(&ann, None, "likes tea\n").unwrap());
+        assert!(!memory.remember(&ann, None, "likes milk\n").unwrap(), "it was changed meanwhile");
+        assert!(memory.remember(&MemoryScope::Project, None, "ship on Fridays\n").unwrap());
         let found = |scope| memory.recall(&scope).unwrap().map(|found| found.text);
         assert_eq!(found(ann).as_deref(), Some("likes tea"));
         assert_eq!(found(MemoryScope::Project).as_deref(), Some("ship on Fridays"));
@@ -126,13 +135,14 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let memory = FileMemory::new(dir.path());
         let line = "记住这一行\n";
-        memory.remember(&MemoryScope::Project, &line.repeat(2000)).unwrap();
+        assert!(memory.remember(&MemoryScope::Project, None, &line.repeat(2000)).unwrap());
         let found = memory.recall(&MemoryScope::Project).unwrap().unwrap();
         assert!(found.cut && found.text.len() as u64 <= MOST_BYTES);
         assert!(found.text.lines().all(|found| found == line.trim()), "no half line");
-        memory.remember(&MemoryScope::Project, &"x".repeat(20_000)).unwrap();
+        let now = || memory.recall(&MemoryScope::Project).unwrap().map(|found| found.text);
+        assert!(memory.remember(&MemoryScope::Project, now().as_deref(), &"x".repeat(20_000)).unwrap());
         assert!(memory.recall(&MemoryScope::Project).unwrap().unwrap().cut);
-        memory.remember(&MemoryScope::Project, " \n").unwrap();
+        assert!(memory.remember(&MemoryScope::Project, now().as_deref(), " \n").unwrap());
         assert_eq!(memory.recall(&MemoryScope::Project).unwrap(), None, "blanks are nothing");
     }
 

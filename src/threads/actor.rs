@@ -331,7 +331,9 @@ impl Actor {
                     self.wound(&error);
                 }
             }
-            Done::ReplyRead(message, hint) => self.upcoming.push_back(Event::ReplyRead { message, hint }),
+            Done::ReplyRead { message, words, hint } => {
+                self.upcoming.push_back(Event::ReplyRead { message, words, hint });
+            }
             Done::Tool(call, outcome) => self.upcoming.push_back(Event::ToolEnded { call, outcome }),
             Done::Delivery(result) => self.delivered(result).await,
             Done::DeliveryDue => self.deliveries.waited(),

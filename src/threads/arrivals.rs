@@ -22,6 +22,7 @@ impl Actor {
                 return;
             }
         };
+        event.author.standing = self.standing_of(&event.author).await;
         let brought = match self.look_up(&event).await {
             Ok(brought) => brought,
             Err(error) => {
@@ -29,7 +30,6 @@ impl Actor {
                 return;
             }
         };
-        event.author.standing = self.standing_of(&event.author).await;
         self.conversation.note_held(self.deliveries.hear());
         let ticket = self.ticket(reply);
         self.upcoming.push_back(Event::Arrived { event, ticket, known, brought });

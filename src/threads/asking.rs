@@ -119,14 +119,14 @@ impl Actor {
         let shop = self.shop.clone();
         let prompt = Prompt {
             system: INSTRUCTIONS.to_owned(),
-            messages: vec![ModelMessage::User { content: vec![Content::Text(words)], name: None }],
+            messages: vec![ModelMessage::User { content: vec![Content::Text(words.clone())], name: None }],
             tools: Arc::default(),
         };
         let (live, deltas) = mpsc::channel(1);
         // Nobody watches it think.
         drop(deltas);
         self.shop.metrics.model_calls.count();
-        let id = message.clone();
+        let (id, shown) = (message.clone(), words.clone());
         let job = async move {
             let asked = tokio::time::timeout(READING_DEADLINE, shop.model.complete(prompt, live)).await;
             let hint = match asked {
@@ -137,9 +137,9 @@ impl Actor {
                 }
                 Err(_) => None,
             };
-            Done::ReplyRead(id, hint)
+            Done::ReplyRead { message: id, words: shown, hint }
         };
-        self.jobs.start(job, Done::ReplyRead(message, None));
+        self.jobs.start(job, Done::ReplyRead { message, words, hint: None });
     }
 
     /// How long until a question needs no answer any more; nothing while none waits.

@@ -69,7 +69,8 @@ impl Actor {
         let grants = self.shop.grants.list(now).await?;
         let rights = &self.shop.asking.rights;
         // What holds elsewhere is no business of this chat's, unless it is the business of whoever speaks.
-        let here = |grant: &&GrantSummary| reaches(grant, &self.id) || rights.people.contains(&who.id);
+        let everywhere = rights.people.contains(&who.id) || (rights.owners && who.standing.is_owner());
+        let here = |grant: &&GrantSummary| reaches(grant, &self.id) || everywhere;
         let Some(grant) = grants.iter().find(|grant| grant.number == number).filter(here) else {
             return Ok(GrantPhrase::Unknown(number));
         };

@@ -24,7 +24,14 @@ pub(super) enum Done {
     /// A call was looked at.
     Judged(ToolCallId, Box<Judgement>),
     /// A model has looked at a reply.
-    ReplyRead(MessageId, Option<ModelHint>),
+    ReplyRead {
+        /// Which message it is.
+        message: MessageId,
+        /// What it says.
+        words: String,
+        /// What the model believes.
+        hint: Option<ModelHint>,
+    },
     /// A call is at its end.
     Tool(ToolCallId, ToolOutcome),
     /// A delivery was tried.

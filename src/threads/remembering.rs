@@ -27,20 +27,21 @@ impl Actor {
     /// What the model is told for the run in flight: about the project, and about the one person it speaks with.
     pub(super) async fn remembered(&self) -> (Option<String>, Option<String>) {
         let own = self.conversation.private_with().map(MemoryScope::Person);
-        let scopes = [MemoryScope::Project].into_iter().chain(own).collect();
-        let found = self.recall(scopes).await.unwrap_or_else(|error| {
+        let project = self.recall_one(MemoryScope::Project).await;
+        let person = match own {
+            Some(own) => self.recall_one(own).await,
+            None => None,
+        };
+        (project, person)
+    }
+
+    /// What is remembered for one, as far as it can be read: the other needs it no less.
+    async fn recall_one(&self, scope: MemoryScope) -> Option<String> {
+        let found = self.recall(vec![scope]).await.unwrap_or_else(|error| {
             tracing::error!(error = &error as &dyn std::error::Error, "memory is out of reach");
             Vec::new()
         });
-        let (mut project, mut person) = (None, None);
-        for (scope, found) in found {
-            let text = found.map(|found| found.text);
-            match scope {
-                MemoryScope::Project => project = text,
-                MemoryScope::Person(_) => person = text,
-            }
-        }
-        (project, person)
+        found.into_iter().find_map(|(_, found)| found).map(|found| found.text)
     }
 
     async fn recall(&self, scopes: Vec<MemoryScope>) -> Result<Found, StoreError> {

@@ -56,7 +56,12 @@ impl Tool for MemoryUpsert {
         Box::pin(job::run(context, move |context, _| {
             let change = plan(arguments, context.person.as_ref(), &*context.memory)?;
             let failed = |error| ToolFailure::Failed(format!("it could not be written down: {error}"));
-            context.memory.remember(&change.scope, &change.after).map_err(failed)?;
+            let before = change.before.as_deref().map(str::trim);
+            if !context.memory.remember(&change.scope, before, &change.after).map_err(failed)? {
+                return Err(ToolFailure::Failed(
+                    "somebody else is changing it right now; try again".to_owned(),
+                ));
+            }
             Ok(json!({ "remembered": true, "file": format!(".ship/{}", change.scope.file()) }))
         }))
     }

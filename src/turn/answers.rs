@@ -10,9 +10,12 @@ use crate::domain::{
     Answer, Approval, ApprovalId, ApprovalNumber, ApprovalState, CorrelationId, Decided, Decision,
     IngressEvent, Intent, Said, Timestamp, WhileWaiting,
 };
-use crate::policy::reply::{Pending, Reading, Ruling, read};
+use crate::policy::reply::{Named, Pending, Question, Reading, Ruling, decided_outright, read};
 use crate::ports::{Acceptance, Durability};
 use crate::render::Phrase;
+
+/// Two people who answer the same question do so within this time, or one of them has seen what came of it.
+const CROSSING_MS: u64 = 10_000;
 
 /// What a message amounts to while questions wait.
 pub(super) enum Reply {
@@ -52,11 +55,12 @@ impl Conversation {
             Reading::AskBack(_) if said.overheard => return Reply::Message,
             Reading::AskBack(question) => question.words(self.language()),
             Reading::Decide(rulings) => {
-                let told: Vec<String> = rulings
-                    .into_iter()
-                    .filter_map(|ruling| self.rule(&candidates, ruling, event, now, out))
-                    .collect();
-                told.join("\n")
+                let (sure, doubtful) = self.apart(rulings, &pending, &candidates, event, &said.text, now);
+                let told =
+                    sure.into_iter().filter_map(|ruling| self.rule(&candidates, ruling, event, now, out));
+                let told: Vec<String> = told.collect();
+                let asked = doubtful.map(|question| question.words(self.language()));
+                told.into_iter().chain(asked).collect::<Vec<_>>().join("\n")
             }
         };
         let exchange = Exchange::new(&said.text, event, reply, fresh(), now);
@@ -65,6 +69,42 @@ impl Conversation {
         out.push(Effect::Finished(correlation));
         out.push(Effect::Publish);
         Reply::Handled
+    }
+
+    /// Sets apart what words decide for certain from what they may have been said too early for: beside a question that is
+    /// settled, or just after somebody else has settled one, only what is named is meant.
+    fn apart(
+        &self,
+        rulings: Vec<Ruling>,
+        pending: &[Approval],
+        candidates: &[Approval],
+        event: &IngressEvent,
+        words: &str,
+        now: Timestamp,
+    ) -> (Vec<Ruling>, Option<Question>) {
+        let beside_settled = candidates.len() > pending.len();
+        if !beside_settled && !self.crossed(pending, event, now) {
+            return (rulings, None);
+        }
+        let named = decided_outright(words);
+        let is_named = |one: &Approval| {
+            named.contains(&Named::Number(one.number)) || named.contains(&Named::Id(one.id.clone()))
+        };
+        let certain = |ruling: &Ruling| candidates.get(ruling.index).is_some_and(is_named);
+        let (sure, doubtful): (Vec<Ruling>, Vec<Ruling>) = rulings.into_iter().partition(certain);
+        let about: Vec<ApprovalNumber> =
+            doubtful.iter().filter_map(|ruling| candidates.get(ruling.index)).map(|one| one.number).collect();
+        (sure, (!about.is_empty()).then_some(Question::ApproveOrDeny { about }))
+    }
+
+    /// Whether an answer may have crossed another's on its way: somebody else has just settled a question, and what waits
+    /// now was asked only then, by the same run.
+    fn crossed(&self, pending: &[Approval], event: &IngressEvent, now: Timestamp) -> bool {
+        self.last_decided.as_ref().is_some_and(|(by, at, run)| {
+            *by != event.author.id
+                && now.millis_since(*at) < CROSSING_MS
+                && pending.iter().any(|asked| asked.created_at >= *at && asked.correlation == *run)
+        })
     }
 
     /// Whether words can be a decision at all. What somebody else wrote, what goes with files, and what was overheard

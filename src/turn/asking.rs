@@ -189,6 +189,7 @@ impl Conversation {
             self.expire(now, out);
             return Heard::TooLate;
         }
+        let last_decided = Some((decided.by.clone(), now, approval.correlation.clone()));
         match (answer, approval.kind) {
             (Answer::Approve(scope), _) => self.allow(approval, *scope, decided, out),
             (Answer::Deny, _) => {
@@ -198,6 +199,7 @@ impl Conversation {
             (Answer::Done, ApprovalKind::UnknownOutcome) => self.was_done(approval, decided, out),
             (Answer::Done, ApprovalKind::Tool) => return Heard::NotAnAnswer,
         }
+        self.last_decided = last_decided;
         self.go_on(now, out);
         Heard::Counted
     }

@@ -10,8 +10,8 @@ use super::intake::Arrival;
 use super::run::{Phase, Run};
 use super::{Effect, Event};
 use crate::domain::{
-    Capabilities, CorrelationId, Effects, Language, MessageId, ReadReplies, ThreadId, ThreadState, Timestamp,
-    ToolCallId, WhileRunning, WhileWaiting,
+    AuthorId, Capabilities, CorrelationId, Effects, Language, MessageId, ReadReplies, ThreadId, ThreadState,
+    Timestamp, ToolCallId, WhileRunning, WhileWaiting,
 };
 use crate::policy::Rights;
 use crate::ports::{Durability, ThreadRecord, ThreadView};
@@ -87,6 +87,8 @@ pub struct Conversation {
     trim_at: usize,
     /// Real tokens per estimated token, by the server's last word.
     pub(super) token_ratio: f64,
+    /// Who settled a question last, when, and of which run.
+    pub(super) last_decided: Option<(AuthorId, Timestamp, CorrelationId)>,
     /// How the deliveries stand, for `/status`; the actor keeps it up to date.
     pub(super) deliveries: Outgoing,
 }
@@ -115,6 +117,7 @@ impl Conversation {
             stopping: false,
             trim_at: TRIM_EVERY,
             token_ratio: 1.0,
+            last_decided: None,
             deliveries: Outgoing { outstanding: record.undelivered.len(), dead: record.dead, held: 0 },
         }
     }
@@ -130,8 +133,8 @@ impl Conversation {
         match event {
             Event::Resumed(approvals) => self.resume(approvals, now, &mut out),
             Event::Judged { call, judgement, seat } => self.judged(&call, *judgement, seat, now, &mut out),
-            Event::ReplyRead { message, hint } => {
-                self.reply_read(&message, hint.as_ref(), now, fresh, &mut out)
+            Event::ReplyRead { message, words, hint } => {
+                self.reply_read(&message, &words, hint.as_ref(), now, fresh, &mut out)
             }
             Event::Tick => self.expire(now, &mut out),
             Event::Arrived { event, ticket, known, brought } => {
@@ -404,6 +407,5 @@ pub(super) const fn is_command(message: &UiMessage) -> bool {
 
 /// Whether a message begins a new conversation in the same thread.
 fn is_new_conversation(message: &UiMessage) -> bool {
-    let new = |part: &Part| matches!(part, Part::Command(record) if record.command == "/new");
-    message.parts.iter().any(new)
+    message.parts.iter().any(|part| matches!(part, Part::Command(record) if record.is("new")))
 }

@@ -72,6 +72,8 @@ pub enum Event {
     ReplyRead {
         /// Which message.
         message: MessageId,
+        /// What it was shown.
+        words: String,
         /// What it believes; nothing where it could not be asked or made no sense.
         hint: Option<ModelHint>,
     },

@@ -227,8 +227,8 @@ impl Conversation {
         };
         let correlation = known.metadata.correlation_id.clone();
         let mut message = user_message(event, said, &correlation);
-        let (timestamp, context) = (known.metadata.timestamp, known.metadata.context);
-        message.metadata = Metadata { timestamp, context, ..message.metadata };
+        let Metadata { timestamp, context, command, .. } = known.metadata;
+        message.metadata = Metadata { timestamp, context, command, ..message.metadata };
         message.metadata.extra.insert("edited".to_owned(), true.into());
         if message.parts == known.parts {
             out.push(Effect::Answer(ticket, Acceptance::Duplicate { message: event.message.clone() }));

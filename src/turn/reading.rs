@@ -30,6 +30,7 @@ impl Conversation {
     pub(super) fn reply_read(
         &mut self,
         message: &MessageId,
+        words: &str,
         hint: Option<&ModelHint>,
         now: Timestamp,
         fresh: &mut dyn FnMut() -> CorrelationId,
@@ -46,19 +47,22 @@ impl Conversation {
             hint.map(|hint| ask_back_from_model(hint, &pending.iter().map(as_pending).collect::<Vec<_>>()));
         let Some(HintedReading::AskBack(question)) = hinted else { return self.remind(out) };
         let known = self.history.iter().find(|known| known.id == *message && known.role == Role::User);
-        let Some(known) = known.cloned() else { return };
+        // Words that were changed meanwhile are others than those that were looked at.
+        let Some(known) = known.filter(|known| known.text() == words).cloned() else {
+            return self.remind(out);
+        };
         let alone = self.waiting.get(at).is_some_and(|waiting| waiting.messages.len() == 1);
         // The others that wait are still to be answered, under the name they have.
         let correlation = if alone { known.metadata.correlation_id.clone() } else { fresh() };
         let reply = question.words(self.language());
-        let Some((words, exchange)) = Exchange::instead_of(&known, reply, correlation.clone(), now) else {
+        let Some((line, exchange)) = Exchange::instead_of(&known, reply, correlation.clone(), now) else {
             return;
         };
         if let Some(waiting) = self.waiting.get_mut(at) {
             waiting.messages.retain(|known| known != message);
         }
         self.waiting.retain(|waiting| !waiting.messages.is_empty());
-        self.keep(exchange, vec![words], out);
+        self.keep(exchange, vec![line], out);
         out.push(Effect::Finished(correlation));
         out.push(Effect::Publish);
     }

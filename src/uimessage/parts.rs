@@ -74,6 +74,13 @@ pub struct CommandRecord {
     pub reply: String,
 }
 
+impl CommandRecord {
+    /// Whether it is the command of this name, whatever words stood behind it.
+    pub fn is(&self, name: &str) -> bool {
+        self.command.split_whitespace().next().and_then(|word| word.strip_prefix('/')) == Some(name)
+    }
+}
+
 /// Trouble, as the person was told.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ErrorRecord {

@@ -16,7 +16,7 @@ pub struct Lines {
 /// One line: its end, how many stand in it, and how many of them take their time.
 #[derive(Debug, Default)]
 struct Line {
-    last: Option<oneshot::Receiver<()>>,
+    last: Option<oneshot::Receiver<Gone>>,
     standing: usize,
     slow: usize,
 }
@@ -30,16 +30,21 @@ pub enum Haste {
     Slow,
 }
 
-/// A place in a line. Whoever stands behind goes on when it is dropped.
+/// A place in a line. When it is dropped, whoever stands behind goes on, or waits for those before it.
 #[derive(Debug)]
 pub struct Place {
     chats: Arc<Mutex<HashMap<String, Line>>>,
     chat: String,
     number: u64,
     haste: Haste,
-    before: Option<oneshot::Receiver<()>>,
-    _mine: oneshot::Sender<()>,
+    before: Option<oneshot::Receiver<Gone>>,
+    mine: Option<oneshot::Sender<Gone>>,
 }
+
+/// What whoever leaves the line tells the one behind: whom they were waiting for themselves, if they never reached their
+/// turn.
+#[derive(Debug)]
+struct Gone(Option<oneshot::Receiver<Gone>>);
 
 impl Lines {
     /// Takes the next place in the line of a chat. Behind somebody slow everybody is.
@@ -52,7 +57,7 @@ impl Lines {
         line.slow += usize::from(haste == Haste::Slow);
         let before = line.last.replace(behind);
         let number = self.last_number.fetch_add(1, Ordering::Relaxed).saturating_add(1);
-        Place { chats: self.chats.clone(), chat: chat.to_owned(), number, haste, before, _mine: mine }
+        Place { chats: self.chats.clone(), chat: chat.to_owned(), number, haste, before, mine: Some(mine) }
     }
 
     /// Numbers from here on are higher than this one.
@@ -79,16 +84,18 @@ impl Place {
 
     /// Waits until everybody before is through.
     pub async fn reach(&mut self) {
-        if let Some(before) = &mut self.before {
-            // It ends when the one before is dropped, however that ended.
-            drop(before.await);
-            self.before = None;
+        while let Some(before) = &mut self.before {
+            self.before = before.await.ok().and_then(|Gone(before)| before);
         }
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
+        if let Some(mine) = self.mine.take() {
+            // Nobody may stand behind.
+            drop(mine.send(Gone(self.before.take())));
+        }
         let mut chats = self.chats.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(line) = chats.get_mut(&self.chat) else { return };
         line.standing = line.standing.saturating_sub(1);
@@ -128,6 +135,20 @@ mod tests {
         assert!(futures_util::poll!(std::pin::pin!(second.reach())).is_pending());
         drop(first);
         second.reach().await;
+    }
+
+    #[tokio::test]
+    async fn whoever_leaves_early_lets_nobody_overtake_those_before() {
+        let lines = Lines::default();
+        let [first, second, third, mut last] = std::array::from_fn(|_| lines.enter("a", Haste::Slow));
+        drop(third);
+        drop(second);
+        assert!(
+            futures_util::poll!(std::pin::pin!(last.reach())).is_pending(),
+            "the first still stands there"
+        );
+        drop(first);
+        last.reach().await;
     }
 
     #[test]

@@ -29,7 +29,39 @@ pub struct Pace {
 #[derive(Debug, Default)]
 struct State {
     overall: Option<Instant>,
-    chats: HashMap<String, Instant>,
+    chats: HashMap<String, Account>,
+}
+
+/// What was sent to one chat.
+#[derive(Clone, Copy, Debug)]
+struct Account {
+    /// When it has rested.
+    full: Instant,
+    /// What the platform said: not before then, whoever gives up waiting.
+    floor: Instant,
+}
+
+/// A turn in a chat that was counted and has not come: whoever gives up waiting for it gives it back.
+#[derive(Debug)]
+struct Counted<'a> {
+    pace: &'a Pace,
+    chat: &'a str,
+    every: Duration,
+    came: bool,
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        if self.came {
+            return;
+        }
+        self.pace.locked(|state| {
+            if let Some(account) = state.chats.get_mut(self.chat) {
+                let less = account.full.checked_sub(self.every).unwrap_or(account.floor);
+                account.full = less.max(account.floor);
+            }
+        });
+    }
 }
 
 impl Pace {
@@ -42,7 +74,9 @@ impl Pace {
     /// holds nobody else up.
     pub async fn wait(&self, chat: &str, rate: Rate) {
         let at = self.locked(|state| state.take_chat(chat, rate, Instant::now()));
+        let mut counted = Counted { pace: self, chat, every: rate.every, came: false };
         reach(at).await;
+        counted.came = true;
         let at = self.locked(|state| state.take_overall(self.overall, Instant::now()));
         reach(at).await;
     }
@@ -51,7 +85,7 @@ impl Pace {
     pub fn spare(&self, chat: &str, rate: Rate) -> bool {
         let now = Instant::now();
         self.locked(|state| {
-            let chat_at = due(state.chats.get(chat).copied(), rate, now);
+            let chat_at = due(state.chats.get(chat).map(|account| account.full), rate, now);
             let free = chat_at.max(due(state.overall, self.overall, now)) <= now;
             if free {
                 state.take_chat(chat, rate, now);
@@ -65,8 +99,9 @@ impl Pace {
     pub fn pause(&self, chat: &str, rate: Rate, pause: Duration) {
         let full = paid_after(rate, pause);
         self.locked(|state| {
-            let slot = state.chats.entry(chat.to_owned()).or_insert(full);
-            *slot = (*slot).max(full);
+            let account = state.chats.entry(chat.to_owned()).or_insert(Account { full, floor: full });
+            account.full = account.full.max(full);
+            account.floor = account.floor.max(full);
         });
     }
 
@@ -85,10 +120,13 @@ impl State {
     /// Counts one more in this chat, and says when it may go.
     fn take_chat(&mut self, chat: &str, rate: Rate, now: Instant) -> Instant {
         if self.chats.len() >= MOST {
-            self.chats.retain(|_, full| *full > now);
+            self.chats.retain(|_, account| account.full > now);
         }
-        let full = self.chats.get(chat).copied();
-        self.chats.insert(chat.to_owned(), full.unwrap_or(now).max(now) + rate.every);
+        let known = self.chats.get(chat).copied();
+        let full = known.map(|account| account.full);
+        let floor = known.map_or(now, |account| account.floor);
+        let account = Account { full: full.unwrap_or(now).max(now) + rate.every, floor };
+        self.chats.insert(chat.to_owned(), account);
         due(full, rate, now)
     }
 
@@ -153,6 +191,20 @@ mod tests {
         assert_eq!(waits(&pace, &["a", "b"]).await, [30_000, 0]);
         pace.pause_all(Duration::from_secs(5));
         assert_eq!(waits(&pace, &["c"]).await, [5_000]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_gives_up_waiting_gives_the_turn_back_but_no_pause() {
+        let pace = Pace::new(ALL);
+        assert_eq!(waits(&pace, &["a", "a"]).await, [0, 0]);
+        for _ in 0..50 {
+            let impatient = tokio::time::timeout(Duration::from_millis(10), pace.wait("a", CHAT)).await;
+            assert!(impatient.is_err());
+        }
+        assert_eq!(waits(&pace, &["a"]).await, [500], "half a second has passed, and nobody stands before");
+        pace.pause("a", CHAT, Duration::from_secs(30));
+        assert!(tokio::time::timeout(Duration::from_secs(1), pace.wait("a", CHAT)).await.is_err());
+        assert_eq!(waits(&pace, &["a"]).await, [29_000]);
     }
 
     #[tokio::test(start_paused = true)]

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::aliases::Aliases;
 use super::api::{Api, ApiError, CALL, Upload};
@@ -98,9 +99,16 @@ impl Post {
         letter: &Letter,
         weight: Weight,
     ) -> Result<Option<i64>, ApiError> {
+        let _turn = self.alone(place).await;
         let message = self.put(place, letter, weight).await?;
         self.noted(place, message).await;
         Ok(message)
+    }
+
+    /// Keeps others from putting anything into a chat where messages are looked for: what is not noted yet could be taken
+    /// for a lost one.
+    async fn alone(&self, place: Place) -> Option<OwnedSemaphorePermit> {
+        if is_traced(place) { self.trail.alone(place).await } else { None }
     }
 
     async fn noted(&self, place: Place, message: Option<i64>) {
@@ -129,6 +137,7 @@ impl Post {
         letter: &Letter,
         parcel: Parcel<'_>,
     ) -> Result<Option<i64>, ApiError> {
+        let _turn = self.alone(place).await;
         match self.trail.trace(place, parcel.delivery, parcel.answers).await {
             Trace::None => {}
             Trace::Is(message) => return Ok(Some(message)),
@@ -222,7 +231,10 @@ impl Post {
         let change = Way::of(place, letter).change(nobodys, letter);
         match self.api.ask::<Value>("editMessageText", &change, CALL).await {
             Err(error) if is_absent(&error) => Ok(true),
-            Err(error @ (ApiError::Refused { code: 429, .. } | ApiError::NotSent(_))) => {
+            // Nobody knows anything yet, of the message no more than of the server.
+            Err(
+                error @ (ApiError::Refused { code: 429, .. } | ApiError::NotSent(_) | ApiError::Unsure(_)),
+            ) => {
                 self.note(place, &error);
                 Err(error)
             }
@@ -262,6 +274,7 @@ impl Post {
         file: &Upload,
         letter: &Letter,
     ) -> Result<Option<i64>, ApiError> {
+        let _turn = self.alone(place).await;
         let mut way = Way::of(place, letter);
         for _ in 0..DETOURS {
             self.turn(way.place, Weight::Must).await?;

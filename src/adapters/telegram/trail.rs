@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::place::Place;
 use crate::domain::DeliveryId;
@@ -59,12 +60,26 @@ pub(super) enum Trace {
 pub(super) struct Trail {
     notes: Arc<dyn Notebook>,
     places: Mutex<HashMap<Place, Track>>,
+    /// Whoever has the permit of a place may put something there.
+    turns: Mutex<HashMap<Place, Arc<Semaphore>>>,
 }
 
 impl Trail {
     /// What these notes know.
     pub(super) fn new(notes: Arc<dyn Notebook>) -> Self {
-        Self { notes, places: Mutex::default() }
+        Self { notes, places: Mutex::default(), turns: Mutex::default() }
+    }
+
+    /// Waits until nobody else puts anything into a place. Nobody else does while the permit is held.
+    pub(super) async fn alone(&self, place: Place) -> Option<OwnedSemaphorePermit> {
+        let turn = {
+            let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+            if turns.len() >= MOST {
+                turns.retain(|_, turn| Arc::strong_count(turn) > 1);
+            }
+            turns.entry(place).or_insert_with(|| Arc::new(Semaphore::new(1))).clone()
+        };
+        turn.acquire_owned().await.ok()
     }
 
     /// A message is about to be sent.

@@ -201,7 +201,7 @@ fn unfinished(recent: &[UiMessage]) -> Option<CorrelationId> {
 /// said is shown by whoever follows it.
 fn earlier(recent: &[UiMessage], open: Option<&CorrelationId>) -> Vec<String> {
     let is_new = |message: &UiMessage| {
-        message.parts.iter().any(|part| matches!(part, Part::Command(record) if record.command == "/new"))
+        message.parts.iter().any(|part| matches!(part, Part::Command(record) if record.is("new")))
     };
     let begin = recent.iter().rposition(is_new).map_or(0, |at| at + 1);
     let mut lines = Vec::new();

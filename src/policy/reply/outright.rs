@@ -3,7 +3,7 @@
 
 use super::fold::Folded;
 use super::reader::{LONGEST, Pending, Reading, read};
-use super::tokens::{Word, tokens};
+use super::tokens::{Weight, Word, tokens};
 use crate::domain::{ApprovalId, ApprovalKind, ApprovalNumber};
 
 /// More than so many are no answer to anything.
@@ -26,8 +26,13 @@ pub fn decided_outright(reply: &str) -> Vec<Named> {
         return Vec::new();
     }
     let command = folded.chars.first() == Some(&'/');
+    let tokens = tokens(&folded, &[]);
+    // `yes, A4` may be about paper; `approve A4` is about an approval.
+    if !command && !tokens.iter().any(|token| is_plain(token.word)) {
+        return Vec::new();
+    }
     let mut named: Vec<Named> = Vec::new();
-    for token in tokens(&folded, &[]) {
+    for token in tokens {
         let name = match token.word {
             Word::Number(number) => {
                 let marked = folded.text(token.at, token.end).contains(['a', 'A']);
@@ -43,6 +48,15 @@ pub fn decided_outright(reply: &str) -> Vec<Named> {
             .iter()
             .any(|kind| decides(reply, &named, *kind));
     if decided { named } else { Vec::new() }
+}
+
+/// Whether a word can hardly be said of anything but an approval.
+const fn is_plain(word: Word) -> bool {
+    match word {
+        Word::Approve(weight) | Word::Deny(weight) => matches!(weight, Weight::Plain | Weight::Formal),
+        Word::Rerun | Word::StrangeId => true,
+        _ => false,
+    }
 }
 
 /// Whether a reply would decide all of these, were they what waits.
@@ -77,10 +91,9 @@ mod tests {
             ("同意 A3", vec![number(3)]),
             ("同意Ａ３", vec![number(3)]),
             ("拒绝 A3，太危险了", vec![number(3)]),
-            ("yes to A1 and A2", vec![number(1), number(2)]),
+            ("approve A1 and A2", vec![number(1), number(2)]),
             ("approve A1 for 10 minutes", vec![number(1)]),
             ("rerun A4", vec![number(4)]),
-            ("A4 已完成", vec![number(4)]),
             ("/approve 7", vec![number(7)]),
             ("/deny A7 too risky", vec![number(7)]),
             ("approve", vec![]),
@@ -88,6 +101,12 @@ mod tests {
             ("approve 1", vec![]),
             ("同意 1", vec![]),
             ("A1", vec![]),
+            ("yes, A4", vec![]),
+            ("ok A4", vec![]),
+            ("好的，A4", vec![]),
+            ("👍 A4", vec![]),
+            ("no, A4", vec![]),
+            ("A4 done", vec![]),
             ("what is A1?", vec![]),
             ("should I approve A1?", vec![]),
             ("approve A1 if the tests pass", vec![]),

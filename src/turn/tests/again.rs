@@ -104,6 +104,44 @@ fn one_reply_can_settle_a_question_and_hear_of_another() {
     assert!(told.contains("Ada") && !told.contains("A2"), "{told}");
 }
 
+#[test]
+fn only_what_is_named_is_meant_beside_a_question_that_is_settled() {
+    let mut driver = Driver::new();
+    asking(&mut driver, &["c1", "c2"]);
+    driver.say("approve A1");
+    driver.take_effects();
+    driver.say("only approve A1");
+    let told = reply(&driver, "only approve A1").unwrap();
+    assert!(told.contains("Ada") && told.contains("Approve or deny A2?"), "{told}");
+    let effects = driver.take_effects();
+    assert!(!effects.iter().any(|effect| effect.starts_with("save A2")), "{effects:?}");
+}
+
+#[test]
+fn a_yes_that_crossed_another_persons_on_its_way_approves_nothing_new() {
+    let owner_says = |driver: &mut Driver, message: &str, text: &str| {
+        let mut owner = event(message, IngressKind::Said(said(text)));
+        owner.author.id = "web:user:owner".parse().unwrap();
+        let (ticket, brought) = (Ticket(99), Brought::default());
+        driver.feed(Event::Arrived { event: owner, ticket, known: false, brought });
+    };
+    for (late, named, approved) in [(1_000, false, false), (11_000, false, true), (1_000, true, true)] {
+        let mut driver = Driver::new();
+        asking(&mut driver, &["c1"]);
+        driver.say("yes");
+        driver.tool("c1", "done");
+        driver.model(calls(vec![call("c2", "ask", json!({}))]));
+        driver.now += late;
+        driver.take_effects();
+        owner_says(&mut driver, "m5", if named { "approve A3" } else { "yes" });
+        let effects = driver.take_effects();
+        assert_eq!(effects.contains(&"save A3 Approved".to_owned()), approved, "{late} {named}: {effects:?}");
+        if !approved {
+            assert_eq!(reply(&driver, "m5").as_deref(), Some("Approve or deny A3?"));
+        }
+    }
+}
+
 fn reader() -> Driver {
     let mut settings = rules();
     settings.read_replies = ReadReplies::Model;
@@ -125,7 +163,11 @@ fn a_model_that_reads_a_yes_only_asks_back() {
     let effects = driver.take_effects();
     assert!(effects.iter().any(|effect| effect.contains("ReadReply")), "{effects:?}");
     assert!(!effects.iter().any(|effect| effect.contains("reminder")), "{effects:?}");
-    driver.feed(Event::ReplyRead { message: id(LOOSE), hint: hint(Leaning::Approve, &[]) });
+    driver.feed(Event::ReplyRead {
+        message: id(LOOSE),
+        words: LOOSE.to_owned(),
+        hint: hint(Leaning::Approve, &[]),
+    });
     assert_eq!(reply(&driver, LOOSE).as_deref(), Some("Do you mean: approve A1?"));
     let effects = driver.take_effects();
     assert!(
@@ -149,7 +191,11 @@ fn what_a_model_cannot_place_waits_its_turn_with_one_reminder() {
         driver.say("and another thing");
         driver.take_effects();
         for message in [LOOSE, "and another thing"] {
-            driver.feed(Event::ReplyRead { message: id(message), hint: hint.clone() });
+            driver.feed(Event::ReplyRead {
+                message: id(message),
+                words: message.to_owned(),
+                hint: hint.clone(),
+            });
         }
         let effects = driver.take_effects();
         assert_eq!(
@@ -172,7 +218,11 @@ fn of_several_waiting_messages_only_the_one_that_was_asked_back_about_is_taken_o
     asking(&mut driver, &["c1"]);
     driver.say(LOOSE);
     driver.say("what is the weather");
-    driver.feed(Event::ReplyRead { message: id(LOOSE), hint: hint(Leaning::Deny, &[1]) });
+    driver.feed(Event::ReplyRead {
+        message: id(LOOSE),
+        words: LOOSE.to_owned(),
+        hint: hint(Leaning::Deny, &[1]),
+    });
     assert_eq!(reply(&driver, LOOSE).as_deref(), Some("Do you mean: deny A1?"));
     driver.say("deny");
     driver.model(words("fine"));
@@ -189,8 +239,16 @@ fn what_a_model_says_too_late_changes_nothing() {
     driver.say("deny");
     driver.model(words("fine"));
     let lines = driver.lines.len();
-    driver.feed(Event::ReplyRead { message: id(LOOSE), hint: hint(Leaning::Approve, &[]) });
-    driver.feed(Event::ReplyRead { message: id("never said"), hint: hint(Leaning::Approve, &[]) });
+    driver.feed(Event::ReplyRead {
+        message: id(LOOSE),
+        words: LOOSE.to_owned(),
+        hint: hint(Leaning::Approve, &[]),
+    });
+    driver.feed(Event::ReplyRead {
+        message: id("never said"),
+        words: "never said".to_owned(),
+        hint: hint(Leaning::Approve, &[]),
+    });
     assert_eq!(driver.lines.len(), lines);
 }
 
