@@ -149,12 +149,12 @@ fn with_section(old: &str, section: &str, text: &str) -> String {
 fn parts<'a>(text: &'a str, section: &str) -> Option<(&'a str, &'a str, &'a str)> {
     let mut at = 0;
     let mut begin: Option<(usize, usize)> = None;
+    let mut fenced = false;
     for line in text.split_inclusive('\n') {
-        let level = line.bytes().take_while(|byte| *byte == b'#').count();
-        let name = line.trim().trim_matches('#').trim();
-        match begin {
-            None if level > 0 && name.eq_ignore_ascii_case(section) => begin = Some((at, level)),
-            Some((from, own)) if level > 0 && level <= own => {
+        fenced ^= line.trim_start().starts_with("```");
+        match (heading(line).filter(|_| !fenced), begin) {
+            (Some((level, name)), None) if name.eq_ignore_ascii_case(section) => begin = Some((at, level)),
+            (Some((level, _)), Some((from, own))) if level <= own => {
                 return Some((text.get(..from)?, text.get(from..at)?, text.get(at..)?));
             }
             _ => {}
@@ -163,6 +163,15 @@ fn parts<'a>(text: &'a str, section: &str) -> Option<(&'a str, &'a str, &'a str)
     }
     let (from, _) = begin?;
     Some((text.get(..from)?, text.get(from..)?, ""))
+}
+
+/// The level and the words of a heading. `#todo` is none, and the sign at the end of `C#` belongs to it.
+fn heading(line: &str) -> Option<(usize, &str)> {
+    let level = line.bytes().take_while(|byte| *byte == b'#').count();
+    let words = line.get(level..).filter(|words| level > 0 && words.starts_with(char::is_whitespace))?.trim();
+    let closed = words.trim_end_matches('#');
+    let ends_apart = closed.is_empty() || closed.ends_with(char::is_whitespace);
+    Some((level, if ends_apart { closed.trim_end() } else { words }))
 }
 
 /// Parts with an empty line between them; those that are empty are left out.
@@ -186,6 +195,22 @@ mod tests {
         assert_eq!(with_added("- a\n", Some("New"), "- b"), "- a\n\n## New\n\n- b\n");
         let added = with_added(OLD, Some("deploys"), "- never at night");
         assert_eq!(added, OLD.replace("slowly\n", "slowly\n- never at night\n"));
+    }
+
+    #[test]
+    fn headings_are_told_from_what_only_looks_like_one() {
+        for (line, expected) in [
+            ("## C#\n", Some((2, "C#"))),
+            ("## Closed ##\n", Some((2, "Closed"))),
+            ("# \n", Some((1, ""))),
+            ("#todo\n", None),
+            ("words\n", None),
+        ] {
+            assert_eq!(heading(line), expected, "{line:?}");
+        }
+        let fenced = "## A\n\n```\n# no heading\n```\n\n- a\n\n## B\n";
+        assert_eq!(with_section(fenced, "A", "- new"), "## A\n\n- new\n\n## B\n");
+        assert_eq!(with_added("## C#\n\n- a\n", Some("C#"), "- b"), "## C#\n\n- a\n- b\n");
     }
 
     #[test]

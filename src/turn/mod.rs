@@ -8,6 +8,7 @@ mod asking;
 mod audit;
 mod budget;
 mod commands;
+mod company;
 mod conversation;
 mod effect;
 mod endings;

@@ -10,6 +10,8 @@ use crate::uimessage::to_model;
 
 /// The part of the window that is kept for the answer: a quarter, but not more than this.
 const MAX_RESERVE: usize = 16_000;
+/// What is remembered of one may take up so much of the window: one part in eight.
+const MEMORY_SHARE: usize = 8;
 
 /// What the daemon knows of the moment.
 #[derive(Clone, Debug)]
@@ -58,10 +60,23 @@ pub fn system_prompt(facts: &Facts<'_>) -> String {
     ];
     for (heading, text) in memory {
         if let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) {
+            let text = within(text, facts.context_tokens / MEMORY_SHARE);
             prompt.push_str(&format!("\n## {heading}\n{text}\n"));
         }
     }
     prompt
+}
+
+/// As many whole lines of a text as so many tokens have room for: what is remembered must not push out what is said.
+fn within(text: &str, tokens: usize) -> String {
+    let mut left = tokens;
+    let fitting = text.split_inclusive('\n').take_while(|line| {
+        let fits = estimate_tokens(line) <= left;
+        left = left.saturating_sub(estimate_tokens(line));
+        fits
+    });
+    let kept: String = fitting.collect();
+    if kept.len() == text.len() { kept } else { format!("{kept}(The rest does not fit here.)") }
 }
 
 /// The whole prompt for the next model call, inside the model's window, and the estimate of its tokens.
@@ -93,4 +108,18 @@ pub fn build_prompt(
 )]
 fn scaled(real: usize, ratio: f64) -> usize {
     (real as f64 / ratio.max(0.1)) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_remembered_is_cut_between_lines_where_the_window_is_small() {
+        let text = "one line of some words\n".repeat(50);
+        assert_eq!(within(text.trim(), 10_000), text.trim());
+        let cut = within(text.trim(), 30);
+        assert!(estimate_tokens(&cut) < 60, "{cut}");
+        assert!(cut.ends_with("words\n(The rest does not fit here.)"), "{cut}");
+    }
 }

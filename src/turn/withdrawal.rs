@@ -1,9 +1,8 @@
 //! `/cancel`: withdrawing questions. Whoever led to one may, and whoever may answer it; others talk here too.
 
 use super::{Conversation, Effect};
-use crate::domain::{Approval, ApprovalState, Author, AuthorId, Timestamp};
+use crate::domain::{Approval, ApprovalState, Author, Timestamp};
 use crate::render::Phrase;
-use crate::uimessage::Role;
 
 impl Conversation {
     /// Withdraws what somebody may withdraw, and gives the words for it.
@@ -26,18 +25,5 @@ impl Conversation {
         });
         let withdrawn = (count > 0 || refused.is_none()).then(|| Phrase::Withdrawn(count).say(language));
         withdrawn.into_iter().chain(refused).collect::<Vec<_>>().join("\n")
-    }
-
-    /// The one person who speaks here, where nobody else reads along.
-    pub fn private_with(&self) -> Option<AuthorId> {
-        let mut people = self.history.iter().filter(|message| message.role == Role::User);
-        let first = people.next()?;
-        let person = first.metadata.author_id.as_ref()?;
-        let shared = |message: &&crate::uimessage::UiMessage| {
-            message.metadata.extra.contains_key("speaker")
-                || message.metadata.author_id.as_ref() != Some(person)
-        };
-        let alone = !std::iter::once(first).chain(people).any(|message| shared(&message));
-        alone.then(|| person.clone())
     }
 }
