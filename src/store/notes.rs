@@ -105,9 +105,19 @@ impl Notebook for FileNotes {
             for entry in entries {
                 let path = entry?.path();
                 let Some(name) = name_of(&path) else { continue };
-                // A note that cannot be read is as good as none.
-                let note = std::fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-                notes.extend(note.map(|note| (name, note)));
+                let bytes = match std::fs::read(&path) {
+                    // It was taken away since.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                    // Whoever asks for all would take what is missing for done.
+                    bytes => bytes?,
+                };
+                match serde_json::from_slice(&bytes) {
+                    Ok(note) => notes.push((name, note)),
+                    // It would be no better the next time, and must not keep back the others.
+                    Err(error) => {
+                        tracing::error!(path = %path.display(), %error, "a note makes no sense and is passed over");
+                    }
+                }
             }
             Ok(notes)
         }))
@@ -211,6 +221,15 @@ mod tests {
         assert_eq!(notes.all().await.unwrap(), [("inbox".to_owned(), json!(1))]);
         shelf.remove("c").await.unwrap();
         assert_eq!(shelf.all().await.unwrap().len(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_note_that_the_disk_does_not_give_is_not_taken_for_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let shelf = FileNotes::new(dir.path(), &"qq".parse().unwrap()).shelf("inbox");
+        shelf.keep("a", json!(1)).await.unwrap();
+        std::fs::create_dir(dir.path().join("state/qq/inbox/unreadable.json")).unwrap();
+        assert!(matches!(shelf.all().await, Err(StoreError::Io { .. })));
     }
 
     #[tokio::test]

@@ -152,8 +152,11 @@ impl BacklogTask {
         let notes = self.backlog.shelf.all().await?;
         self.left.clear();
         while self.inbox.try_recv().is_ok() {}
-        let mut notes: Vec<Note> =
-            notes.into_iter().filter_map(|(_, note)| serde_json::from_value(note).ok()).collect();
+        let read = |(name, note): (String, Value)| {
+            let told = |error: &serde_json::Error| tracing::error!(name, %error, "an accepted message makes no sense");
+            serde_json::from_value(note).inspect_err(told).ok()
+        };
+        let mut notes: Vec<Note> = notes.into_iter().filter_map(read).collect();
         notes.sort_by_key(|note| note.order);
         *self.backlog.keys() = notes.iter().map(|note| note.key.clone()).collect();
         self.backlog.lines.number_above(notes.last().map_or(0, |note| note.order));

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use futures_util::{Stream, StreamExt as _};
+use ring::digest::{SHA256, digest};
 use tokio::io::AsyncWriteExt as _;
 use tokio::sync::Semaphore;
 
@@ -67,6 +68,19 @@ impl Downloads {
     }
 }
 
+/// Whether a file was kept before: what is there is whole.
+pub async fn is_kept(files: &Path, file: &StoredFile) -> Result<bool, FetchError> {
+    Ok(tokio::fs::try_exists(files.join(file.path())).await?)
+}
+
+/// What stands before the names of the files of one message, told by `key` from those of all others: the same each
+/// time the message comes.
+pub fn name_before(key: &str, index: usize) -> String {
+    let digest = digest(&SHA256, key.as_bytes());
+    let tail: String = digest.as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    format!("{tail}-{index}-")
+}
+
 /// Keeps what comes under `files`, and gives its length. What is too long or breaks off leaves nothing behind.
 pub async fn keep<B, E>(
     files: &Path,
@@ -118,9 +132,19 @@ mod tests {
     async fn a_file_is_kept_whole_under_its_thread() {
         let dir = tempfile::tempdir().unwrap();
         let pieces = stream::iter([Ok::<_, String>("ab"), Ok("cd")]);
+        assert!(!is_kept(dir.path(), &file()).await.unwrap());
         assert_eq!(keep(dir.path(), &file(), pieces, 4).await.unwrap(), 4);
+        assert!(is_kept(dir.path(), &file()).await.unwrap());
         assert_eq!(std::fs::read(dir.path().join(file().path())).unwrap(), b"abcd");
         assert_eq!(entries(dir.path()), 1);
+    }
+
+    #[test]
+    fn the_files_of_a_message_keep_their_names() {
+        let name = name_before("ROBOT1.0_abc!/x", 2);
+        assert_eq!(name, name_before("ROBOT1.0_abc!/x", 2));
+        assert!(name.len() == 19 && name.ends_with("-2-"), "{name}");
+        assert_ne!(name_before("m-1-11", 0), name_before("m-11-1", 0));
     }
 
     #[tokio::test(start_paused = true)]
@@ -142,6 +166,12 @@ mod tests {
         assert_eq!(tries.load(Ordering::Relaxed), 4, "a refusal is final");
         let hangs = std::future::pending::<Result<(), FetchError>>;
         assert!(matches!(downloads.fetch(hangs).await, Err(FetchError::Broken(_))));
+        let slow = || async {
+            tokio::time::sleep(Duration::from_secs(4)).await;
+            Ok(())
+        };
+        let all = futures_util::future::join_all((0..3).map(|_| downloads.fetch(slow))).await;
+        assert!(all.iter().all(Result::is_ok), "waiting for a place is not the file's own time: {all:?}");
     }
 
     #[tokio::test]

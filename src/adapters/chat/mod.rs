@@ -18,7 +18,7 @@ mod screen;
 pub use attention::{Attention, Facts, Hearing, Respond};
 pub use backlog::{Backlog, BacklogTask, Finish, Finished, Unaccepted};
 pub use buttons::{Button, Menu, decode, encode, label, rows};
-pub use fetch::{Downloads, FetchError, keep};
+pub use fetch::{Downloads, FetchError, is_kept, keep, name_before};
 pub use fresh::Fresh;
 pub use gate::{Admission, Gate, GuestList};
 pub use hand_in::{Handed, hand_in};

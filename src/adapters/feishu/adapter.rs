@@ -116,6 +116,7 @@ impl FeishuAdapter {
             downloads: Downloads::new(AT_ONCE, FETCH_WITHIN),
             seen,
             recent: Mutex::new(VecDeque::new()),
+            lines: Mutex::default(),
         })
     }
 
@@ -158,7 +159,10 @@ impl FeishuAdapter {
             Err(error) if error.is_bad_credentials() => {
                 Err(AdapterError::Fatal(format!("the app id or secret is wrong: {error}")))
             }
-            Err(error @ ApiError::Refused { .. }) if !error.wants_fresh_token() => {
+            // What stands in between and only lets nobody through says nothing about the platform.
+            Err(error @ ApiError::Refused { .. })
+                if !error.wants_fresh_token() && (error.is_no_such_call() || !error.is_codeless()) =>
+            {
                 tracing::warn!(%error, "the platform does not say who the app is: any bot that is mentioned is taken for it");
                 Ok(Bot::default())
             }

@@ -205,7 +205,7 @@ fn form(upload: &Upload) -> Form {
 /// Reads an answer: the envelope where it says that the call worked, else why it did not.
 fn read_envelope(status: u16, body: &[u8], after: Option<Duration>, log: &str) -> Result<Value, ApiError> {
     let Ok(envelope) = serde_json::from_slice::<Value>(body) else {
-        return Err(codeless(status, after));
+        return Err(ApiError::codeless(status, after));
     };
     match envelope.get("code").and_then(Value::as_i64) {
         Some(0) => Ok(envelope),
@@ -215,18 +215,7 @@ fn read_envelope(status: u16, body: &[u8], after: Option<Duration>, log: &str) -
             let words = if log.is_empty() { words } else { format!("{words} (log {log})") };
             Err(ApiError::of(code, words, after))
         }
-        None => Err(codeless(status, after)),
-    }
-}
-
-/// What an answer means that has no code of the platform's: a proxy's, or of a server that has no such call.
-fn codeless(status: u16, after: Option<Duration>) -> ApiError {
-    let words = format!("http {status}, and no code");
-    match status {
-        429 => ApiError::of(429, words, after),
-        408 => ApiError::Network(words),
-        400..=499 => ApiError::Refused { code: status.into(), words },
-        _ => ApiError::Network(words),
+        None => Err(ApiError::codeless(status, after)),
     }
 }
 
@@ -301,6 +290,11 @@ mod tests {
         for body in ["404 page not found", r#"{"detail":"Not Found"}"#] {
             assert!(matches!(read(404, body), Err(ApiError::Refused { code: 404, .. })), "{body}");
         }
+        for status in [403, 407, 408] {
+            assert!(matches!(read(status, "<html>"), Err(ApiError::Network(_))), "{status}");
+        }
+        assert!(read(400, "<html>").unwrap_err().is_codeless());
+        assert!(!read(400, r#"{"code":400,"msg":"unknown"}"#).unwrap_err().is_codeless());
         assert!(matches!(read(429, "slow"), Err(ApiError::Busy { .. })));
         let after = Some(Duration::from_secs(9));
         let busy = read_envelope(429, br#"{"code":99991400,"msg":"slow"}"#, after, "");

@@ -3,12 +3,14 @@
 use std::path::Path;
 use std::time::Duration;
 
+use tokio::io::AsyncReadExt as _;
+
 use super::api::Api;
 use super::card::Outgoing;
 use super::content::{Resource, ResourceKind};
 use super::event::Heard;
 use super::fault::ApiError;
-use crate::adapters::chat::{Downloads, FetchError, keep};
+use crate::adapters::chat::{Downloads, FetchError, is_kept, keep, name_before};
 use crate::domain::{AttachmentKind, InboundFile, Language, StoredFile, ThreadId};
 use crate::render::Phrase;
 
@@ -18,6 +20,8 @@ const MOST_IN: u64 = 50 << 20;
 pub(super) const FETCH_WITHIN: Duration = Duration::from_secs(60);
 /// How many are fetched at the same time.
 pub(super) const AT_ONCE: usize = 8;
+/// How much of a file tells what it is.
+const HEAD: u64 = 16;
 /// How long a picture and a file may be that the platform takes.
 const MOST_IMAGE: u64 = 10 << 20;
 const MOST_FILE: u64 = 30 << 20;
@@ -42,10 +46,9 @@ pub(super) async fn fetch_files(
 ) -> Fetched {
     let tries = heard.content.resources.iter().enumerate().map(|(index, resource)| async move {
         let name = resource.name.clone().unwrap_or_else(|| resource.kind.default_name().to_owned());
-        // The same file however often the message comes.
-        let tail: String =
-            heard.message.chars().rev().take(8).collect::<Vec<_>>().into_iter().rev().collect();
-        let stored = StoredFile::new(thread.clone(), &format!("{tail}-{index}-"), &name);
+        // The same file however often the message comes, and another one once it was changed.
+        let before = name_before(&format!("{} {}", heard.message, resource.key), index);
+        let stored = StoredFile::new(thread.clone(), &before, &name);
         let outcome = downloads.fetch(|| fetch_one(api, files, &heard.message, resource, &stored)).await;
         (name, stored, outcome)
     });
@@ -74,6 +77,12 @@ async fn fetch_one(
     resource: &Resource,
     stored: &StoredFile,
 ) -> Result<String, FetchError> {
+    if is_kept(files, stored).await? {
+        let content = tokio::fs::File::open(files.join(stored.path())).await?;
+        let mut head = Vec::new();
+        content.take(HEAD).read_to_end(&mut head).await?;
+        return Ok(media_type(resource.kind, picture_type(&head), stored.name()));
+    }
     let response = api.resource(message, resource).await.map_err(|error| match error {
         ApiError::Refused { .. } => FetchError::Denied(error.to_string()),
         ApiError::Network(_) | ApiError::Busy { .. } => FetchError::Broken(error.to_string()),
@@ -82,6 +91,17 @@ async fn fetch_one(
     let media_type = media_type(resource.kind, told, stored.name());
     keep(files, stored, response.bytes_stream(), MOST_IN).await?;
     Ok(media_type)
+}
+
+/// What a picture says of itself, once nobody else does.
+fn picture_type(head: &[u8]) -> Option<&'static str> {
+    match head {
+        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
+        [b'G', b'I', b'F', b'8', ..] => Some("image/gif"),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
+        [0x89, b'P', b'N', b'G', ..] => Some("image/png"),
+        _ => None,
+    }
 }
 
 fn media_type(kind: ResourceKind, told: Option<&str>, name: &str) -> String {
@@ -220,6 +240,15 @@ mod tests {
             (ResourceKind::Audio, None, "voice.opus", "audio/ogg"),
         ] {
             assert_eq!(media_type(kind, told, name), expected, "{name}");
+        }
+        for (head, expected) in [
+            (&b"\xff\xd8\xff\xe0rest"[..], Some("image/jpeg")),
+            (b"RIFF....WEBPVP8 ", Some("image/webp")),
+            (b"GIF89a", Some("image/gif")),
+            (b"words", None),
+            (b"", None),
+        ] {
+            assert_eq!(picture_type(head), expected);
         }
     }
 }

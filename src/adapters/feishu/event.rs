@@ -167,7 +167,8 @@ struct RecallEvent {
 }
 
 /// Reads an event. `me` is the agent's own open id; where it is not known, any bot that is mentioned is taken for it,
-/// for the platform hardly ever brings messages to a bot that mention another.
+/// and whoever is mentioned alone and not said to be a person: the platform hardly ever brings messages to a bot that
+/// mention another.
 pub(super) fn read_event(event: Value, me: &str) -> Happened {
     let Ok(envelope) = serde_json::from_value::<Envelope>(event) else {
         return Happened::Nothing("an event that cannot be read".to_owned());
@@ -192,14 +193,17 @@ fn heard(envelope: Envelope, me: &str, edited: bool) -> Happened {
     if message.message_id.is_empty() || message.chat_id.is_empty() {
         return Happened::Nothing("a message without an id".to_owned());
     }
-    let mentions: Vec<Mention> = message
-        .mentions
-        .unwrap_or_default()
+    let mentions = message.mentions.unwrap_or_default();
+    let alone = mentions.len() == 1;
+    let mentions: Vec<Mention> = mentions
         .into_iter()
         .map(|mention| Mention {
             key: mention.key,
             mine: match me {
-                "" => mention.mentioned_type.as_deref().is_none_or(|kind| kind == "bot"),
+                "" => match mention.mentioned_type.as_deref() {
+                    None | Some("") => alone,
+                    Some(kind) => kind == "bot",
+                },
                 me => mention.id.open_id.as_deref() == Some(me),
             },
             id: mention.id.open_id,
@@ -320,6 +324,8 @@ mod tests {
             let Happened::Heard(heard) = read_event(mentioning(kind.clone()), "") else { panic!() };
             assert_eq!(heard.mentions_me, mine, "{kind}");
         }
+        let Happened::Heard(heard) = read_event(message(json!({})), "") else { panic!() };
+        assert!(!heard.mentions_me, "one of several, and nobody says which is a bot");
     }
 
     #[test]

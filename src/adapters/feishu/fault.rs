@@ -39,7 +39,27 @@ const BEING_SENT: i64 = 230_049;
 /// The app lacks a permission; the words name it.
 const NO_SCOPE: i64 = 99_991_672;
 
+/// What is said of an answer that has no code of the platform's.
+const CODELESS: &str = "no code, and http";
+
 impl ApiError {
+    /// What an answer means that has no code of the platform's: a proxy's, or of a server that has no such call.
+    pub(super) fn codeless(status: u16, after: Option<Duration>) -> Self {
+        let words = format!("{CODELESS} {status}");
+        match status {
+            429 => Self::of(429, words, after),
+            // Whoever is in between does not let us through; the platform has not said a word.
+            403 | 407 | 408 => Self::Network(words),
+            400..=499 => Self::Refused { code: status.into(), words },
+            _ => Self::Network(words),
+        }
+    }
+
+    /// Whether it is a refusal with no code of the platform's.
+    pub(super) fn is_codeless(&self) -> bool {
+        matches!(self, Self::Refused { words, .. } if words.starts_with(CODELESS))
+    }
+
     /// The error that an answer tells of.
     pub(super) fn of(code: i64, words: String, after: Option<Duration>) -> Self {
         match code {

@@ -32,6 +32,8 @@ use crate::render::Phrase;
 const LOOK_WITHIN: Duration = Duration::from_millis(1500);
 /// How long a polite word may take.
 const TELL_WITHIN: Duration = Duration::from_millis(1500);
+/// How many messages are remembered with their lines.
+const LINES: usize = 1024;
 /// How much of a quoted message is kept.
 const QUOTED_CHARS: usize = 1000;
 
@@ -64,6 +66,8 @@ pub(super) struct Intake {
     pub(super) downloads: Downloads,
     pub(super) seen: Seen,
     pub(super) recent: Mutex<VecDeque<IngressEvent>>,
+    /// The lines of the latest messages: whoever takes one back is not told of with its thread.
+    pub(super) lines: Mutex<VecDeque<(String, String)>>,
 }
 
 /// Why a message could not be taken in.
@@ -78,11 +82,11 @@ pub(super) enum Trouble {
 }
 
 impl Intake {
-    /// Takes an event in. Its place in the line of its chat is taken at once, the rest is up to the future.
+    /// Takes an event in. Its place in the line of its thread is taken at once, the rest is up to the future.
     pub(super) fn take_in(this: &Arc<Self>, payload: &[u8]) -> impl Future<Output = Outcome> + Send + use<> {
         let event = serde_json::from_slice::<Value>(payload).unwrap_or_default();
         let happened = read_event(event.clone(), &this.me.open_id);
-        let place = line_of(&happened).map(|(chat, haste)| this.backlog.enter(chat, haste));
+        let place = this.line_of(&happened).map(|(line, haste)| this.backlog.enter(&line, haste));
         let this = this.clone();
         async move { this.handle(event, happened, place).await }
     }
@@ -151,7 +155,7 @@ impl Intake {
         match place {
             // A command that is not for us is a message like any other.
             None if hearing == Hearing::Overhear => {
-                let place = self.backlog.enter(&thread.chat(), Haste::Quick);
+                let place = self.backlog.enter(thread.as_str(), Haste::Quick);
                 self.pass_on(key, letter, happened, place).await
             }
             None => self.now(letter, happened, None).await,
@@ -266,27 +270,46 @@ impl Intake {
             Ok(thread)
         }
     }
+
+    /// The line that an event stands in, and how long it will take there.
+    fn line_of(&self, happened: &Happened) -> Option<(String, Haste)> {
+        match happened {
+            Happened::Heard(heard) => {
+                let line = self.note_line(heard);
+                match order_of(heard) {
+                    // It cuts the conversation in two, so it has to stay in its place.
+                    Some(order) if order.command == Command::New => Some((line, Haste::Quick)),
+                    Some(_) => None,
+                    None if heard.content.resources.is_empty() && !heard.content.bundle => {
+                        Some((line, Haste::Quick))
+                    }
+                    None => Some((line, Haste::Slow)),
+                }
+            }
+            Happened::Recalled { message, chat } => {
+                let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+                let known = lines.iter().rev().find(|(known, _)| known == message);
+                Some((known.map_or_else(|| chat.clone(), |(_, line)| line.clone()), Haste::Quick))
+            }
+            // A press is an answer to a question: it does not wait for what else is said.
+            Happened::Pressed(_) | Happened::Nothing(_) => None,
+        }
+    }
+
+    /// The line of a message, by its thread: no topic waits for the files of another.
+    pub(super) fn note_line(&self, heard: &Heard) -> String {
+        let line =
+            self.thread(heard).map_or_else(|_| heard.chat.clone(), |thread| thread.as_str().to_owned());
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        if lines.len() >= LINES {
+            lines.pop_front();
+        }
+        lines.push_back((heard.message.clone(), line.clone()));
+        line
+    }
 }
 
 /// The command that a message is, if it is for us.
 pub(super) fn order_of(heard: &Heard) -> Option<Order> {
     Order::parse(&heard.content.text).filter(|_| !heard.edited)
-}
-
-/// The line that an event stands in, and how long it will take there.
-fn line_of(happened: &Happened) -> Option<(&str, Haste)> {
-    match happened {
-        Happened::Heard(heard) => match order_of(heard) {
-            // It cuts the conversation in two, so it has to stay in its place.
-            Some(order) if order.command == Command::New => Some((heard.chat.as_str(), Haste::Quick)),
-            Some(_) => None,
-            None if heard.content.resources.is_empty() && !heard.content.bundle => {
-                Some((heard.chat.as_str(), Haste::Quick))
-            }
-            None => Some((heard.chat.as_str(), Haste::Slow)),
-        },
-        Happened::Recalled { chat, .. } => Some((chat.as_str(), Haste::Quick)),
-        // A press is an answer to a question: it does not wait for what else is said.
-        Happened::Pressed(_) | Happened::Nothing(_) => None,
-    }
 }

@@ -63,6 +63,10 @@ impl Finish for Intake {
                 return Finished::Done;
             };
             let happened = read_event(letter.event.clone(), &self.me.open_id);
+            if let Happened::Heard(heard) = &happened {
+                // It may have been accepted by an earlier run.
+                self.note_line(heard);
+            }
             let delivered = self.deliver(letter, happened, Some(place)).await;
             delivered.unwrap_or_else(|trouble| match trouble {
                 Trouble::Store(_) | Trouble::Unaccepted(_) => Finished::Again(trouble.to_string()),

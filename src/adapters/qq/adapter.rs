@@ -172,7 +172,7 @@ impl QqAdapter {
 
     /// The platform calls us; that it would take our answers is looked after from time to time.
     async fn be_called(&self, io: AdapterIo, stop: CancellationToken) -> Result<(), AdapterError> {
-        self.door.send_replace(Some(io.door.clone()));
+        let _open = Open::new(&self.door, io.door.clone());
         loop {
             match self.api.call(Method::GET, "/gateway", None).await {
                 Ok(_) => io.health.alive(io.clock.now()),
@@ -184,12 +184,26 @@ impl QqAdapter {
                 Err(error) => tracing::warn!(%error, "the platform does not answer"),
             }
             tokio::select! {
-                () = stop.cancelled() => break,
+                () = stop.cancelled() => return Ok(()),
                 () = tokio::time::sleep(LOOK_EVERY) => {}
             }
         }
-        self.door.send_replace(None);
-        Ok(())
+    }
+}
+
+/// While it is there, calls are taken; however the adapter ends, none is after it.
+struct Open<'a>(&'a watch::Sender<Option<Door>>);
+
+impl<'a> Open<'a> {
+    fn new(place: &'a watch::Sender<Option<Door>>, door: Door) -> Self {
+        place.send_replace(Some(door));
+        Self(place)
+    }
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        self.0.send_replace(None);
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::event::{Attachment, Heard};
-use crate::adapters::chat::{Downloads, FetchError, keep};
+use crate::adapters::chat::{Downloads, FetchError, is_kept, keep, name_before};
 use crate::domain::{InboundFile, Language, StoredFile, ThreadId};
 use crate::render::Phrase;
 
@@ -39,7 +39,7 @@ impl Fetcher {
         language: Language,
     ) -> (Vec<InboundFile>, Vec<String>) {
         let tries = heard.attachments.iter().take(MOST).enumerate().map(|(index, one)| async move {
-            let file = StoredFile::new(thread.clone(), &stored_name(&heard.id, index), &one.name);
+            let file = StoredFile::new(thread.clone(), &name_before(&heard.id, index), &one.name);
             let outcome = self.downloads.fetch(|| self.fetch_one(&file, one)).await;
             (one, file, outcome)
         });
@@ -65,6 +65,10 @@ impl Fetcher {
     }
 
     async fn fetch_one(&self, file: &StoredFile, one: &Attachment) -> Result<(), FetchError> {
+        // The message may come again, and the address may not be good by then.
+        if is_kept(&self.files, file).await? {
+            return Ok(());
+        }
         if one.size.is_some_and(|size| size > LONGEST) {
             return Err(FetchError::TooBig { limit: LONGEST });
         }
@@ -76,23 +80,5 @@ impl Fetcher {
         }
         let answer = answer.error_for_status().map_err(broken)?;
         keep(&self.files, file, answer.bytes_stream(), LONGEST).await.map(drop)
-    }
-}
-
-/// What tells the files of one message from all others: the same name, whenever the message comes.
-fn stored_name(message: &str, index: usize) -> String {
-    let mut tail: Vec<char> = message.chars().filter(char::is_ascii_alphanumeric).rev().take(16).collect();
-    tail.reverse();
-    format!("{}-{index}-", tail.into_iter().collect::<String>())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_files_of_a_message_keep_their_names() {
-        assert_eq!(stored_name("ROBOT1.0_abc!/x", 2), "ROBOT10abcx-2-");
-        assert_ne!(stored_name("a", 0), stored_name("a", 1));
     }
 }

@@ -142,7 +142,9 @@ impl Intake {
             Some(order) if order.command != Command::New => self.now(door, letter, heard, None).await,
             _ => {
                 let slow = !heard.attachments.is_empty() && !overheard;
-                let place = self.backlog.enter(&heard.chat, if slow { Haste::Slow } else { Haste::Quick });
+                let haste = if slow { Haste::Slow } else { Haste::Quick };
+                // By thread: where each person has one, nobody waits for another's files.
+                let place = self.backlog.enter(thread.as_str(), haste);
                 self.pass_on(door, letter, heard, place).await
             }
         }

@@ -4,13 +4,15 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::api::Api;
+use super::api::{Api, ApiError};
 use super::wire::Member;
 use crate::adapters::chat::Fresh;
 use crate::domain::{Author, ChatKind, Standing};
 
 /// How long an answer is believed.
 const BELIEVED: Duration = Duration::from_secs(300);
+/// How long it is taken for a no that Telegram does not say: nobody else waits for it meanwhile.
+const UNTOLD: Duration = Duration::from_secs(10);
 /// How long Telegram may take to say it: somebody waits for a button.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -21,12 +23,14 @@ pub(super) struct Admins {
     /// Whether it makes a difference at all.
     decide: bool,
     known: Fresh<(i64, i64), bool>,
+    /// Groups that it gave no answer about.
+    silent: Fresh<i64, ()>,
 }
 
 impl Admins {
     /// Asks this server, if those who run a group may decide.
     pub(super) fn new(api: Api, decide: bool) -> Self {
-        Self { api, decide, known: Fresh::default() }
+        Self { api, decide, known: Fresh::default(), silent: Fresh::default() }
     }
 
     /// The author with what Telegram says about their place in the group.
@@ -44,6 +48,9 @@ impl Admins {
         if let Some(admin) = self.known.get(&(chat, user)) {
             return admin;
         }
+        if self.silent.get(&chat).is_some() {
+            return false;
+        }
         let body = json!({ "chat_id": chat, "user_id": user });
         match self.api.ask::<Member>("getChatMember", &body, PATIENCE).await {
             Ok(member) => {
@@ -52,6 +59,13 @@ impl Admins {
             }
             Err(error) => {
                 tracing::warn!(%error, chat, "nobody could tell who runs a group");
+                match error {
+                    // What it says of one it need not say of another.
+                    ApiError::Refused { .. } => self.known.put((chat, user), false, UNTOLD),
+                    ApiError::NoSuchCall(_) | ApiError::NotSent(_) | ApiError::Unsure(_) => {
+                        self.silent.put(chat, (), UNTOLD);
+                    }
+                }
                 false
             }
         }

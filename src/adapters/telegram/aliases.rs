@@ -45,10 +45,10 @@ impl Aliases {
         }
     }
 
-    /// Writes down what is known.
+    /// Writes down what is known, for certain: Telegram tells of a move once.
     pub async fn save(&self, notes: &dyn Notebook) -> Result<(), StoreError> {
         let pairs: Vec<Value> = self.moved.borrow().iter().map(|(from, to)| json!([from, to])).collect();
-        notes.put(NOTE, pairs.into()).await
+        notes.keep(NOTE, pairs.into()).await
     }
 
     /// The number that a chat has now.

@@ -6,11 +6,10 @@ use std::time::Duration;
 use futures_util::{StreamExt as _, stream};
 use serde::Deserialize;
 use serde_json::json;
-use tokio::sync::Semaphore;
 
 use super::api::Api;
 use super::contents::{Attachment, LARGEST_FILE};
-use crate::adapters::chat::{self, FetchError};
+use crate::adapters::chat::{self, Downloads, FetchError};
 use crate::domain::{InboundFile, StoredFile, ThreadId};
 use crate::render::Phrase;
 
@@ -18,10 +17,6 @@ use crate::render::Phrase;
 const DEADLINE: Duration = Duration::from_secs(20);
 /// How long Telegram may take to say where a file is.
 const LOOKUP: Duration = Duration::from_secs(10);
-/// How often a file is tried.
-const TRIES: u32 = 3;
-/// The wait between two tries.
-const PAUSE: Duration = Duration::from_millis(300);
 /// How many files are fetched at the same time.
 const AT_ONCE: usize = 8;
 
@@ -29,7 +24,7 @@ const AT_ONCE: usize = 8;
 #[derive(Debug)]
 pub(super) struct Fetcher {
     api: Api,
-    places: Semaphore,
+    downloads: Downloads,
 }
 
 /// What became of the files of a message.
@@ -48,8 +43,8 @@ struct Located {
 
 impl Fetcher {
     /// Fetches from this server.
-    pub(super) fn new(api: Api) -> Self {
-        Self { api, places: Semaphore::new(AT_ONCE) }
+    pub(super) const fn new(api: Api) -> Self {
+        Self { api, downloads: Downloads::new(AT_ONCE, DEADLINE) }
     }
 
     /// Fetches the files of a message into the thread's folder under `root`. Each has the same place each time, so
@@ -93,7 +88,7 @@ impl Fetcher {
         let (mut here, mut elsewhere) = (Vec::new(), Vec::new());
         for file in files {
             let stored = place_of(thread, chat, &file);
-            if tokio::fs::try_exists(root.join(stored.path())).await.unwrap_or(false) {
+            if chat::is_kept(root, &stored).await.unwrap_or(false) {
                 here.push(inbound(&stored, file));
             } else {
                 elsewhere.push(file);
@@ -106,22 +101,10 @@ impl Fetcher {
         if file.size.is_some_and(|size| size > LARGEST_FILE) {
             return Err(FetchError::TooBig { limit: LARGEST_FILE });
         }
-        if tokio::fs::try_exists(root.join(stored.path())).await? {
+        if chat::is_kept(root, stored).await? {
             return Ok(());
         }
-        let work = async {
-            let _place = self.places.acquire().await;
-            let mut tried = 1;
-            loop {
-                match self.attempt(root, stored, file).await {
-                    Err(FetchError::Broken(_)) if tried < TRIES => tokio::time::sleep(PAUSE * tried).await,
-                    outcome => return outcome,
-                }
-                tried += 1;
-            }
-        };
-        let late = |_| FetchError::Broken("it took too long".to_owned());
-        tokio::time::timeout(DEADLINE, work).await.map_err(late)?
+        self.downloads.fetch(|| self.attempt(root, stored, file)).await
     }
 
     async fn attempt(&self, root: &Path, stored: &StoredFile, file: &Attachment) -> Result<(), FetchError> {

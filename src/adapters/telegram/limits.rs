@@ -1,6 +1,6 @@
 //! How fast to send. Nobody is slowed down by a limit that the server does not enforce: until it complains there is
-//! only a wide ceiling. A chat that it complained about keeps to the documented rate for some minutes, and when the
-//! complaints come from several chats, so do all.
+//! only a wide ceiling. What may be left out keeps to the documented rate from the start. A chat that it complained
+//! about keeps to that rate for some minutes, and when the complaints come from several chats, so do all.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
@@ -45,6 +45,8 @@ pub(super) enum Weight {
 pub(super) struct Limits {
     wide: Pace,
     narrow: Pace,
+    /// What the documentation leaves room for.
+    documented: Pace,
     complaints: Mutex<Complaints>,
 }
 
@@ -63,6 +65,7 @@ impl Limits {
         Self {
             wide: Pace::new(WIDE_OVERALL),
             narrow: Pace::new(NARROW_OVERALL),
+            documented: Pace::new(NARROW_OVERALL),
             complaints: Mutex::default(),
         }
     }
@@ -71,8 +74,10 @@ impl Limits {
     pub(super) async fn turn(&self, place: Place, weight: Weight) -> bool {
         let (rate, all) = self.rate(place);
         let chat = place.chat.to_string();
+        // What must be sent is counted too, as far as there is room, and does not wait for it.
+        let room = self.documented.spare(&chat, documented(place));
         if weight == Weight::May {
-            return self.wide.spare(&chat, rate) && (!all || self.narrow.spare("", WIDE_CHAT));
+            return room && self.wide.spare(&chat, rate) && (!all || self.narrow.spare("", WIDE_CHAT));
         }
         let turn = async {
             self.wide.wait(&chat, rate).await;
@@ -103,17 +108,18 @@ impl Limits {
             let narrow = complaints.chats.get(&place.chat).is_some_and(|until| *until > now);
             (narrow, complaints.all.is_some_and(|until| until > now))
         });
-        let rate = match (narrow, place.is_group()) {
-            (false, _) => WIDE_CHAT,
-            (true, false) => NARROW_PRIVATE,
-            (true, true) => NARROW_GROUP,
-        };
+        let rate = if narrow { documented(place) } else { WIDE_CHAT };
         (rate, all)
     }
 
     fn locked<T>(&self, work: impl FnOnce(&mut Complaints) -> T) -> T {
         work(&mut self.complaints.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+/// What the documentation asks for in a chat of this kind.
+fn documented(place: Place) -> Rate {
+    if place.is_group() { NARROW_GROUP } else { NARROW_PRIVATE }
 }
 
 impl Complaints {
@@ -188,6 +194,24 @@ mod tests {
         assert_eq!(began.elapsed().as_secs(), 10);
         tokio::time::advance(REMEMBERED * 2).await;
         assert_eq!(spare(&limits, -5), 100, "forgotten");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_may_be_left_out_keeps_to_the_documented_rate_and_holds_up_nothing() {
+        for (chat, rate) in [(7, NARROW_PRIVATE), (-7, NARROW_GROUP)] {
+            let limits = Limits::new();
+            let mut sent = 0;
+            while limits.turn(place(chat), Weight::May).await {
+                sent += 1;
+            }
+            assert_eq!(sent, rate.burst, "{chat}");
+            let asked = Instant::now();
+            assert!(limits.turn(place(chat), Weight::Must).await);
+            assert_eq!(asked.elapsed(), Duration::ZERO);
+            assert!(!limits.turn(place(chat), Weight::May).await);
+            tokio::time::advance(rate.every).await;
+            assert!(limits.turn(place(chat), Weight::May).await);
+        }
     }
 
     #[tokio::test(start_paused = true)]
