@@ -68,6 +68,27 @@ async fn a_slow_file_delays_neither_its_acknowledgement_nor_a_command_and_order_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_slow_file_in_one_topic_holds_up_no_other_topic() {
+    let (feishu, model) = (Feishu::start().await, FakeModel::start(inventory()).await);
+    feishu.tune(|world| world.mood.holds_files = true);
+    let project = project(&feishu, &model, json!({}));
+    let _daemon = project.start().await;
+    let said =
+        |topic: &str, text: &str| Message::group("oc_group", "ou_bo", text).mentioning().in_topic(topic);
+    let key = feishu.keep_file("late.txt", b"what is in it");
+    feishu.write(&said("omt_a", "").of_kind("file", json!({ "file_key": key, "file_name": "late.txt" })));
+    feishu.write(&said("omt_a", "second"));
+    feishu.write(&said("omt_b", "third"));
+    feishu.wait_for_words("oc_group", "got third").await;
+    assert_eq!(model.requests().len(), 1, "what was said behind the file waits for it");
+    feishu.tune(|world| world.mood.holds_files = false);
+    let second = |said: &String| said.contains("second");
+    feishu.wait_for("the second", |world| world.said("oc_group").iter().any(second).then_some(())).await;
+    let asked = model.requests().pop().unwrap().body["messages"].to_string();
+    assert!(asked.find("late.txt").unwrap() < asked.find("second").unwrap(), "{asked}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_press_is_answered_while_a_file_is_on_its_way() {
     let feishu = Feishu::start().await;
     let call = Reply::calls([("exec_shell", json!({ "command": "touch made" }))]);

@@ -214,6 +214,7 @@ fn way(kind: AttachmentKind, name: &str, length: u64) -> Way {
 
 #[cfg(test)]
 mod tests {
+    use super::super::event::{Happened, read_event};
     use super::*;
 
     #[test]
@@ -229,6 +230,34 @@ mod tests {
         ] {
             assert_eq!(way(kind, name, length), expected, "{name}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_here_is_not_fetched_again() {
+        super::super::api::install_tls();
+        let dir = tempfile::tempdir().unwrap();
+        let event = serde_json::json!({
+            "header": { "event_id": "e1", "event_type": "im.message.receive_v1" },
+            "event": {
+                "sender": { "sender_id": { "open_id": "ou_ada" }, "sender_type": "user" },
+                "message": { "message_id": "om_1", "chat_id": "oc_1", "chat_type": "p2p", "message_type": "image",
+                    "content": "{\"image_key\":\"img_1\"}" },
+            },
+        });
+        let Happened::Heard(heard) = read_event(event, "ou_me") else { panic!() };
+        let thread: ThreadId = "feishu:chat:oc_1".parse().unwrap();
+        let before = name_before("om_1 img_1", 0);
+        let stored = StoredFile::new(thread.clone(), &before, ResourceKind::Image.default_name());
+        let picture = futures_util::stream::iter([Ok::<_, String>(b"\xff\xd8\xff\xe0rest")]);
+        keep(dir.path(), &stored, picture, 100).await.unwrap();
+        // Nobody answers there.
+        let api = Api::new(reqwest::Client::new(), "http://127.0.0.1:1", "cli_a", &"s".to_owned().into());
+        let downloads = Downloads::new(1, FETCH_WITHIN);
+        let fetched = fetch_files(&api, &downloads, dir.path(), &thread, &heard, Language::En).await;
+        assert_eq!(fetched.troubles, [""; 0]);
+        let found: Vec<_> =
+            fetched.files.iter().map(|file| (file.media_type.as_str(), file.url.as_str())).collect();
+        assert_eq!(found, [("image/jpeg", stored.url().as_str())]);
     }
 
     #[test]

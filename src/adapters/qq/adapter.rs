@@ -326,3 +326,21 @@ pub const fn capabilities(buttons: bool) -> Capabilities {
         typing_secs: Some(TYPING_SECS),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn however_the_adapter_ends_no_call_is_taken_after_it() {
+        let place = watch::Sender::new(None);
+        let (requests, _inbox) = tokio::sync::mpsc::channel(1);
+        let fatal = || -> Result<(), AdapterError> {
+            let _open = Open::new(&place, Door::new(requests));
+            assert!(place.borrow().is_some());
+            Err(AdapterError::Fatal("the secret is wrong".to_owned()))
+        };
+        assert!(fatal().is_err());
+        assert!(place.borrow().is_none());
+    }
+}

@@ -82,3 +82,29 @@ impl Fetcher {
         keep(&self.files, file, answer.bytes_stream(), LONGEST).await.map(drop)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::event::{Dispatch, Happening, read};
+    use super::*;
+
+    #[tokio::test]
+    async fn a_file_that_is_here_is_not_fetched_again() {
+        // An error says that somebody was faster.
+        drop(rustls::crypto::ring::default_provider().install_default());
+        let dir = tempfile::tempdir().unwrap();
+        // Nobody answers there.
+        let body = json!({ "id": "m1", "content": "look", "author": { "user_openid": "U1" }, "attachments": [
+            { "content_type": "file", "filename": "a.txt", "url": "http://127.0.0.1:1/a.txt", "size": 2 }] });
+        let dispatch = Dispatch { name: "C2C_MESSAGE_CREATE".to_owned(), event_id: None, body };
+        let Happening::Said(heard) = read(&dispatch, None) else { panic!() };
+        let thread: ThreadId = "qq:chat:U1".parse().unwrap();
+        let stored = StoredFile::new(thread.clone(), &name_before("m1", 0), "a.txt");
+        keep(dir.path(), &stored, futures_util::stream::iter([Ok::<_, String>("ab")]), 9).await.unwrap();
+        let fetcher = Fetcher::new(reqwest::Client::new(), dir.path().to_owned());
+        let (files, lost) = fetcher.fetch(&thread, &heard, Language::En).await;
+        assert_eq!((files.len(), lost.len()), (1, 0), "{lost:?}");
+    }
+}

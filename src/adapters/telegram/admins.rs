@@ -71,3 +71,22 @@ impl Admins {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn nobody_else_of_a_group_waits_for_a_server_that_gave_no_answer() {
+        // An error says that somebody was faster.
+        drop(rustls::crypto::ring::default_provider().install_default());
+        // Nobody answers there.
+        let api = Api::new(reqwest::Client::new(), "http://127.0.0.1:1", "7:x".to_owned().into());
+        let admins = Admins::new(api, true);
+        assert!(!admins.is_admin(-5, 1).await);
+        assert!(admins.silent.get(&-5).is_some() && admins.silent.get(&-6).is_none());
+        // Were it asked about, it would not be at once.
+        let asked = std::pin::pin!(admins.is_admin(-5, 2));
+        assert_eq!(futures_util::poll!(asked), std::task::Poll::Ready(false));
+    }
+}

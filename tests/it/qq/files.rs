@@ -35,6 +35,20 @@ async fn a_slow_file_holds_up_no_command_and_order_is_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn where_each_has_a_thread_nobody_waits_for_the_files_of_another() {
+    let extra = json!({ "adapters": { "qq": { "groups": { "threading": "per-user" } } } });
+    let world = World::new(Script::compute(inventory), extra).await;
+    world.qq.rule(|rules| rules.holds_files = true);
+    let _daemon = world.project.start().await;
+    world.qq.says_with(GROUP, "look", attached(&world, "late.txt"));
+    world.qq.says(Place::Group("G1", "M2"), "third");
+    world.qq.text_with("G1", "got third").await;
+    assert_eq!(world.model.requests().len(), 1);
+    world.qq.rule(|rules| rules.holds_files = false);
+    world.qq.text_with("G1", "got late.txt").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_press_counts_while_a_file_is_on_its_way() {
     let world = World::new(runs("touch made"), json!({})).await;
     world.qq.rule(|rules| rules.markdown = true);
