@@ -1,40 +1,19 @@
 //! Who may talk, and what they may do: pairing codes, roles, and taking access back, with and without a daemon.
 
-use std::sync::Arc;
-
 use serde_json::json;
 use shipagent::domain::{Author, Role, Standing, Timestamp};
 use shipagent::permissions::FileAccess;
-use shipagent::ports::{AccessBook, Approved, Audit, AuditLine, Clock, Knock, SystemClock};
-use shipagent::store::replace_file;
+use shipagent::ports::{AccessBook, Approved, Clock, Knock, SystemClock};
 
 use crate::governance::{delete, post, short, trail};
 use crate::support::approval_scene::Scene;
 use crate::support::daemon::{Output, Project};
-
-/// An audit trail that nobody reads.
-#[derive(Debug)]
-struct Unread;
-
-impl Audit for Unread {
-    fn record(&self, _line: AuditLine) {}
-}
-
-fn book(project: &Project) -> FileAccess {
-    FileAccess::new(&project.path().join(".ship"), replace_file, Arc::new(Unread))
-}
+use crate::support::stranger::{self, book};
 
 async fn knock(book: &FileAccess, person: &str, now: Timestamp) -> Knock {
     let who =
         Author { id: person.parse().unwrap(), name: Some("Ada".to_owned()), standing: Standing::Person };
     book.ask_in(who, now).await.unwrap()
-}
-
-async fn code(book: &FileAccess, person: &str) -> String {
-    match knock(book, person, SystemClock.now()).await {
-        Knock::Code { code, .. } => code,
-        Knock::TooMany => panic!("{person} got no code"),
-    }
 }
 
 fn ok(output: &Output) -> &str {
@@ -51,7 +30,10 @@ async fn a_stranger_is_let_in_by_their_code_with_and_without_a_daemon() {
     let daemon = project.start().await;
     let book = book(&project);
     let (ada, bob) = ("telegram:user:1", "feishu:user:ou_2");
-    let (first, second) = (code(&book, ada).await, code(&book, bob).await);
+    let (first, second) = (
+        stranger::knock(&project, ada, Some("Ada")).await,
+        stranger::knock(&project, bob, Some("Ada")).await,
+    );
     assert_ne!(first, second);
 
     // The console lets the first in, the command line the second; both see both.
@@ -113,7 +95,7 @@ async fn what_several_processes_write_at_once_is_all_there() {
     let mut codes = Vec::new();
     for platform in ["telegram", "feishu", "qq"] {
         for person in 0..2 {
-            codes.push(code(&book, &format!("{platform}:user:{person}")).await);
+            codes.push(stranger::knock(&project, &format!("{platform}:user:{person}"), Some("Ada")).await);
         }
     }
     let children: Vec<_> = codes
@@ -147,7 +129,7 @@ async fn codes_die_after_an_hour_and_guessing_is_stopped() {
     };
     assert_eq!(expires.millis_since(begin), 3_600_000);
     assert_eq!(book.approve(&code, Role::Member, &operator, expires).await.unwrap(), Approved::NoSuchCode);
-    let code = self::code(&book, "qq:user:1").await;
+    let code = stranger::knock(&project, "qq:user:1", Some("Ada")).await;
     for _ in 0..10 {
         let wrong = project.run(&["access", "approve", "ZZZZZZZZ"]);
         assert_eq!(wrong.code, Some(1));
@@ -175,7 +157,7 @@ async fn a_garbled_access_book_lets_nobody_in_and_is_kept() {
 
 /// Lets somebody in from the command line, beside a running daemon.
 async fn let_in(scene: &Scene, person: &str, role: &str) {
-    let code = code(&book(&scene.project), person).await;
+    let code = stranger::knock(&scene.project, person, Some("Ada")).await;
     let said = scene.project.run(&["access", "approve", &code, "--role", role]);
     assert!(ok(&said).contains(role), "{said:?}");
 }

@@ -18,7 +18,7 @@ impl Audit for Unread {
 }
 
 /// The project's book, in another hand than the daemon's.
-fn book(project: &Project) -> FileAccess {
+pub(crate) fn book(project: &Project) -> FileAccess {
     FileAccess::new(&project.path().join(".ship"), replace_file, Arc::new(Unread))
 }
 
