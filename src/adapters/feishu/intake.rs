@@ -120,7 +120,7 @@ impl Intake {
         event: Value,
         key: String,
         heard: Heard,
-        place: Option<Place>,
+        mut place: Option<Place>,
     ) -> Result<Outcome, Trouble> {
         if !heard.sender_is_person {
             return Ok(Outcome::Taken);
@@ -144,6 +144,10 @@ impl Intake {
             self.admins.vouched(author, &heard.sender, &heard.chat, heard.kind),
             self.parent(&heard)
         );
+        // Whether it is for us depends on what was said before. Where somebody slow stands there, it cannot be waited for.
+        if let Some(place) = place.as_mut().filter(|place| place.haste() == Haste::Quick) {
+            place.reach().await;
+        }
         let hearing = self.hearing(&heard, &thread, &author, parent.as_ref());
         let letter = Letter {
             event,
