@@ -423,6 +423,13 @@ pub enum AccessCommand {
         role: Role,
     },
 
+    /// Make a code that lets in one person, whoever brings it first
+    Invite {
+        /// What they may do: owner, member or guest
+        #[arg(long, default_value_t, value_name = "ROLE")]
+        role: Role,
+    },
+
     /// Change what somebody may do who was let in
     Role {
         /// Such as telegram:user:123
@@ -535,6 +542,7 @@ mod tests {
             "access approve ABCD2345",
             "access approve ABCD2345 --role guest",
             "access role telegram:user:7 owner",
+            "access invite --role guest",
             "access revoke telegram:chat:-100",
             "audit --since 2h --thread web:chat:1 --event decision --limit 5 --json",
             "config check --json",

@@ -9,12 +9,17 @@ use super::guests::Guests;
 use super::shared_file::{SharedFile, Touched};
 use crate::domain::{Author, AuthorId, Platform, Role, ThreadId, Timestamp};
 use crate::ports::{
-    AccessBook, AccessList, Approved, Audit, AuditEvent, AuditLine, AuditOutcome, BoxFuture, Guest, Knock,
-    Member, StoreError,
+    AccessBook, AccessList, Approved, Audit, AuditEvent, AuditLine, AuditOutcome, BoxFuture, Guest,
+    Invitation, Knock, Member, StoreError,
 };
 
 /// The file's name, without its ending.
 const NAME: &str = "access";
+
+fn fresh_code() -> Result<String, StoreError> {
+    let code = code::fresh().map_err(std::io::Error::other);
+    code.map_err(|source| StoreError::Io { path: NAME.into(), source })
+}
 
 /// The access book of one project.
 #[derive(Debug)]
@@ -53,8 +58,7 @@ impl AccessBook for FileAccess {
 
     fn ask_in(&self, who: Author, now: Timestamp) -> BoxFuture<'_, Result<Knock, StoreError>> {
         Box::pin(async move {
-            let code = code::fresh().map_err(std::io::Error::other);
-            let code = code.map_err(|source| StoreError::Io { path: NAME.into(), source })?;
+            let code = fresh_code()?;
             let platform = who.id.platform();
             self.change(move |guests| guests.knock(who, &platform, now, code)).await
         })
@@ -128,6 +132,52 @@ impl AccessBook for FileAccess {
                 ..AuditLine::new(AuditEvent::AccessApproved, now)
             });
             Ok(approved)
+        })
+    }
+
+    fn invite(
+        &self,
+        role: Role,
+        by: &AuthorId,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<Invitation, StoreError>> {
+        let by = by.clone();
+        Box::pin(async move {
+            let code = fresh_code()?;
+            let author = by.clone();
+            let invitation =
+                self.change(move |guests| (guests.invite(role, &by, now, code), Touched::Yes)).await?;
+            tracing::info!(by = %author, %role, "somebody is invited");
+            self.audit.record(AuditLine {
+                author: Some(author),
+                reason: Some(format!("as {role}")),
+                ..AuditLine::new(AuditEvent::AccessInvited, now)
+            });
+            Ok(invitation)
+        })
+    }
+
+    fn redeem(&self, who: Author, code: &str, now: Timestamp) -> BoxFuture<'_, Result<bool, StoreError>> {
+        let code = code.to_owned();
+        Box::pin(async move {
+            let guest = who.id.to_string();
+            let member = self.change(move |guests| guests.redeem(who, &code, now)).await?;
+            let (author, outcome, reason) = match &member {
+                Some(member) => {
+                    let reason = format!("invited as {}", member.role);
+                    (Some(member.approved_by.clone()), AuditOutcome::Approved, reason)
+                }
+                None => (None, AuditOutcome::Refused, "nobody was invited with this code".to_owned()),
+            };
+            tracing::info!(guest, ?outcome, "an invitation was brought");
+            self.audit.record(AuditLine {
+                author,
+                guest: Some(guest),
+                outcome: Some(outcome),
+                reason: Some(reason),
+                ..AuditLine::new(AuditEvent::AccessApproved, now)
+            });
+            Ok(member.is_some())
         })
     }
 

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::code::normal;
 use super::shared_file::Touched;
-use crate::domain::{Author, AuthorId, Platform, Role, ThreadId, Timestamp};
-use crate::ports::{AccessList, Applicant, Approved, Guest, Knock, Member, OpenChat};
+use crate::domain::{Author, AuthorId, Platform, Role, Standing, ThreadId, Timestamp};
+use crate::ports::{AccessList, Applicant, Approved, Guest, Invitation, Knock, Member, OpenChat};
 
 /// How long a code lives.
 const CODE_MILLIS: u64 = 60 * 60 * 1000;
@@ -18,6 +18,8 @@ const SAY_AGAIN_MILLIS: u64 = 60 * 1000;
 const WRONG_CODES: u32 = 10;
 /// For how long, and for how long a wrong code is remembered.
 const LOCK_MILLIS: u64 = 10 * 60 * 1000;
+/// How many invitations may be open; more take the place of the oldest.
+const INVITATIONS: usize = 16;
 /// The longest name that is kept of a stranger.
 const NAME_LETTERS: usize = 80;
 
@@ -33,6 +35,11 @@ pub(super) struct Guests {
     asking: Vec<Waiting>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     wrong_codes: Option<WrongCodes>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    invited: Vec<Invitation>,
+    /// Counted apart from those above: strangers must not be able to close the operator's door.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    wrong_invitations: Option<WrongCodes>,
 }
 
 /// Somebody who asks to be let in.
@@ -120,6 +127,40 @@ impl Guests {
         (Approved::Let(member), Touched::Yes)
     }
 
+    /// The operator invites one person.
+    pub(super) fn invite(&mut self, role: Role, by: &AuthorId, now: Timestamp, code: String) -> Invitation {
+        self.invited.retain(|known| now < known.expires);
+        if self.invited.len() >= INVITATIONS {
+            self.invited.remove(0);
+        }
+        let expires = now.plus_millis(CODE_MILLIS);
+        let invitation = Invitation { code, role, invited_by: by.clone(), expires };
+        self.invited.push(invitation.clone());
+        invitation
+    }
+
+    /// Somebody brings a code they were invited with.
+    pub(super) fn redeem(&mut self, who: Author, typed: &str, now: Timestamp) -> (Option<Member>, Touched) {
+        let wrong = self.wrong_invitations.filter(|wrong| now < wrong.until);
+        if who.standing == Standing::Faceless || wrong.is_some_and(|wrong| wrong.count >= WRONG_CODES) {
+            return (None, Touched::No);
+        }
+        let code = normal(typed);
+        let Some(found) = self.invited.iter().position(|known| known.code == code && now < known.expires)
+        else {
+            let count = wrong.map_or(0, |wrong| wrong.count).saturating_add(1);
+            self.wrong_invitations = Some(WrongCodes { count, until: now.plus_millis(LOCK_MILLIS) });
+            return (None, Touched::Yes);
+        };
+        let Invitation { role, invited_by, .. } = self.invited.remove(found);
+        self.asking.retain(|known| known.id != who.id);
+        let name = who.name.map(|name| name.chars().take(NAME_LETTERS).collect());
+        let member = Member { id: who.id, name, role, approved_by: invited_by, approved_at: now.rfc3339() };
+        self.people.retain(|known| known.id != member.id);
+        self.people.push(member.clone());
+        (Some(member), Touched::Yes)
+    }
+
     /// Somebody who was let in may do other things from now on.
     pub(super) fn change_role(&mut self, who: &AuthorId, role: Role) -> (Option<Member>, Touched) {
         let Some(member) = self.people.iter_mut().find(|member| member.id == *who) else {
@@ -168,7 +209,6 @@ impl Guests {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Standing;
 
     const MINUTE: u64 = 60 * 1000;
 
@@ -268,6 +308,33 @@ mod tests {
         let old = r#"{"people":[{"id":"qq:user:1","approvedBy":"cli:user:operator","approvedAt":"2026-01-01T00:00:00Z"}]}"#;
         let old: Guests = serde_json::from_str(old).unwrap();
         assert_eq!(old.role_of(&id("qq:user:1")), Some(Role::Member));
+    }
+
+    #[test]
+    fn an_invitation_lets_in_one_person_once_and_guessing_closes_that_door_alone() {
+        let mut guests = Guests::default();
+        let author = |who: &str| Author { id: id(who), name: None, standing: Standing::Person };
+        let invited = |guests: &mut Guests, code: &str| {
+            guests.invite(Role::Guest, &operator(), at(0), code.to_owned());
+        };
+        invited(&mut guests, "AAAA2222");
+        invited(&mut guests, "BBBB2222");
+        let faceless = Author { standing: Standing::Faceless, ..author("telegram:user:5") };
+        assert_eq!(guests.redeem(faceless, "AAAA2222", at(1)).0, None);
+        let (member, _) = guests.redeem(author("telegram:user:1"), "aaaa-2222", at(1));
+        assert_eq!(member.unwrap().role, Role::Guest);
+        assert_eq!(guests.role_of(&id("telegram:user:1")), Some(Role::Guest));
+        assert_eq!(guests.redeem(author("telegram:user:2"), "AAAA2222", at(2)).0, None, "used");
+        assert_eq!(guests.redeem(author("telegram:user:2"), "BBBB2222", at(60 * MINUTE)).0, None, "too old");
+        invited(&mut guests, "CCCC2222");
+        for _ in 0..10 {
+            assert_eq!(guests.redeem(author("telegram:user:3"), "ZZZZ2222", at(3)).0, None);
+        }
+        assert_eq!(guests.redeem(author("telegram:user:3"), "CCCC2222", at(4)).0, None, "closed for a while");
+        knock(&mut guests, "telegram:user:4", at(4), "DDDD2222");
+        let approved = guests.approve("DDDD2222", Role::Member, &operator(), at(5)).0;
+        assert!(matches!(approved, Approved::Let(_)), "the operator's own door is open");
+        assert!(guests.redeem(author("telegram:user:3"), "CCCC2222", at(11 * MINUTE)).0.is_some());
     }
 
     #[test]

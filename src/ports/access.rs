@@ -36,6 +36,20 @@ pub enum Approved {
     },
 }
 
+/// A code that lets in whoever brings it first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Invitation {
+    /// The code.
+    pub code: String,
+    /// What they may do.
+    pub role: Role,
+    /// By whom.
+    pub invited_by: AuthorId,
+    /// When it is worth nothing any more.
+    pub expires: Timestamp,
+}
+
 /// Whoever access can be taken from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Guest {
@@ -157,6 +171,17 @@ pub trait AccessBook: Send + Sync + std::fmt::Debug {
         by: &AuthorId,
         now: Timestamp,
     ) -> BoxFuture<'_, Result<Approved, StoreError>>;
+
+    /// The operator makes a code that lets in one person, whoever brings it first.
+    fn invite(
+        &self,
+        role: Role,
+        by: &AuthorId,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<Invitation, StoreError>>;
+
+    /// Somebody brings a code they were invited with. Says whether they are let in by it.
+    fn redeem(&self, who: Author, code: &str, now: Timestamp) -> BoxFuture<'_, Result<bool, StoreError>>;
 
     /// The operator changes what somebody may do who was let in. Nothing where they were not.
     fn change_role(

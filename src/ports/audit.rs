@@ -28,6 +28,8 @@ pub enum AuditEvent {
     GrantExpired,
     /// Somebody who asked was let in, or a code was refused.
     AccessApproved,
+    /// The operator made a code that lets somebody in.
+    AccessInvited,
     /// Access was taken back.
     AccessRevoked,
     /// Somebody who was let in may do other things from now on.

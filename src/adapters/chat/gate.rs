@@ -73,6 +73,15 @@ impl Gate {
         }
     }
 
+    /// Somebody brings a code they were invited with: whoever is let in by it may speak from then on.
+    pub async fn redeem(&self, author: &Author, code: &str, now: Timestamp) -> Result<(), StoreError> {
+        let named = self.list.owners.contains(&author.id) || self.list.people.contains(&author.id);
+        if !named && self.access.role_of(&author.id).await?.is_none() {
+            self.access.redeem(author.clone(), code, now).await?;
+        }
+        Ok(())
+    }
+
     /// Whether a group is served, whoever speaks.
     pub async fn is_served(&self, chat: &str) -> Result<bool, StoreError> {
         if self.list.chats.iter().any(|known| known == chat) {
@@ -96,7 +105,7 @@ impl Gate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ports::{AccessList, Approved, BoxFuture, Guest, Member};
+    use crate::ports::{AccessList, Approved, BoxFuture, Guest, Invitation, Member};
 
     /// Knows one paired person and one open group, and lets everybody knock.
     #[derive(Debug)]
@@ -144,6 +153,19 @@ mod tests {
             _: Timestamp,
         ) -> BoxFuture<'_, Result<Approved, StoreError>> {
             Box::pin(async { Ok(Approved::NoSuchCode) })
+        }
+
+        fn invite(
+            &self,
+            _: Role,
+            _: &AuthorId,
+            _: Timestamp,
+        ) -> BoxFuture<'_, Result<Invitation, StoreError>> {
+            Box::pin(async { Err(StoreError::Closed) })
+        }
+
+        fn redeem(&self, _: Author, _: &str, _: Timestamp) -> BoxFuture<'_, Result<bool, StoreError>> {
+            Box::pin(async { Ok(false) })
         }
 
         fn change_role(

@@ -317,6 +317,6 @@ fn lane_of(heard: &Heard) -> Lane {
         // It cuts the conversation in two, so it has to stay in its place.
         What::Ordered(order) if order.command == Command::New => Lane::Thread(thread),
         What::Ordered(_) => Lane::Orders(thread),
-        What::Said(_) | What::Edited(_) | What::Started => Lane::Thread(thread),
+        What::Said(_) | What::Edited(_) | What::Started(_) => Lane::Thread(thread),
     }
 }

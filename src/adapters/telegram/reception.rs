@@ -179,9 +179,13 @@ impl Reception {
     async fn heard(&self, heard: Heard, hearing: Hearing) -> Result<Done, StoreError> {
         let text = match &heard.what {
             What::Said(parcel) | What::Edited(parcel) => parcel.said.text.as_str(),
-            What::Ordered(_) | What::Started => "",
+            What::Ordered(_) | What::Started(_) => "",
         };
         let language = self.language(text, heard.language);
+        // A link to the bot carries the code that its owner gave away.
+        if let (What::Started(Some(code)), ChatKind::Direct) = (&heard.what, heard.chat) {
+            self.gate.redeem(&heard.author, code, self.parts.clock.now()).await?;
+        }
         match self.admit(&heard.author, heard.place.chat, heard.chat).await? {
             Admission::Welcome => Ok(self.hand_in(heard, hearing, language).await),
             Admission::Pair(knock) => Ok(Done::kept(self.pair(heard.place, knock, language))),
@@ -207,7 +211,7 @@ impl Reception {
         let mut asides = Vec::new();
         let kind = match what {
             What::Ordered(order) => IngressKind::Command(order),
-            What::Started => IngressKind::Command(Command::Help.into()),
+            What::Started(_) => IngressKind::Command(Command::Help.into()),
             What::Said(parcel) => {
                 let Some(said) = self.unpack(parcel, overheard, &thread, place, language, &mut asides).await
                 else {

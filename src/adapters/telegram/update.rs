@@ -61,8 +61,8 @@ pub(super) enum What {
     Edited(Parcel),
     /// Gave a command.
     Ordered(Order),
-    /// Opened the chat with the bot.
-    Started,
+    /// Opened the chat with the bot, with the code that the link to it carried.
+    Started(Option<String>),
 }
 
 /// Words, and files that are still at Telegram.
@@ -300,7 +300,7 @@ fn what(words: Words, files: Vec<Attachment>, told: Option<String>, message: &Me
     }
     let (word, rest) = first_word(&words.text);
     if alone && word == "/start" {
-        return What::Started;
+        return What::Started(Some(rest).filter(|code| !code.is_empty()));
     }
     // A group where the bot hears nothing but commands can still ask.
     let asked = word == "/ask" && !rest.is_empty() && !words.for_another_bot;

@@ -130,14 +130,14 @@ fn commands_starts_questions_and_corrections_are_told_apart() {
         ("/stop", "Ordered(/stop)"),
         ("/approve@ship_bot A1", "Ordered(/approve A1)"),
         ("/stop@other_bot", "Said(/stop@other_bot)"),
-        ("/start", "Started"),
-        ("/start CODE", "Started"),
+        ("/start", "Started()"),
+        ("/start CODE", "Started(CODE)"),
         ("/ask@ship_bot what is it", "Said(what is it)"),
         ("/unknown thing", "Said(/unknown thing)"),
     ] {
         let what = match heard(-100, json!({ "text": text, "entities": command(text) })).what {
             What::Ordered(order) => format!("Ordered({order})"),
-            What::Started => "Started".to_owned(),
+            What::Started(code) => format!("Started({})", code.unwrap_or_default()),
             What::Said(parcel) => format!("Said({})", parcel.said.text),
             What::Edited(_) => "Edited".to_owned(),
         };

@@ -46,6 +46,23 @@ pub(super) async fn approve(
     }
 }
 
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct InviteRequest {
+    #[serde(default)]
+    role: Role,
+}
+
+/// Makes a code that lets in one person.
+pub(super) async fn invite(
+    State(web): State<Arc<Web>>,
+    JsonBody(request): JsonBody<InviteRequest>,
+) -> Result<Json<Value>, Problem> {
+    let by = web.operator(&"web".parse()?)?.id;
+    let invitation = web.parts.access.invite(request.role, &by, web.clock.now()).await?;
+    let expires = invitation.expires.rfc3339();
+    Ok(Json(json!({ "code": invitation.code, "role": invitation.role, "expiresAt": expires })))
+}
+
 #[derive(Debug, Deserialize)]
 pub(super) struct RoleRequest {
     role: Role,

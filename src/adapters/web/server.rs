@@ -86,6 +86,7 @@ pub(super) fn router(web: Arc<Web>) -> Router {
         .route("/grants/{id}", delete(grants::revoke))
         .route("/access", get(access::list))
         .route("/access/approve", post(access::approve))
+        .route("/access/invite", post(access::invite))
         .route("/access/{who}", post(access::change_role).delete(access::revoke))
         .route("/files/{thread}/{name}", get(files::file))
         .route("/info", get(health::info))

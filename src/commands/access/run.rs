@@ -37,6 +37,13 @@ pub fn run(
                 Err(error) => Err(look.trouble(&error)),
             }
         }
+        AccessCommand::Invite { role } => {
+            match with_book(&look, async |book| book.invite(role, &by, now).await)? {
+                Ok(Some(invitation)) => Ok(words::invited(&invitation, language)),
+                Ok(None) => Err(words::no_state(language).to_owned()),
+                Err(error) => Err(look.trouble(&error)),
+            }
+        }
         AccessCommand::Role { who, role } => {
             let Ok(Guest::Person(person)) = who.parse::<Guest>() else {
                 writeln!(err, "{}", words::bad_person(&who, language))?;

@@ -1,7 +1,7 @@
 //! What `access` says, in both languages.
 
 use crate::domain::{Language, Role};
-use crate::ports::{Guest, Member};
+use crate::ports::{Guest, Invitation, Member};
 
 /// The heads of the table's columns.
 pub(super) const fn columns(language: Language) -> [&'static str; 5] {
@@ -165,5 +165,28 @@ pub(super) fn bad_person(who: &str, language: Language) -> String {
     match language {
         Language::En => format!("{who:?} is no person: write telegram:user:123"),
         Language::Zh => format!("{who:?} 不是用户：请写成 telegram:user:123"),
+    }
+}
+
+/// Somebody is invited.
+pub(super) fn invited(invitation: &Invitation, language: Language) -> String {
+    let (code, part) = (&invitation.code, role(Part::of(invitation.role), language));
+    match language {
+        Language::En => format!(
+            "{code}\nwhoever sends `/start {code}` to the Telegram bot first, within an hour, is let in as {part}; \
+             as a link: https://t.me/YOUR_BOT?start={code}"
+        ),
+        Language::Zh => format!(
+            "{code}\n一小时内最先向 Telegram 机器人发送 `/start {code}` 的人会被放行，身份：{part}；\
+             链接形式：https://t.me/YOUR_BOT?start={code}"
+        ),
+    }
+}
+
+/// There is no project state to write to.
+pub(super) const fn no_state(language: Language) -> &'static str {
+    match language {
+        Language::En => "the agent has never run here: start it with `shipagent run` first",
+        Language::Zh => "助手还没有在这里运行过：请先执行 `shipagent run`",
     }
 }

@@ -34,6 +34,27 @@ async fn a_stranger_gets_a_code_and_is_answered_once_the_operator_confirmed_it()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_was_invited_is_let_in_by_the_link_and_the_link_is_good_once() {
+    let scene = Scene::new(json!({ "language": "en" })).await;
+    let (eve, bob) = (scene.fake.user(99, "Eve"), scene.fake.user(98, "Bob"));
+    let (chat, other) = (scene.fake.private(&eve), scene.fake.private(&bob));
+    let daemon = scene.project.start().await;
+    let printed = scene.project.run(&["access", "invite", "--role", "guest"]);
+    let code = printed.stdout.lines().next().unwrap().to_owned();
+    assert!(printed.stdout.contains(&format!("?start={code}")), "{printed:?}");
+    chat.say(&eve, &format!("/start {code}"));
+    scene.fake.wait_for(|world| world.bot_texts(99).iter().any(|text| text.contains("/help"))).await;
+    chat.say(&eve, "hello");
+    scene.fake.wait_for(|world| world.bot_texts(99).contains(&"re: hello".to_owned())).await;
+    let people = daemon.get_json("/api/access").await["people"].clone();
+    assert_eq!((&people[0]["id"], &people[0]["role"]), (&json!("telegram:user:99"), &json!("guest")));
+    other.say(&bob, &format!("/start {code}"));
+    scene.fake.wait_for(|world| world.bot_texts(98).len() == 1).await;
+    let asking = daemon.get_json("/api/access").await["asking"].clone();
+    assert_eq!(asking[0]["id"], "telegram:user:98", "whoever comes second is a stranger");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn strangers_may_be_met_with_silence_and_closed_groups_are() {
     let scene = Scene::new(json!({ "adapters": { "telegram": { "pairing": "silent" } } })).await;
     let (ann, eve) = (scene.fake.user(7, "Ann"), scene.fake.user(99, "Eve"));
