@@ -171,10 +171,9 @@ async fn a_graceful_stop_lets_the_running_turn_end_and_takes_nothing_new() {
     daemon.signal(rustix::process::Signal::TERM);
     daemon
         .until("the door to close", async |daemon: &Daemon| {
-            let late = daemon
-                .post("/api/execute", &json!({ "instructions": "late", "chatId": "late" }))
-                .send()
-                .await;
+            // One that comes before the signal was heard is taken in, and must not be waited for.
+            let body = json!({ "instructions": "late", "chatId": "late", "timeoutMs": 1 });
+            let late = daemon.post("/api/execute", &body).send().await;
             late.is_err() || late.is_ok_and(|answer| answer.status() == 503)
         })
         .await;
@@ -204,10 +203,9 @@ async fn a_second_signal_ends_at_once_and_the_turn_goes_on_at_the_next_start() {
     daemon.signal(rustix::process::Signal::TERM);
     daemon
         .until("the first signal to be heard", async |daemon: &Daemon| {
-            let late = daemon
-                .post("/api/execute", &json!({ "instructions": "late", "chatId": "late" }))
-                .send()
-                .await;
+            // One that comes before the signal was heard is taken in, and must not be waited for.
+            let body = json!({ "instructions": "late", "chatId": "late", "timeoutMs": 1 });
+            let late = daemon.post("/api/execute", &body).send().await;
             late.is_err() || late.is_ok_and(|answer| answer.status() == 503)
         })
         .await;
