@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, broadcast, mpsc, oneshot, watch};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -13,46 +13,19 @@ use super::deliver::Deliveries;
 use super::jobs::{Done, Jobs};
 use super::mailbox::{Letter, Mail, Note};
 use super::progress::{Hearing, LastLine};
+use super::stage::Stage;
 use super::workshop::Workshop;
 use crate::domain::{CorrelationId, Intent, ThreadId, ToolCallId};
 use crate::ports::{
-    Acceptance, Durability, InnerDoor, ModelDelta, RunOutcome, StoreError, Subscription, ThreadRecord,
-    ThreadView,
+    Acceptance, Durability, InnerDoor, ModelDelta, RunOutcome, StoreError, ThreadRecord, ThreadView,
 };
 use crate::turn::{Conversation, Event, Ticket};
 use crate::uimessage::UiMessage;
 
-/// How many written messages a slow watcher may be behind before it has to read the thread anew.
-const BACKLOG: usize = 64;
-/// How many fleeting words it may be behind before it misses some. Every thread has room for so many all the time.
-const FLEETING: usize = 16;
 /// How long the end waits for what is being delivered: cut off, it might be said twice.
 const PARTING: Duration = Duration::from_secs(2);
 /// How many deltas are taken at once before the view is shown.
 const DELTAS_AT_ONCE: usize = 256;
-
-/// What an actor tells the world of its thread.
-#[derive(Debug)]
-pub(super) struct Stage {
-    pub(super) view: watch::Sender<ThreadView>,
-    pub(super) messages: broadcast::Sender<Arc<UiMessage>>,
-    pub(super) notices: broadcast::Sender<Intent>,
-}
-
-impl Stage {
-    fn new() -> Self {
-        Self {
-            view: watch::Sender::new(ThreadView::default()),
-            messages: broadcast::Sender::new(BACKLOG),
-            notices: broadcast::Sender::new(FLEETING),
-        }
-    }
-
-    /// Whether anybody but the router looks.
-    fn is_watched(&self) -> bool {
-        self.view.receiver_count() > 1
-    }
-}
 
 /// One thread's actor.
 pub(super) struct Actor {
@@ -124,8 +97,7 @@ impl Actor {
     ) -> (Self, watch::Receiver<ThreadView>) {
         let conversation =
             Conversation::new(id.clone(), shop.rules(&id), shop.effects_of(&id), ThreadRecord::default());
-        let stage = Stage::new();
-        let view = stage.view.subscribe();
+        let (stage, view) = Stage::new();
         let actor = Self {
             id,
             shop,
@@ -256,7 +228,7 @@ impl Actor {
         }
         if std::mem::take(&mut self.stale) {
             let view = self.conversation.view(self.stage.is_watched());
-            self.stage.view.send_replace(view);
+            self.stage.show(view);
         }
     }
 
@@ -281,12 +253,8 @@ impl Actor {
             Mail::Event(event, reply) => self.arrive(event, reply).await,
             Mail::Say(saying, reply) => self.say(saying, reply).await,
             Mail::Watch(reply) => {
-                let subscription = Subscription {
-                    view: self.stage.view.subscribe(),
-                    messages: self.stage.messages.subscribe(),
-                    notices: self.stage.notices.subscribe(),
-                };
-                self.stage.view.send_replace(self.conversation.view(true));
+                let subscription = self.stage.subscribe();
+                self.stage.show(self.conversation.view(true));
                 // The watcher may have gone already; then nobody misses anything.
                 drop(reply.send(subscription));
             }
@@ -344,8 +312,7 @@ impl Actor {
     /// Shows something fleeting to whoever watches, and to the platform.
     pub(super) fn notice(&self, intent: Intent) {
         if matches!(intent, Intent::Progress { .. } | Intent::Error { .. }) {
-            // Nobody watching is no failure.
-            drop(self.stage.notices.send(intent));
+            self.stage.mention(intent);
         }
     }
 }

@@ -110,12 +110,7 @@ impl Actor {
         self.shop.store.commit(commit).await?;
         self.deliveries.push(entries);
         self.note_deliveries();
-        if self.stage.messages.receiver_count() > 0 {
-            for message in messages {
-                // The last watcher may leave at any time.
-                drop(self.stage.messages.send(message.into()));
-            }
-        }
+        self.stage.tell(messages);
         Ok(())
     }
 
