@@ -25,33 +25,34 @@ pub(super) struct LastLine {
 }
 
 /// Where calls tell, and where their actor listens.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Hearing {
-    tell: mpsc::Sender<LastLine>,
-    heard: mpsc::Receiver<LastLine>,
-}
-
-impl Default for Hearing {
-    fn default() -> Self {
-        let (tell, heard) = mpsc::channel(BACKLOG);
-        Self { tell, heard }
-    }
+    /// There while calls run: most threads only talk, and room for words takes memory also while it is empty.
+    way: Option<(mpsc::WeakSender<LastLine>, mpsc::Receiver<LastLine>)>,
 }
 
 impl Hearing {
     /// The next word of a call. Waits for ever when there is none. Cancel-safe.
     pub(super) async fn next(&mut self) -> LastLine {
-        match self.heard.recv().await {
-            Some(line) => line,
-            // Cannot be: we hold a sender ourselves.
-            None => std::future::pending().await,
+        if let Some((_, heard)) = &mut self.way {
+            if let Some(line) = heard.recv().await {
+                return line;
+            }
+            self.way = None;
         }
+        std::future::pending().await
     }
 
     /// Something that passes on what one call says.
-    pub(super) fn of(&self, call: &ToolCallId) -> (mpsc::Sender<Progress>, Passing) {
+    pub(super) fn of(&mut self, call: &ToolCallId) -> (mpsc::Sender<Progress>, Passing) {
         let (sender, said) = mpsc::channel(1);
-        (sender, Passing { call: call.clone(), said, tell: self.tell.clone() })
+        let open = self.way.as_ref().and_then(|(tell, _)| tell.upgrade());
+        let tell = open.unwrap_or_else(|| {
+            let (tell, heard) = mpsc::channel(BACKLOG);
+            self.way = Some((tell.downgrade(), heard));
+            tell
+        });
+        (sender, Passing { call: call.clone(), said, tell })
     }
 }
 
@@ -105,6 +106,8 @@ impl Actor {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
+
     use super::*;
 
     #[tokio::test(start_paused = true)]
@@ -122,16 +125,34 @@ mod tests {
         };
         assert_eq!(passing.during(work).await, "done");
         let mut lines = Vec::new();
-        while let Ok(LastLine { call, line }) = hearing.heard.try_recv() {
+        while let Some(LastLine { call, line }) = hearing.next().now_or_never() {
             assert_eq!(call.as_str(), "c1");
             lines.push(line);
         }
         assert_eq!(lines, ["line 0", "line 2", "line 4", "line 6"]);
+        assert!(hearing.way.is_none(), "room is kept for nobody");
+    }
+
+    #[tokio::test]
+    async fn calls_are_heard_that_begin_when_others_have_ended() {
+        let mut hearing = Hearing::default();
+        for name in ["c1", "c2"] {
+            let (say, passing) = hearing.of(&name.parse().unwrap());
+            let (_other, beside) = hearing.of(&"c3".parse().unwrap());
+            let work = async move {
+                say.send(Progress { bytes: 1, last_line: name.into() }).await.unwrap();
+                tokio::task::yield_now().await;
+            };
+            passing.during(work).await;
+            assert_eq!(hearing.next().await, LastLine { call: name.parse().unwrap(), line: name.into() });
+            drop(beside);
+            assert_eq!(hearing.next().now_or_never(), None);
+        }
     }
 
     #[tokio::test]
     async fn a_call_that_nobody_hears_is_not_held_up() {
-        let hearing = Hearing::default();
+        let mut hearing = Hearing::default();
         for _ in 0..2 * BACKLOG {
             let (say, passing) = hearing.of(&"c1".parse().unwrap());
             let work = async move {
