@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use regex::{Captures, NoExpand, Regex};
 
@@ -34,10 +35,11 @@ pub struct RedactError;
 /// Takes secrets out of text. Cheap to clone; shows none of them when it is printed.
 #[derive(Clone)]
 pub struct Redactor {
-    known: Option<Regex>,
-    shapes: Option<Regex>,
+    // Shared, because an expression of one's own comes with a place to work in.
+    known: Option<Arc<Regex>>,
+    shapes: Option<Arc<Regex>>,
     /// How secrets begin that are more than one word, and how far the longest of them may reach.
-    long: Option<(Regex, usize)>,
+    long: Option<(Arc<Regex>, usize)>,
 }
 
 impl Redactor {
@@ -56,12 +58,8 @@ impl Redactor {
             .map(|secret| spelled(secret))
             .chain(secrets.iter().flat_map(|secret| [0, 4, 2].map(|bit| in_base64(secret.as_bytes(), bit))))
             .collect();
-        let known = if spellings.is_empty() {
-            None
-        } else {
-            Some(Regex::new(&spellings.join("|")).map_err(|_| RedactError)?)
-        };
-        let shapes = Some(Regex::new(SHAPES).map_err(|_| RedactError)?);
+        let known = if spellings.is_empty() { None } else { Some(expression(&spellings.join("|"))?) };
+        let shapes = Some(expression(SHAPES)?);
         Ok(Self { known, shapes, long: beginnings(&secrets)? })
     }
 
@@ -93,14 +91,17 @@ impl Redactor {
     }
 }
 
+fn expression(text: &str) -> Result<Arc<Regex>, RedactError> {
+    Regex::new(text).map(Arc::new).map_err(|_| RedactError)
+}
+
 /// How the secrets begin that have anything but visible ASCII in them: no gap between words ends those.
-fn beginnings(secrets: &[String]) -> Result<Option<(Regex, usize)>, RedactError> {
+fn beginnings(secrets: &[String]) -> Result<Option<(Arc<Regex>, usize)>, RedactError> {
     let long = || secrets.iter().filter(|secret| !secret.bytes().all(|byte| byte.is_ascii_graphic()));
     let Some(longest) = long().map(|secret| secret.chars().count()).max() else { return Ok(None) };
     let spelled: Vec<String> =
         long().map(|secret| spelled(&secret.chars().take(BEGINNING).collect::<String>())).collect();
-    let beginning = Regex::new(&spelled.join("|")).map_err(|_| RedactError)?;
-    Ok(Some((beginning, longest.saturating_mul(LONGEST_SPELLING))))
+    Ok(Some((expression(&spelled.join("|"))?, longest.saturating_mul(LONGEST_SPELLING))))
 }
 
 impl fmt::Debug for Redactor {
