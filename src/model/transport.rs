@@ -14,7 +14,7 @@ use async_openai::middleware::HttpRequestFactory;
 use futures_util::StreamExt;
 use http::HeaderMap;
 use http::header::{CONTENT_TYPE, LOCATION};
-use reqwest::{Body, Client, Response};
+use reqwest::{Body, Client, Request, Response};
 use tower_service::Service;
 
 use super::classify::Failure;
@@ -61,7 +61,9 @@ impl Transport {
     }
 
     async fn send(self, factory: HttpRequestFactory) -> Result<Response, Failure> {
-        let request = factory.build().await.map_err(failure_of)?;
+        let request = sent_once(factory.build().await.map_err(failure_of)?);
+        // It could make the request again, which nobody will ask of it, and has all of the body for that.
+        drop(factory);
         let response = self.client.execute(request).await.map_err(unsent)?;
         if !response.status().is_success() {
             return Err(refusal(response, self.clock.now()).await);
@@ -89,6 +91,19 @@ impl Service<HttpRequestFactory> for Transport {
         let sending = self.clone().send(factory);
         Box::pin(async move { sending.await.map_err(|failure| OpenAIError::Boxed(Box::new(failure))) })
     }
+}
+
+/// The same request with a body that is let go of as soon as it is sent: the answer to a long prompt may take minutes.
+///
+/// Over TLS it may be HTTP/2, where a server can hand a request back unread; so there its body is kept.
+fn sent_once(mut request: Request) -> Request {
+    if request.url().scheme() == "http"
+        && let Some(text) = request.body().and_then(Body::as_bytes).map(<[u8]>::to_vec)
+        && let Ok(text) = String::from_utf8(text)
+    {
+        *request.body_mut() = Some(Body::wrap(text));
+    }
+    request
 }
 
 /// What async-openai's error means. A failure of ours went through it and comes out unchanged.
@@ -275,6 +290,18 @@ mod tests {
                 let seen = mark.feed(head) | mark.feed(tail);
                 assert_eq!(seen, expected, "{stream:?} cut at {cut}");
             }
+        }
+    }
+
+    #[test]
+    fn a_body_is_kept_only_where_it_may_be_handed_back_and_always_says_its_length() {
+        for (url, kept) in [("http://host/v1", false), ("https://host/v1", true)] {
+            let mut request = Request::new(http::Method::POST, url.parse().unwrap());
+            *request.body_mut() = Some(Body::from("{\"a\":\"中\"}"));
+            let request = sent_once(request);
+            let body = request.body().unwrap();
+            assert_eq!(body.as_bytes().is_some(), kept, "{url}");
+            assert_eq!(hyper::body::Body::size_hint(body).exact(), Some(11), "{url}");
         }
     }
 
