@@ -371,12 +371,12 @@ mod tests {
             match delta {
                 ModelDelta::Text(more) => text.push_str(more),
                 ModelDelta::Reasoning(more) => reasoning.push_str(more),
-                ModelDelta::ToolInput { index, id, name, arguments } => {
-                    if calls.len() <= *index {
-                        calls.push((id.to_string(), name.clone(), String::new()));
+                ModelDelta::ToolInput(more) => {
+                    if calls.len() <= more.index {
+                        calls.push((more.id.to_string(), more.name.clone(), String::new()));
                     }
-                    assert_eq!(calls[*index].0, id.as_str());
-                    calls[*index].2.push_str(arguments);
+                    assert_eq!(calls[more.index].0, more.id.as_str());
+                    calls[more.index].2.push_str(&more.arguments);
                 }
                 ModelDelta::Trouble { .. } => panic!("an assembler has no trouble"),
             }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::wire::{CallKey, CallPiece};
 use crate::domain::ToolCallId;
-use crate::ports::{Ids, ModelDelta, ToolCall};
+use crate::ports::{CallDelta, Ids, ModelDelta, ToolCall};
 
 /// The name of a call whose server never named a tool. No tool has it, so the model is told of its mistake.
 const UNNAMED: &str = "unnamed";
@@ -149,11 +149,9 @@ impl Calls {
         };
         let arguments = call.arguments.get(call.shown..).unwrap_or_default().to_owned();
         call.shown = call.arguments.len();
-        (first || !arguments.is_empty()).then(|| ModelDelta::ToolInput {
-            index,
-            id,
-            name: call.name.clone(),
-            arguments,
+        (first || !arguments.is_empty()).then(|| {
+            let name = call.name.clone();
+            ModelDelta::ToolInput(Box::new(CallDelta { index, id, name, arguments }))
         })
     }
 }

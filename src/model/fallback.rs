@@ -116,9 +116,7 @@ impl Relay<'_> {
             // One word about retries is enough, whichever model it is about.
             ModelDelta::Trouble { .. } if self.told => return,
             ModelDelta::Trouble { .. } => self.told = true,
-            ModelDelta::Text(_) | ModelDelta::Reasoning(_) | ModelDelta::ToolInput { .. } => {
-                self.shown = true
-            }
+            ModelDelta::Text(_) | ModelDelta::Reasoning(_) | ModelDelta::ToolInput(_) => self.shown = true,
         }
         self.send(delta).await;
     }

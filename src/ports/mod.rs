@@ -33,7 +33,7 @@ pub use grants::{Grants, Revoker};
 pub use hook::{Hook, HookAnswer, HookRequest};
 pub use judge::{CallToJudge, Judge, Judgement, Ruling};
 pub use memory::Memory;
-pub use model::{Completion, Model, ModelDelta, ModelError, Prompt, ToolCall, Usage};
+pub use model::{CallDelta, Completion, Model, ModelDelta, ModelError, Prompt, ToolCall, Usage};
 pub use notebook::Notebook;
 pub use shelf::Shelf;
 pub use store::{

@@ -27,17 +27,9 @@ pub enum ModelDelta {
     Text(String),
     /// More of its thinking.
     Reasoning(String),
-    /// A tool call has begun, or its arguments grow. `index` is its place among the step's calls.
-    ToolInput {
-        /// Which of the step's calls.
-        index: usize,
-        /// Its id, as soon as it is known; the same one that the completion will carry.
-        id: ToolCallId,
-        /// The tool's name.
-        name: String,
-        /// More letters of its arguments.
-        arguments: String,
-    },
+    /// A tool call has begun, or its arguments grow. Boxed: most deltas are words, and every call in flight has room for
+    /// many deltas.
+    ToolInput(Box<CallDelta>),
     /// The call has trouble and is tried again, or elsewhere.
     Trouble {
         /// What sort.
@@ -45,6 +37,19 @@ pub enum ModelDelta {
         /// The model that is asked next, where it is another one.
         next_model: Option<String>,
     },
+}
+
+/// More of a tool call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CallDelta {
+    /// Which of the step's calls.
+    pub index: usize,
+    /// Its id, as soon as it is known; the same one that the completion will carry.
+    pub id: ToolCallId,
+    /// The tool's name.
+    pub name: String,
+    /// More letters of its arguments.
+    pub arguments: String,
 }
 
 /// A tool call the model made.

@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::domain::ToolCallId;
-use crate::ports::{BoxFuture, Completion, Model, ModelDelta, ModelError, Prompt};
+use crate::ports::{BoxFuture, CallDelta, Completion, Model, ModelDelta, ModelError, Prompt};
 use crate::telemetry::{RedactedStream, Redactor};
 use crate::uimessage::{Content, ModelMessage};
 
@@ -150,7 +150,7 @@ impl Veil {
         match delta {
             ModelDelta::Text(more) => self.say(Voice::Answer, &more),
             ModelDelta::Reasoning(more) => self.say(Voice::Thought, &more),
-            ModelDelta::ToolInput { index, id, name, arguments } => self.call(index, id, name, &arguments),
+            ModelDelta::ToolInput(more) => self.call(*more),
             trouble @ ModelDelta::Trouble { .. } => self.lift().into_iter().chain([trouble]).collect(),
         }
     }
@@ -164,7 +164,7 @@ impl Veil {
         before.into_iter().chain((!clean.is_empty()).then(|| voice.say(clean))).collect()
     }
 
-    fn call(&mut self, index: usize, id: ToolCallId, name: String, more: &str) -> Vec<ModelDelta> {
+    fn call(&mut self, CallDelta { index, id, name, arguments }: CallDelta) -> Vec<ModelDelta> {
         let before = self.pause();
         // The first piece of a call tells its name, also while nothing of its arguments can be seen.
         let begins = !self.inputs.contains_key(&index);
@@ -173,9 +173,9 @@ impl Veil {
             .inputs
             .entry(index)
             .or_insert_with(|| (id.clone(), name.clone(), RedactedStream::new(redactor.clone())));
-        let arguments = stream.push(more);
-        let seen =
-            (begins || !arguments.is_empty()).then_some(ModelDelta::ToolInput { index, id, name, arguments });
+        let arguments = stream.push(&arguments);
+        let seen = (begins || !arguments.is_empty())
+            .then(|| ModelDelta::ToolInput(Box::new(CallDelta { index, id, name, arguments })));
         before.into_iter().chain(seen).collect()
     }
 
@@ -192,7 +192,7 @@ impl Veil {
         for (index, (id, name, mut stream)) in std::mem::take(&mut self.inputs) {
             let arguments = stream.finish();
             if !arguments.is_empty() {
-                rest.push(ModelDelta::ToolInput { index, id, name, arguments });
+                rest.push(ModelDelta::ToolInput(Box::new(CallDelta { index, id, name, arguments })));
             }
         }
         rest
@@ -258,7 +258,8 @@ mod tests {
 
     fn input(index: usize, arguments: &str) -> ModelDelta {
         let id = format!("c{index}").parse().unwrap();
-        ModelDelta::ToolInput { index, id, name: "exec_shell".into(), arguments: arguments.into() }
+        let delta = CallDelta { index, id, name: "exec_shell".into(), arguments: arguments.into() };
+        ModelDelta::ToolInput(Box::new(delta))
     }
 
     #[tokio::test]

@@ -75,7 +75,7 @@ impl Conversation {
                 }
             }
             ModelDelta::Reasoning(more) => run.grow(true, &more),
-            ModelDelta::ToolInput { id, name, arguments, .. } => grow_tool_input(run, &id, &name, &arguments),
+            ModelDelta::ToolInput(more) => grow_tool_input(run, &more.id, &more.name, &more.arguments),
         }
         run.shown = true;
         out.push(Effect::Publish);

@@ -425,7 +425,7 @@ async fn calls_come_in_pieces_and_are_shown_while_they_grow() {
         .deltas
         .iter()
         .filter_map(|delta| match delta {
-            ModelDelta::ToolInput { index: 0, arguments, .. } => Some(arguments.as_str()),
+            ModelDelta::ToolInput(more) if more.index == 0 => Some(more.arguments.as_str()),
             _ => None,
         })
         .collect();

@@ -9,7 +9,7 @@ use tokio::time::sleep;
 use super::command::{Command, commands};
 use super::words;
 use crate::domain::Language;
-use crate::ports::{BoxFuture, Completion, Ids, Model, ModelDelta, ModelError, Prompt, ToolCall};
+use crate::ports::{BoxFuture, CallDelta, Completion, Ids, Model, ModelDelta, ModelError, Prompt, ToolCall};
 use crate::uimessage::{Content, ModelMessage};
 
 /// In how many pieces an answer comes at most, so that a long one does not take long.
@@ -57,13 +57,13 @@ impl OfflineModel {
         let mut tool_calls = Vec::new();
         for (index, command) in answer.calls.into_iter().enumerate() {
             let id = self.ids.tool_call();
-            let delta = ModelDelta::ToolInput {
+            let delta = CallDelta {
                 index,
                 id: id.clone(),
                 name: command.tool.to_owned(),
                 arguments: command.arguments.to_string(),
             };
-            drop(live.send(delta).await);
+            drop(live.send(ModelDelta::ToolInput(Box::new(delta))).await);
             tool_calls.push(ToolCall { id, name: command.tool.to_owned(), arguments: Ok(command.arguments) });
         }
         Completion { text: answer.text, tool_calls, ..Completion::default() }
@@ -236,7 +236,7 @@ mod tests {
             [("read_file", &Ok(json!({"path": "a.txt"}))), ("list_files", &Ok(json!({"path": "src"})))]
         );
         assert_eq!(completion.text, "I will use `read_file`, `list_files`.");
-        let inputs = shown.iter().filter(|delta| matches!(delta, ModelDelta::ToolInput { .. })).count();
+        let inputs = shown.iter().filter(|delta| matches!(delta, ModelDelta::ToolInput(_))).count();
         assert_eq!(inputs, 2);
     }
 

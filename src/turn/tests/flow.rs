@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::driver::{Driver, call, calls, rules, trouble, words};
 use crate::domain::{ErrorKind, ThreadState};
-use crate::ports::{Acceptance, ModelDelta, ToolCall, Usage};
+use crate::ports::{Acceptance, CallDelta, ModelDelta, ToolCall, Usage};
 use crate::turn::Event;
 use crate::uimessage::{Part, ToolState};
 
@@ -156,13 +156,13 @@ fn a_streamed_call_keeps_its_place_and_a_dropped_one_vanishes() {
     let mut driver = Driver::new();
     driver.say("m1");
     for (index, name, letters) in [(0, "c1", "{\"a\""), (0, "c1", ":1}"), (1, "ghost", "{")] {
-        let delta = ModelDelta::ToolInput {
+        let delta = CallDelta {
             index,
             id: name.parse().unwrap(),
             name: "look".to_owned(),
             arguments: letters.to_owned(),
         };
-        driver.feed(Event::Delta(delta));
+        driver.feed(Event::Delta(ModelDelta::ToolInput(Box::new(delta))));
     }
     driver.model(calls(vec![call("c1", "look", json!({"a": 1}))]));
     let snapshot = driver.lines.last().unwrap();
