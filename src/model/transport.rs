@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use async_openai::error::OpenAIError;
 use async_openai::middleware::HttpRequestFactory;
-use futures_util::StreamExt;
+use futures_util::{StreamExt, TryFutureExt};
 use http::HeaderMap;
 use http::header::{CONTENT_TYPE, LOCATION};
 use reqwest::{Body, Client, Request, Response};
@@ -88,8 +88,7 @@ impl Service<HttpRequestFactory> for Transport {
     }
 
     fn call(&mut self, factory: HttpRequestFactory) -> Self::Future {
-        let sending = self.clone().send(factory);
-        Box::pin(async move { sending.await.map_err(|failure| OpenAIError::Boxed(Box::new(failure))) })
+        Box::pin(self.clone().send(factory).map_err(|failure| OpenAIError::Boxed(Box::new(failure))))
     }
 }
 

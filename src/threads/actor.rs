@@ -94,7 +94,7 @@ impl Actor {
         shop: Arc<Workshop>,
         door: InnerDoor,
         woken: Woken,
-    ) -> (Self, watch::Receiver<ThreadView>) {
+    ) -> (Box<Self>, watch::Receiver<ThreadView>) {
         let conversation =
             Conversation::new(id.clone(), shop.rules(&id), shop.effects_of(&id), ThreadRecord::default());
         let (stage, view) = Stage::new();
@@ -123,13 +123,14 @@ impl Actor {
             fingerprints: BTreeMap::new(),
             next_ticket: 0,
         };
-        (actor, view)
+        // Boxed, because an `async fn` has room for what it is called with twice.
+        (Box::new(actor), view)
     }
 
     /// Works until the mailbox is closed and nothing is left to do, or until told to stop and the run in
     /// flight has ended.
     pub(super) async fn run(
-        mut self,
+        mut self: Box<Self>,
         mut mailbox: mpsc::Receiver<Letter>,
         notes: mpsc::Sender<Note>,
         stop: CancellationToken,

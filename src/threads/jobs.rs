@@ -59,15 +59,14 @@ impl Jobs {
         job: impl Future<Output = Done> + Send + 'static,
         on_panic: Done,
     ) {
-        let epoch = self.epoch;
-        let job = async move { (epoch, guarded(job, on_panic).await) };
+        let job = guarded(self.epoch, job, on_panic);
         self.work.retain(|handle| !handle.is_finished());
         self.work.push(self.set.spawn(job.instrument(span.clone())));
     }
 
     /// Starts a job that goes on whatever becomes of the run.
     pub(super) fn start(&mut self, job: impl Future<Output = Done> + Send + 'static, on_panic: Done) {
-        self.set.spawn(async move { (u64::MAX, guarded(job, on_panic).await) });
+        self.set.spawn(guarded(u64::MAX, job, on_panic));
     }
 
     /// Ends the run's work.
@@ -91,14 +90,15 @@ impl Jobs {
     }
 }
 
-async fn guarded(job: impl Future<Output = Done>, on_panic: Done) -> Done {
-    match AssertUnwindSafe(job).catch_unwind().await {
-        Ok(done) => done,
+/// The job and its end, also where it panics. No `async fn`: that would have room for the job twice.
+fn guarded(epoch: u64, job: impl Future<Output = Done>, on_panic: Done) -> impl Future<Output = (u64, Done)> {
+    AssertUnwindSafe(job).catch_unwind().map(move |ended| match ended {
+        Ok(done) => (epoch, done),
         Err(_) => {
             tracing::error!("a job panicked");
-            on_panic
+            (epoch, on_panic)
         }
-    }
+    })
 }
 
 /// What a model call that panicked amounts to.
