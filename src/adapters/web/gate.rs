@@ -9,6 +9,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use serde::Deserialize;
 use tokio::time::Instant;
+use tower_service::Service as _;
 
 use super::auth::Refusal;
 use super::body::JsonBody;
@@ -40,34 +41,49 @@ impl From<Refusal> for Problem {
     }
 }
 
+// None of these is an `async fn`: that would keep room for the request until the answer is there, in each layer, and
+// answers may take minutes.
+
 /// Lets through what is meant for this daemon.
-pub(super) async fn check_host(
+pub(super) fn check_host(
     State(web): State<Arc<Web>>,
     request: Request,
     next: Next,
-) -> Result<Response, Problem> {
-    web.hosts.check_host(request.uri(), request.headers())?;
-    Ok(next.run(request).await)
+) -> impl Future<Output = Result<Response, Problem>> {
+    passed(web.hosts.check_host(request.uri(), request.headers()), request, next)
 }
 
 /// Lets through what no foreign page has sent.
-pub(super) async fn check_origin(
+pub(super) fn check_origin(
     State(web): State<Arc<Web>>,
     request: Request,
     next: Next,
-) -> Result<Response, Problem> {
-    web.hosts.check_origin(request.headers())?;
-    Ok(no_store(next.run(request).await))
+) -> impl Future<Output = Result<Response, Problem>> {
+    let answering = passed(web.hosts.check_origin(request.headers()), request, next);
+    async move { Ok(no_store(answering.await?)) }
 }
 
-/// Lets through whoever knows the token.
-pub(super) async fn check_token(
+/// Lets through whoever knows the token, from no foreign page.
+pub(super) fn check_caller(
     State(web): State<Arc<Web>>,
     request: Request,
     next: Next,
-) -> Result<Response, Problem> {
-    web.keys.check(request.headers())?;
-    Ok(next.run(request).await)
+) -> impl Future<Output = Result<Response, Problem>> {
+    let origin = web.hosts.check_origin(request.headers());
+    let answering = origin.map(|()| passed(web.keys.check(request.headers()), request, next));
+    async move { Ok(no_store(answering?.await.into_response())) }
+}
+
+fn passed(
+    checked: Result<(), Refusal>,
+    request: Request,
+    mut next: Next,
+) -> impl Future<Output = Result<Response, Problem>> {
+    let answering = checked.map(|()| next.call(request));
+    async move {
+        let Ok(response) = answering?.await;
+        Ok(response)
+    }
 }
 
 /// What is true now need not be true later; a stream has said so in its own words already.
@@ -77,10 +93,18 @@ fn no_store(mut response: Response) -> Response {
     response
 }
 
+/// What every answer passes on its way out.
+pub(super) fn finish(request: Request, mut next: Next) -> impl Future<Output = Response> {
+    let answering = next.call(request);
+    async move {
+        let Ok(response) = answering.await;
+        harden(explain(response))
+    }
+}
+
 /// Says in words that an address has no such method: by itself the router sends a bare status, and afterwards a
 /// header with the methods there are.
-pub(super) async fn explain(request: Request, next: Next) -> Response {
-    let response = next.run(request).await;
+fn explain(response: Response) -> Response {
     if response.status() != StatusCode::METHOD_NOT_ALLOWED {
         return response;
     }
@@ -89,8 +113,7 @@ pub(super) async fn explain(request: Request, next: Next) -> Response {
 }
 
 /// Tells browsers what they must not do with any of our answers.
-pub(super) async fn harden(request: Request, next: Next) -> Response {
-    let mut response = next.run(request).await;
+fn harden(mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(CONTENT_SECURITY);
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));

@@ -15,7 +15,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use super::auth::{Hosts, Keys};
 use super::body::MAX_BODY;
 use super::chat::MAX_CHAT_BODY;
-use super::gate::{Throttle, check_host, check_origin, check_token, explain, harden, login};
+use super::gate::{Throttle, check_caller, check_host, check_origin, finish, login};
 use super::problem::Problem;
 use super::sse::{MAX_STREAMS, MAX_WATCHERS};
 use super::{
@@ -68,7 +68,7 @@ impl Web {
 /// Everything that is served. Whatever stands under `/api` needs the token, by construction: the one route that
 /// gives it out stands beside.
 pub(super) fn router(web: Arc<Web>) -> Router {
-    let guard = from_fn_with_state(Arc::clone(&web), check_token);
+    let guard = from_fn_with_state(Arc::clone(&web), check_caller);
     let origin = from_fn_with_state(Arc::clone(&web), check_origin);
     let host = from_fn_with_state(Arc::clone(&web), check_host);
 
@@ -91,9 +91,8 @@ pub(super) fn router(web: Arc<Web>) -> Router {
         .route("/files/{thread}/{name}", get(files::file))
         .route("/info", get(health::info))
         .fallback(nowhere)
-        .layer(guard.clone())
-        .layer(origin.clone());
-    let metrics = Router::new().route("/metrics", get(health::metrics)).layer(guard).layer(origin.clone());
+        .layer(guard.clone());
+    let metrics = Router::new().route("/metrics", get(health::metrics)).layer(guard);
     let entrance = Router::new().route("/api/login", post(login)).layer(origin);
 
     Router::new()
@@ -105,10 +104,9 @@ pub(super) fn router(web: Arc<Web>) -> Router {
         .layer(host)
         .merge(hooks::routes(&web.parts.hooks))
         .merge(probes())
-        .layer(from_fn(explain))
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(CatchPanicLayer::new())
-        .layer(from_fn(harden))
+        .layer(from_fn(finish))
         .with_state(web)
 }
 
@@ -119,7 +117,7 @@ fn probes() -> Router<Arc<Web>> {
 
 /// What is served to those for whom there is no place left: the probes, and a plain word to everybody else.
 pub(super) fn crowded(web: Arc<Web>) -> Router {
-    probes().fallback(no_place).layer(from_fn(harden)).with_state(web)
+    probes().fallback(no_place).layer(from_fn(finish)).with_state(web)
 }
 
 async fn no_place() -> Problem {
