@@ -88,7 +88,7 @@ pub(crate) fn redact(redactor: &Redactor) -> Redact {
 
 /// Who may answer questions.
 pub(crate) fn rights(settings: &Settings) -> Rights {
-    let mut rights = Rights::default();
+    let mut rights = Rights { named_owners: settings.owners.clone(), ..Rights::default() };
     for approver in &settings.approvals.approvers {
         match approver {
             Approver::Requester => rights.requester = true,

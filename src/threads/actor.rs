@@ -13,8 +13,9 @@ use super::deliver::Deliveries;
 use super::jobs::{Done, Jobs};
 use super::mailbox::{Letter, Mail, Note};
 use super::progress::{Hearing, LastLine};
+use super::waiters::Waiters;
 use super::workshop::Workshop;
-use crate::domain::{CorrelationId, Intent, ThreadId, ToolCallId};
+use crate::domain::{Intent, ThreadId, ToolCallId};
 use crate::ports::{
     Acceptance, Durability, InnerDoor, ModelDelta, RunOutcome, StoreError, Subscription, ThreadRecord,
     ThreadView,
@@ -69,7 +70,7 @@ pub(super) struct Actor {
     pub(super) progress: Hearing,
     pub(super) slot: Option<OwnedSemaphorePermit>,
     pub(super) tickets: BTreeMap<Ticket, oneshot::Sender<Acceptance>>,
-    pub(super) waiters: BTreeMap<CorrelationId, Vec<oneshot::Sender<RunOutcome>>>,
+    pub(super) waiters: Waiters,
     /// Events that performing effects brought about at once.
     pub(super) upcoming: VecDeque<Event>,
     /// Whether the view has changed since it was last shown.
@@ -138,7 +139,7 @@ impl Actor {
             progress: Hearing::default(),
             slot: None,
             tickets: BTreeMap::new(),
-            waiters: BTreeMap::new(),
+            waiters: Waiters::default(),
             upcoming: VecDeque::new(),
             stale: false,
             drafted: false,

@@ -18,6 +18,7 @@ mod perform;
 mod progress;
 mod remembering;
 mod router;
+mod waiters;
 mod workshop;
 mod wound;
 
