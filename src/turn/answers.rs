@@ -83,14 +83,17 @@ impl Conversation {
     ) -> (Vec<Ruling>, Option<Phrase>) {
         let beside_settled = candidates.len() > pending.len();
         let seen = |question: &Approval| {
-            let said = self.sight.said_at(event.at, self.asked_for_at(question), now);
-            self.sight.can_answer(question, &event.author.id, said)
+            let requested = self.requested_at(question);
+            let said = self.sight.said_at(event.at, requested, now);
+            self.sight.can_answer(question, requested, &event.author.id, said)
         };
         let certain = |ruling: &Ruling| {
             let question = candidates.get(ruling.index);
             let meant = ruling.named || pointed == Pointed::At(ruling.index);
             let other = beside_settled || pointed == Pointed::Elsewhere;
-            meant || (!other && question.is_some_and(seen))
+            // Who may not answer is told that, whatever they mean.
+            let may = question.is_some_and(|one| self.may_answer_one(event, std::slice::from_ref(one)));
+            meant || !may || (!other && question.is_some_and(seen))
         };
         let (sure, doubtful): (Vec<Ruling>, Vec<Ruling>) = rulings.into_iter().partition(certain);
         let doubtful: Vec<Approval> =
@@ -99,7 +102,7 @@ impl Conversation {
     }
 
     /// When the request that led to a question was said, by the platform's clock.
-    fn asked_for_at(&self, question: &Approval) -> Option<Timestamp> {
+    fn requested_at(&self, question: &Approval) -> Option<Timestamp> {
         let led_to_it = |message: &&UiMessage| {
             message.role == Role::User && message.metadata.correlation_id == question.correlation
         };

@@ -110,23 +110,39 @@ impl Sight {
         Timestamp::from_millis(at.as_millis().saturating_add(cut).saturating_add(lag)).min(now)
     }
 
-    /// Whether words said by somebody then can be an answer to this question.
-    pub(super) fn can_answer(&self, question: &Approval, by: &AuthorId, said: Timestamp) -> bool {
+    /// Whether words said by somebody then can be an answer to this question. `requested` is when the request that led to
+    /// it was said, by the platform's clock.
+    pub(super) fn can_answer(
+        &self,
+        question: &Approval,
+        requested: Option<Timestamp>,
+        by: &AuthorId,
+        said: Timestamp,
+    ) -> bool {
         let since = self.since.get(&question.id).copied().unwrap_or(question.created_at);
-        !self.hidden.contains(&question.id) && said >= since && !self.crosses(question, since, by, said)
+        let requested = requested.map(|at| self.said_at(at, None, question.created_at));
+        let crosses = self.crosses(question, requested, since, by, said);
+        !self.hidden.contains(&question.id) && said >= since && !crosses
     }
 
-    /// Whether words may be for another question that has just gone, and not by the hand of whoever says them. Who has
-    /// asked for something new since then knows that it has.
-    fn crosses(&self, question: &Approval, since: Timestamp, by: &AuthorId, said: Timestamp) -> bool {
+    /// Whether words may be for another question that has just gone, and not by the hand of whoever says them. What was
+    /// requested only since then is plainly something else.
+    fn crosses(
+        &self,
+        question: &Approval,
+        requested: Option<Timestamp>,
+        since: Timestamp,
+        by: &AuthorId,
+        said: Timestamp,
+    ) -> bool {
         let Some(gone) = self.settled.as_ref().filter(|gone| gone.by.as_ref() != Some(by)) else {
             return false;
         };
-        let asked_since = question.correlation != gone.run && question.requested_by == *by;
+        let new = question.correlation != gone.run && requested.is_some_and(|at| at >= gone.at);
         let after = question.created_at >= gone.at;
         let soon = question.created_at.millis_since(gone.at) < CROSSING_MS;
         let until = gone.at.plus_millis(CROSSING_MS).max(since.plus_millis(READING_MS));
-        after && soon && !asked_since && said < until
+        after && soon && !new && said < until
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::driver::{Driver, call, calls, event, rules, said, state_word};
+use super::driver::{Driver, call, calls, event, rules, said, state_word, words};
 use crate::domain::{
     Capabilities, Command, Delivery, IngressKind, Intent, Language, Quoted, Said, Timestamp,
 };
@@ -259,4 +259,44 @@ fn of_several_questions_a_reply_means_the_one_it_points_at() {
     assert_eq!(numbers(&driver), [2]);
     says_now(&mut driver, ADA, quoting("deny A2", "A1", ""));
     assert_eq!((state(&driver, 2), numbers(&driver).len()), ("Denied".to_owned(), 0));
+}
+
+#[test]
+fn who_may_not_answer_hears_that_and_a_new_request_is_no_crossing() {
+    let mut driver = waiting();
+    driver.now += 5_000;
+    says_now(&mut driver, ADA, said("yes"));
+    driver.tool("ls", "done");
+    driver.model(words("done"));
+    driver.now += 1_000;
+    says_now(&mut driver, ADA, said("and now the rest"));
+    wants(&mut driver, "rm");
+    deliver(&mut driver);
+    driver.now += 500;
+    let told = says_now(&mut driver, "web:user:eve", said("yes"));
+    assert!(told.contains("may not decide A3"), "{told}");
+    says_now(&mut driver, OWNER, said("yes"));
+    assert_eq!(state(&driver, 3), "Approved");
+}
+
+#[test]
+fn what_waited_already_when_a_question_was_withdrawn_may_be_taken_for_it() {
+    let mut driver = waiting();
+    driver.now += 4_000;
+    says_now(&mut driver, ADA, said("and then clean the rest"));
+    driver.now += 1_000;
+    let mut stop = event("stop", IngressKind::Command(Command::Stop.into()));
+    stop.author.id = OWNER.parse().unwrap();
+    driver.feed(Event::Arrived {
+        event: stop,
+        ticket: Ticket(98),
+        known: false,
+        brought: Brought::default(),
+    });
+    driver.now += 1_000;
+    wants(&mut driver, "rm");
+    deliver(&mut driver);
+    driver.now += 500;
+    let told = says_now(&mut driver, ADA, said("yes"));
+    assert!(told.contains("approve A2") && state(&driver, 2) == "Pending", "{told}");
 }
