@@ -55,7 +55,7 @@ async fn a_yes_from_before_a_question_was_asked_is_asked_back_about_and_a_reply_
     let asked = scene.fake.read(|world| question(world, ANN).unwrap());
     // It was said for the first question and was long on its way.
     chat.post(&ann, Post::text("yes").with("date", json!(now() - 30)));
-    until_said(&scene, ANN, "approve A2 / deny A2").await;
+    until_said(&scene, ANN, "I am not sure that you mean this").await;
     assert_eq!(lines(&scene), 0);
     chat.post(&ann, Post::text("yes").replying(asked.id).with("date", json!(now() - 20)));
     let ended = |world: &World| world.bot_texts(ANN).iter().filter(|text| *text == "appended").count();
