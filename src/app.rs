@@ -30,7 +30,7 @@ use crate::sandbox;
 use crate::store::{AuditLog, FileApprovals, FileMemory, FileShelf, replace_file};
 use crate::telemetry::Redactor;
 use crate::threads::{AgentFacts, Asking, DiscreetModel, Limits, Router, Workshop};
-use crate::tools::all_tools;
+use crate::tools::{Scratch, all_tools, sweep};
 
 /// How long one call of a tool may take.
 const TOOL_DEADLINE: Duration = Duration::from_secs(120);
@@ -220,6 +220,9 @@ impl App {
         let audit = Arc::new(AuditLog::start(&settings.state, redacted)?);
         let (ingress, threads) = (Phase::default(), Phase::default());
         let (found, sandbox) = sandbox::find_out(sandbox_mode(settings), recovered.clone(), &threads.tasks);
+        // Whoever has the lock is alone here: what commands of an earlier daemon left is nobody's any more.
+        let left_behind = Scratch::of(&settings.state).left_behind();
+        threads.tasks.spawn_blocking(move || sweep(left_behind));
         let tools = all_tools(exec_settings(settings, world.shell.clone(), found));
         let judge = project_judge(settings, &tools, world.clock.clone(), redact(&world.shell.redactor))?;
         let books = Books::open(settings, &judge, audit.clone());

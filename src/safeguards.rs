@@ -14,7 +14,7 @@ use crate::ports::{Clock, ToolBox};
 use crate::sandbox;
 use crate::store::FileMemory;
 use crate::telemetry::Redactor;
-use crate::tools::{Confinement, Diff, ExecSettings, Redact, memory_preview, preview, programs_of};
+use crate::tools::{Confinement, Diff, ExecSettings, Redact, Scratch, memory_preview, preview, programs_of};
 
 /// How long a command has between being asked to end and being ended.
 pub(crate) const EXEC_GRACE: Duration = Duration::from_secs(2);
@@ -37,6 +37,7 @@ pub(crate) fn exec_settings(settings: &Settings, shell: ShellWorld, found: sandb
         found,
         readable: programs_of(&shell.environment),
         environment: shell.environment,
+        scratch: Scratch::of(&settings.state),
         timeout: wanted.timeout,
         grace: EXEC_GRACE,
         limits: sandbox::Limits::default(),
@@ -87,7 +88,7 @@ pub(crate) fn redact(redactor: &Redactor) -> Redact {
 
 /// Who may answer questions.
 pub(crate) fn rights(settings: &Settings) -> Rights {
-    let mut rights = Rights::default();
+    let mut rights = Rights { named_owners: settings.owners.clone(), ..Rights::default() };
     for approver in &settings.approvals.approvers {
         match approver {
             Approver::Requester => rights.requester = true,

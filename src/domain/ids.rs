@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 
 /// What stays as it is inside an id: everything else, `:` included, is percent-encoded.
@@ -111,6 +112,12 @@ impl ThreadId {
         (words.next() == Some("topic")).then(|| decode(words.next().unwrap_or_default()))
     }
 
+    /// Whether it is one person's own thread in a chat of several.
+    pub fn is_of_one_person(&self) -> bool {
+        // Inside an id a `:` is encoded, so that the name of a part cannot be mistaken.
+        self.text.split(':').nth_back(1) == Some("user")
+    }
+
     /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.text
@@ -157,9 +164,18 @@ impl FromStr for ThreadId {
 pub struct AuthorId(Arc<str>);
 
 impl AuthorId {
-    /// A file name that stands for this person and no other.
+    /// A file name that stands for this person and no other. A long one ends in a digest of all of it, behind a sign that
+    /// no other name has.
     pub fn file_name(&self) -> String {
-        encode(self.as_str())
+        let name = encode(self.as_str());
+        if name.len() <= MAX_FILE_NAME {
+            return name;
+        }
+        let whole = digest(&SHA256, self.0.as_bytes());
+        let told: String = whole.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+        let room = MAX_FILE_NAME.saturating_sub(told.len() + 1);
+        let beginning: String = name.chars().take(room).collect();
+        format!("{beginning}+{told}")
     }
 
     /// The author that the platform knows as `user`.
@@ -307,6 +323,37 @@ mod tests {
             ThreadId::of_topic(&"telegram".parse().unwrap(), "-100", "7").unwrap().for_user("42"),
             Ok(id)
         );
+    }
+
+    #[test]
+    fn only_a_thread_with_a_user_part_is_one_persons_own() {
+        for (thread, expected) in [
+            ("telegram:chat:-100:user:42", true),
+            ("telegram:chat:-100:topic:7:user:42", true),
+            ("telegram:chat:-100", false),
+            ("telegram:chat:-100:topic:7", false),
+            ("web:chat:user", false),
+            ("web:chat:user:topic:user", false),
+            ("web:chat:a%3Auser%3Ab", false),
+        ] {
+            assert_eq!(thread.parse::<ThreadId>().unwrap().is_of_one_person(), expected, "{thread}");
+        }
+    }
+
+    #[test]
+    fn a_file_name_of_any_person_is_short_enough_and_nobody_elses() {
+        let person = |user: &str| AuthorId::new(&web(), user).unwrap().file_name();
+        assert_eq!(person("7"), "web%3Auser%3A7");
+        let long = "张".repeat(80);
+        let names =
+            [person(&long), person(&format!("{long}三")), person(&":".repeat(245)), person(&"a".repeat(245))];
+        for name in &names {
+            assert!(
+                name.len() <= MAX_FILE_NAME && name.is_ascii() && name.starts_with("web%3Auser"),
+                "{name}"
+            );
+        }
+        assert_eq!(names.iter().collect::<std::collections::BTreeSet<_>>().len(), names.len());
     }
 
     #[test]

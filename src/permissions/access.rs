@@ -56,6 +56,11 @@ impl AccessBook for FileAccess {
         Box::pin(async move { role })
     }
 
+    fn is_removed(&self, author: &AuthorId) -> BoxFuture<'_, Result<bool, StoreError>> {
+        let removed = self.look(|guests| guests.is_removed(author));
+        Box::pin(async move { removed })
+    }
+
     fn ask_in(&self, who: Author, now: Timestamp) -> BoxFuture<'_, Result<Knock, StoreError>> {
         Box::pin(async move {
             let code = fresh_code()?;
@@ -207,8 +212,8 @@ impl AccessBook for FileAccess {
     fn revoke(&self, who: &Guest, by: &AuthorId, now: Timestamp) -> BoxFuture<'_, Result<bool, StoreError>> {
         let (who, by) = (who.clone(), by.clone());
         Box::pin(async move {
-            let guest = who.to_string();
-            let gone = self.change(move |guests| guests.revoke(&who)).await?;
+            let (guest, author) = (who.to_string(), by.clone());
+            let gone = self.change(move |guests| guests.revoke(&who, &author, now)).await?;
             if gone {
                 tracing::info!(guest, %by, "access was taken back");
                 self.audit.record(AuditLine {

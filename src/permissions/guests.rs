@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::code::normal;
 use super::shared_file::Touched;
 use crate::domain::{Author, AuthorId, Platform, Role, Standing, ThreadId, Timestamp};
-use crate::ports::{AccessList, Applicant, Approved, Guest, Invitation, Knock, Member, OpenChat};
+use crate::ports::{AccessList, Applicant, Approved, Guest, Invitation, Knock, Member, OpenChat, Removed};
 
 /// How long a code lives.
 const CODE_MILLIS: u64 = 60 * 60 * 1000;
@@ -37,6 +37,9 @@ pub(super) struct Guests {
     wrong_codes: Option<WrongCodes>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     invited: Vec<Invitation>,
+    /// Those who had been let in and were removed: groups are closed to them as well, until they are let in again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    removed: Vec<Removed>,
     /// Counted apart from those above: strangers must not be able to close the operator's door.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     wrong_invitations: Option<WrongCodes>,
@@ -68,6 +71,10 @@ struct WrongCodes {
 impl Guests {
     pub(super) fn role_of(&self, author: &AuthorId) -> Option<Role> {
         self.people.iter().find(|member| member.id == *author).map(|member| member.role)
+    }
+
+    pub(super) fn is_removed(&self, author: &AuthorId) -> bool {
+        self.removed.iter().any(|removed| removed.id == *author)
     }
 
     pub(super) fn is_open(&self, chat: &ThreadId) -> bool {
@@ -122,8 +129,7 @@ impl Guests {
         let Waiting { id, name, .. } = self.asking.remove(found);
         self.wrong_codes = None;
         let member = Member { id, name, role, approved_by: by.clone(), approved_at: now.rfc3339() };
-        self.people.retain(|known| known.id != member.id);
-        self.people.push(member.clone());
+        self.let_in(member.clone());
         (Approved::Let(member), Touched::Yes)
     }
 
@@ -156,9 +162,14 @@ impl Guests {
         self.asking.retain(|known| known.id != who.id);
         let name = who.name.map(|name| name.chars().take(NAME_LETTERS).collect());
         let member = Member { id: who.id, name, role, approved_by: invited_by, approved_at: now.rfc3339() };
-        self.people.retain(|known| known.id != member.id);
-        self.people.push(member.clone());
+        self.let_in(member.clone());
         (Some(member), Touched::Yes)
+    }
+
+    fn let_in(&mut self, member: Member) {
+        self.people.retain(|known| known.id != member.id);
+        self.removed.retain(|known| known.id != member.id);
+        self.people.push(member);
     }
 
     /// Somebody who was let in may do other things from now on.
@@ -180,12 +191,21 @@ impl Guests {
         (true, Touched::Yes)
     }
 
-    /// Access is taken back; a question to be let in is forgotten with it. Says whether there was any of it.
-    pub(super) fn revoke(&mut self, who: &Guest) -> (bool, Touched) {
+    /// Access is taken back; a question to be let in is forgotten with it. Says whether there was any of it. Whoever had
+    /// been let in stays out until they are let in again.
+    pub(super) fn revoke(&mut self, who: &Guest, by: &AuthorId, now: Timestamp) -> (bool, Touched) {
         let before = (self.people.len(), self.chats.len(), self.asking.len());
         match who {
             Guest::Person(person) => {
-                self.people.retain(|member| member.id != *person);
+                if let Some(at) = self.people.iter().position(|member| member.id == *person) {
+                    let Member { id, name, .. } = self.people.remove(at);
+                    self.removed.push(Removed {
+                        id,
+                        name,
+                        removed_by: by.clone(),
+                        removed_at: now.rfc3339(),
+                    });
+                }
                 self.asking.retain(|known| known.id != *person);
             }
             Guest::Chat(chat) => self.chats.retain(|known| known.id != *chat),
@@ -202,7 +222,12 @@ impl Guests {
             asked_at: known.since.rfc3339(),
             expires_at: known.expires.rfc3339(),
         });
-        AccessList { people: self.people.clone(), chats: self.chats.clone(), asking: asking.collect() }
+        AccessList {
+            people: self.people.clone(),
+            chats: self.chats.clone(),
+            asking: asking.collect(),
+            removed: self.removed.clone(),
+        }
     }
 }
 
@@ -362,11 +387,35 @@ mod tests {
         assert_eq!(guests.open(chat.clone(), &id("telegram:user:9"), at(0)), (true, Touched::Yes));
         assert_eq!(guests.open(chat.clone(), &id("telegram:user:9"), at(1)), (false, Touched::No));
         knock(&mut guests, "telegram:user:1", at(0), "AAAA2222");
-        assert!(guests.revoke(&Guest::Person(id("telegram:user:1"))).0);
+        let revoke = |guests: &mut Guests, who: Guest| guests.revoke(&who, &operator(), at(1));
+        assert!(revoke(&mut guests, Guest::Person(id("telegram:user:1"))).0);
         assert_eq!(guests.approve("AAAA2222", Role::Member, &operator(), at(1)).0, Approved::NoSuchCode);
-        assert_eq!(guests.revoke(&Guest::Person(id("telegram:user:1"))), (false, Touched::No));
-        assert!(guests.revoke(&Guest::Chat(chat.clone())).0);
+        assert_eq!(revoke(&mut guests, Guest::Person(id("telegram:user:1"))), (false, Touched::No));
+        assert!(!guests.is_removed(&id("telegram:user:1")), "they had never been let in");
+        assert!(revoke(&mut guests, Guest::Chat(chat.clone())).0);
         assert!(!guests.is_open(&chat));
+    }
+
+    #[test]
+    fn whoever_was_removed_stays_out_until_they_are_let_in_again() {
+        let mut guests = Guests::default();
+        let ada = id("telegram:user:1");
+        let remove = |guests: &mut Guests| guests.revoke(&Guest::Person(ada.clone()), &operator(), at(2)).0;
+        knock(&mut guests, "telegram:user:1", at(0), "AAAA2222");
+        guests.approve("AAAA2222", Role::Guest, &operator(), at(1));
+        assert!(!guests.is_removed(&ada));
+        assert!(remove(&mut guests) && guests.is_removed(&ada) && guests.role_of(&ada).is_none());
+        assert_eq!(guests.list(at(3)).removed.first().map(|removed| removed.id.clone()), Some(ada.clone()));
+        let text = serde_json::to_string(&guests).unwrap();
+        assert_eq!(serde_json::from_str::<Guests>(&text).unwrap(), guests);
+        knock(&mut guests, "telegram:user:1", at(3), "BBBB2222");
+        assert!(guests.is_removed(&ada), "asking is not being let in");
+        guests.approve("BBBB2222", Role::Member, &operator(), at(4));
+        assert!(!guests.is_removed(&ada) && guests.list(at(4)).removed.is_empty());
+        assert!(remove(&mut guests));
+        guests.invite(Role::Member, &operator(), at(5), "CCCC2222".to_owned());
+        let author = Author { id: ada.clone(), name: None, standing: Standing::Person };
+        assert!(guests.redeem(author, "CCCC2222", at(6)).0.is_some() && !guests.is_removed(&ada));
     }
 
     #[test]

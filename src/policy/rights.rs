@@ -1,4 +1,4 @@
-//! Who may answer a question.
+//! Who may answer a question, and who may end what somebody else began.
 
 use crate::domain::{AuthorId, Standing};
 
@@ -13,9 +13,24 @@ pub struct Rights {
     pub admins: bool,
     /// Whom the access book calls an owner; those of the settings are among the people.
     pub owners: bool,
+    /// Whom the settings call an owner, whether or not they may answer.
+    pub named_owners: Vec<AuthorId>,
 }
 
 impl Rights {
+    /// Whether `by` may end what `requester` began: who began it, an owner, who administers the chat, and who could
+    /// refuse what it asks for.
+    pub fn may_end(&self, requester: Option<&AuthorId>, by: &AuthorId, standing: Standing) -> bool {
+        let own = requester == Some(by);
+        let powerful = match standing {
+            Standing::Faceless => false,
+            Standing::Admin | Standing::Owner { .. } => true,
+            Standing::Person | Standing::Guest => self.named_owners.contains(by),
+        };
+        let answers = requester.is_some_and(|requester| self.may_answer(requester, by, standing));
+        own || powerful || answers
+    }
+
     /// Whether `by` may answer what `requester` led to.
     pub fn may_answer(&self, requester: &AuthorId, by: &AuthorId, standing: Standing) -> bool {
         match standing {
@@ -68,5 +83,31 @@ mod tests {
         ] {
             assert_eq!(rights.may_answer(&ada, by, standing), expected, "{rights:?} {by} {standing:?}");
         }
+    }
+
+    #[test]
+    fn what_somebody_began_is_ended_by_them_and_by_those_above_them() {
+        let id = |text: &str| -> AuthorId { text.parse().unwrap() };
+        let (ada, bob, eve) = (id("web:user:ada"), id("web:user:bob"), id("web:user:eve"));
+        let nobody = Rights { named_owners: vec![bob.clone()], ..Rights::default() };
+        let eves = Rights { people: vec![eve.clone()], ..Rights::default() };
+        use Standing::{Admin, Faceless, Guest, Owner, Person};
+        for (rights, by, standing, expected) in [
+            (&nobody, &ada, Person, true),
+            (&nobody, &ada, Guest, true),
+            (&nobody, &ada, Faceless, true),
+            (&nobody, &bob, Person, true),
+            (&nobody, &bob, Faceless, false),
+            (&nobody, &eve, Person, false),
+            (&nobody, &eve, Guest, false),
+            (&nobody, &eve, Faceless, false),
+            (&nobody, &eve, Admin, true),
+            (&nobody, &eve, Owner { admin: false }, true),
+            (&eves, &eve, Person, true),
+            (&eves, &bob, Person, false),
+        ] {
+            assert_eq!(rights.may_end(Some(&ada), by, standing), expected, "{rights:?} {by} {standing:?}");
+        }
+        assert!(!nobody.may_end(None, &eve, Person) && nobody.may_end(None, &eve, Admin));
     }
 }

@@ -127,6 +127,21 @@ pub struct Applicant {
     pub expires_at: String,
 }
 
+/// Somebody who had been let in and was removed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Removed {
+    /// Who.
+    pub id: AuthorId,
+    /// What people called them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// By whom.
+    pub removed_by: AuthorId,
+    /// When, RFC 3339.
+    pub removed_at: String,
+}
+
 /// Everybody the book knows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -137,6 +152,9 @@ pub struct AccessList {
     pub chats: Vec<OpenChat>,
     /// Those who ask.
     pub asking: Vec<Applicant>,
+    /// Those who were removed, and stay out until they are let in again.
+    #[serde(default)]
+    pub removed: Vec<Removed>,
 }
 
 /// The book of who was let in. What it was told is on the disk before it says so. Asking it is cheap enough to be
@@ -144,6 +162,9 @@ pub struct AccessList {
 pub trait AccessBook: Send + Sync + std::fmt::Debug {
     /// What a person may do who was let in; nothing where they were not.
     fn role_of(&self, author: &AuthorId) -> BoxFuture<'_, Result<Option<Role>, StoreError>>;
+
+    /// Whether a person had been let in and was removed. Unless the settings name them, they stay out.
+    fn is_removed(&self, author: &AuthorId) -> BoxFuture<'_, Result<bool, StoreError>>;
 
     /// A person nobody knows writes in private: a code for the operator to confirm, the same one while it lives.
     fn ask_in(&self, who: Author, now: Timestamp) -> BoxFuture<'_, Result<Knock, StoreError>>;

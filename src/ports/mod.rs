@@ -23,7 +23,9 @@ mod toolbox;
 use std::future::Future;
 use std::pin::Pin;
 
-pub use access::{AccessBook, AccessList, Applicant, Approved, Guest, Invitation, Knock, Member, OpenChat};
+pub use access::{
+    AccessBook, AccessList, Applicant, Approved, Guest, Invitation, Knock, Member, OpenChat, Removed,
+};
 pub use adapter::{Adapter, AdapterError, AdapterIo, DeliveryError, HealthReporter, Receipt};
 pub use approvals::ApprovalBook;
 pub use audit::{Audit, AuditEvent, AuditLine, AuditOutcome, AuditVerdict};

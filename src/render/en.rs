@@ -2,7 +2,7 @@
 
 use super::phrases::{Phrase, Status};
 use crate::domain::{
-    Answer, Approval, ApprovalKind, ApprovalNumber, ApprovalState, Command, ErrorKind, ThreadState,
+    Answer, Approval, ApprovalKind, ApprovalNumber, ApprovalState, Command, ErrorKind, Language, ThreadState,
 };
 
 pub(super) fn say(phrase: &Phrase) -> String {
@@ -35,6 +35,9 @@ pub(super) fn say(phrase: &Phrase) -> String {
         Phrase::NotOpen => "There is no such open request any more; it was decided or withdrawn before.".into(),
         Phrase::NotTheirs(number) => format!("You may not decide {number}: ask whoever started this, or an owner."),
         Phrase::TooLate(number) => format!("{number} has expired and was not run. Ask again if you still want it."),
+        Phrase::WhetherMeant(questions) => {
+            format!("I am not sure that you mean this. If you do, answer with its number:\n{}", choices(questions))
+        }
         Phrase::Reminder(numbers) => format!(
             "I am waiting for a decision on {}: answer `approve` or `deny` (with the number if there are several), or /cancel. \
              Your message comes next.",
@@ -44,6 +47,9 @@ pub(super) fn say(phrase: &Phrase) -> String {
             "You may not withdraw {}: whoever started it may, and whoever may decide it.",
             list(numbers)
         ),
+        Phrase::NotTheirsToStop => "Somebody else's request is being worked on or waits here. Whoever made it may end it, \
+                                    and so may an owner, an administrator of this chat, or whoever may decide it."
+            .into(),
         Phrase::Withdrawn(0) => "There was nothing waiting for a decision.".into(),
         Phrase::Withdrawn(count) => format!("Withdrawn: {count}."),
         Phrase::Pending(approvals) if approvals.is_empty() => "Nothing is waiting for a decision.".into(),
@@ -69,6 +75,16 @@ pub(super) fn say(phrase: &Phrase) -> String {
         }
         Phrase::RestInFile => "(The answer is long: the file has all of it.)".into(),
     }
+}
+
+/// Each question with the words that answer it.
+fn choices(questions: &[Approval]) -> String {
+    let line = |one: &Approval| {
+        let replies = Phrase::suggested_replies(one.kind, one.number, Language::En);
+        let replies: Vec<String> = replies.iter().map(|reply| format!("`{reply}`")).collect();
+        format!("- {}: {} ({})", one.number, one.summary, replies.join(" / "))
+    };
+    questions.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// What happened, and what to do.

@@ -60,10 +60,14 @@ pub enum Phrase {
     NotTheirs(ApprovalNumber),
     /// The answer came too late.
     TooLate(ApprovalNumber),
+    /// Questions that an answer may not have been meant for.
+    WhetherMeant(Vec<Approval>),
     /// Questions wait, and this message was none of their answers.
     Reminder(Vec<ApprovalNumber>),
     /// Questions that whoever wants to may not withdraw.
     NotTheirsToWithdraw(Vec<ApprovalNumber>),
+    /// A turn that whoever wants to may not end.
+    NotTheirsToStop,
     /// So many questions were withdrawn.
     Withdrawn(usize),
     /// The questions that wait.
@@ -217,6 +221,7 @@ mod tests {
             Phrase::Truncated,
             Phrase::EmptyAnswer,
             Phrase::NotTheirsToWithdraw(vec![ApprovalNumber(1), ApprovalNumber(2)]),
+            Phrase::NotTheirsToStop,
         ];
         for kind in KINDS {
             all.push(Phrase::Error(kind));

@@ -2,7 +2,7 @@
 
 use super::phrases::{Phrase, Status};
 use crate::domain::{
-    Answer, Approval, ApprovalKind, ApprovalNumber, ApprovalState, Command, ErrorKind, ThreadState,
+    Answer, Approval, ApprovalKind, ApprovalNumber, ApprovalState, Command, ErrorKind, Language, ThreadState,
 };
 
 pub(super) fn say(phrase: &Phrase) -> String {
@@ -32,12 +32,18 @@ pub(super) fn say(phrase: &Phrase) -> String {
         Phrase::NotOpen => "没有这个待决定的请求了：它已经被决定或撤回。".into(),
         Phrase::NotTheirs(number) => format!("你不能决定 {number}：请让发起人或所有者来决定。"),
         Phrase::TooLate(number) => format!("{number} 已过期，没有执行。如仍需要，请重新提出。"),
+        Phrase::WhetherMeant(questions) => {
+            format!("不能确定你指的是下面的请求。如果是，请带上编号回复：\n{}", choices(questions))
+        }
         Phrase::Reminder(numbers) => format!(
             "我在等待对 {} 的决定：请回复“同意”或“拒绝”（有多个时带上编号），或发送 /cancel 撤回。你的消息随后处理。",
             list(numbers)
         ),
         Phrase::NotTheirsToWithdraw(numbers) => {
             format!("你不能撤回 {}：只有发起人和有权决定的人可以撤回。", list(numbers))
+        }
+        Phrase::NotTheirsToStop => {
+            "这里正在处理或等待的是别人的请求：只有发起人、所有者、本群管理员和有权决定的人可以结束它。".into()
         }
         Phrase::Withdrawn(0) => "没有等待决定的请求。".into(),
         Phrase::Withdrawn(count) => format!("已撤回 {count} 个请求。"),
@@ -60,6 +66,16 @@ pub(super) fn say(phrase: &Phrase) -> String {
         Phrase::Held(count) => format!("该平台目前不允许再发送，{count} 条回复将在收到下一条消息后送达。"),
         Phrase::RestInFile => "（回答较长，完整内容见文件。）".into(),
     }
+}
+
+/// Each question with the words that answer it.
+fn choices(questions: &[Approval]) -> String {
+    let line = |one: &Approval| {
+        let replies = Phrase::suggested_replies(one.kind, one.number, Language::Zh);
+        let replies: Vec<String> = replies.iter().map(|reply| format!("`{reply}`")).collect();
+        format!("- {}：{}（{}）", one.number, one.summary, replies.join(" / "))
+    };
+    questions.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// What happened, and what to do.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::approval_numbers::ApprovalNumbers;
 use super::atomic::replace_file;
 use super::disk::refused;
 use super::layout::{Layout, private_dir};
@@ -21,6 +22,8 @@ pub struct FileApprovals {
     numbering: tokio::sync::Semaphore,
     /// What was pending when it was first asked for. The files are many and are read once, not once a thread.
     left: tokio::sync::OnceCell<BTreeMap<ThreadId, Vec<ApprovalId>>>,
+    /// Set once the numbers of all approvals that there were are noted.
+    noted: tokio::sync::OnceCell<()>,
 }
 
 impl FileApprovals {
@@ -30,6 +33,7 @@ impl FileApprovals {
             layout: Layout::new(ship_dir),
             numbering: tokio::sync::Semaphore::new(1),
             left: tokio::sync::OnceCell::new(),
+            noted: tokio::sync::OnceCell::new(),
         }
     }
 
@@ -64,6 +68,9 @@ impl ApprovalBook for FileApprovals {
             let path = file(layout, &approval.id);
             let dir = layout.approvals();
             private_dir(&dir).map_err(|source| refused(&dir, source))?;
+            if approval.state == ApprovalState::Pending {
+                note_number(layout, &approval);
+            }
             let bytes = serde_json::to_vec_pretty(&ApprovalFile::from(&approval)).unwrap_or_default();
             replace_file(&path, &bytes, OWNER_ONLY).map_err(|source| refused(&path, source))
         })
@@ -92,10 +99,16 @@ impl ApprovalBook for FileApprovals {
         numbers: Vec<ApprovalNumber>,
     ) -> BoxFuture<'_, Result<Vec<Approval>, StoreError>> {
         let thread = thread.clone();
-        self.blocking(move |layout| {
-            let mut found = read_all(&layout.approvals())?;
-            found.retain(|one| one.thread == thread && numbers.contains(&one.number));
-            Ok(found)
+        Box::pin(async move {
+            let numbers = self.blocking(move |layout| Ok(given_out(layout, numbers))).await?;
+            let sought = numbers.clone();
+            let mut ids = self.blocking(move |layout| Ok(ids_of(layout, &sought))).await?;
+            if ids.iter().any(Option::is_none) {
+                // Asked before numbers were noted, or cut off: the files tell, once.
+                self.noted.get_or_try_init(|| self.blocking(note_numbers)).await?;
+                ids = self.blocking(move |layout| Ok(ids_of(layout, &numbers))).await?;
+            }
+            self.of_thread(&thread, ids.into_iter().flatten().collect()).await
         })
     }
 
@@ -162,11 +175,50 @@ fn pending(layout: &Layout) -> Result<BTreeMap<ThreadId, Vec<ApprovalId>>, Store
     Ok(left)
 }
 
+/// Notes a number. Who decides by it later is the worse off for a missing note, so the question is asked all the same.
+fn note_number(layout: &Layout, approval: &Approval) {
+    let noted = private_dir(&layout.state())
+        .and_then(|()| ApprovalNumbers::new(&layout.state()).note(approval.number, &approval.id));
+    if let Err(error) = noted {
+        tracing::warn!(%error, number = %approval.number, "the number of an approval could not be noted");
+    }
+}
+
+/// Notes the numbers of all approvals there are.
+fn note_numbers(layout: &Layout) -> Result<(), StoreError> {
+    let all = read_all(&layout.approvals())?;
+    let state = layout.state();
+    // The newest is noted last: should two have the same number, it is meant.
+    let numbers = all.iter().rev().map(|approval| (approval.number, &approval.id));
+    private_dir(&state)
+        .and_then(|()| ApprovalNumbers::new(&state).note_all(numbers))
+        .map_err(|source| refused(&state, source))
+}
+
+/// Those of the numbers that were given out; others stand for nothing, and need no looking.
+fn given_out(layout: &Layout, mut numbers: Vec<ApprovalNumber>) -> Vec<ApprovalNumber> {
+    if let Some(last) = last_number(layout) {
+        numbers.retain(|number| (1..=last).contains(&number.0));
+    }
+    numbers
+}
+
+/// The approvals that these numbers stand for, in their order.
+fn ids_of(layout: &Layout, numbers: &[ApprovalNumber]) -> Vec<Option<ApprovalId>> {
+    let known = ApprovalNumbers::new(&layout.state());
+    numbers.iter().map(|number| known.find(*number).ok().flatten()).collect()
+}
+
+/// The last number that was given out, as far as it was noted.
+fn last_number(layout: &Layout) -> Option<u32> {
+    let note = layout.state().join("approval-number");
+    std::fs::read_to_string(&note).ok().and_then(|text| text.trim().parse::<u32>().ok())
+}
+
 /// The number after the last one given out. Where the note of it is lost, the files tell.
 fn next_number(layout: &Layout) -> Result<ApprovalNumber, StoreError> {
     let note = layout.state().join("approval-number");
-    let noted = std::fs::read_to_string(&note).ok().and_then(|text| text.trim().parse::<u32>().ok());
-    let last = match noted {
+    let last = match last_number(layout) {
         Some(last) => last,
         None => read_all(&layout.approvals())?.iter().map(|approval| approval.number.0).max().unwrap_or(0),
     };
@@ -174,4 +226,79 @@ fn next_number(layout: &Layout) -> Result<ApprovalNumber, StoreError> {
     replace_file(&note, format!("{next}\n").as_bytes(), OWNER_ONLY)
         .map_err(|source| refused(&note, source))?;
     Ok(ApprovalNumber(next))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{ApprovalKind, Risk, Timestamp};
+
+    fn approval(number: u32, thread: &str) -> Approval {
+        Approval {
+            id: format!("apr_{number:020}").parse().unwrap(),
+            number: ApprovalNumber(number),
+            kind: ApprovalKind::Tool,
+            thread: thread.parse().unwrap(),
+            correlation: "run_1".parse().unwrap(),
+            tool_call: "call_1".parse().unwrap(),
+            tool: "exec_shell".to_owned(),
+            input: serde_json::json!({ "command": "date" }),
+            summary: "date".to_owned(),
+            details: None,
+            risk: Risk::Low,
+            fingerprint: "f".to_owned(),
+            requested_by: "web:user:ada".parse().unwrap(),
+            created_at: Timestamp::from_millis(i64::from(number)),
+            expires_at: Timestamp::from_millis(1_000_000),
+            state: ApprovalState::Pending,
+        }
+    }
+
+    /// Puts something beside the approvals that whoever reads them all finds, under a number that is taken.
+    fn plant(dir: &Path, number: u32, thread: &str) {
+        let planted = Approval { id: "apr_planted_planted".parse().unwrap(), ..approval(number, thread) };
+        let bytes = serde_json::to_vec(&ApprovalFile::from(&planted)).unwrap();
+        replace_file(&dir.join("approvals/apr_planted_planted.json"), &bytes, OWNER_ONLY).unwrap();
+    }
+
+    async fn found(book: &FileApprovals, thread: &str, numbers: &[u32]) -> Vec<String> {
+        let numbers = numbers.iter().copied().map(ApprovalNumber).collect();
+        let found = book.numbered(&thread.parse().unwrap(), numbers).await.unwrap();
+        found.iter().map(|one| one.id.to_string()).collect()
+    }
+
+    #[tokio::test]
+    async fn deciding_a_settled_question_again_reads_that_question_and_no_other() {
+        let dir = tempfile::tempdir().unwrap();
+        private_dir(&dir.path().join("state")).unwrap();
+        let book = FileApprovals::new(dir.path());
+        for number in 1..=3 {
+            assert_eq!(book.next_number().await.unwrap(), ApprovalNumber(number));
+            book.save(approval(number, if number == 3 { "web:chat:b" } else { "web:chat:a" })).await.unwrap();
+        }
+        plant(dir.path(), 2, "web:chat:a");
+        // Neither now nor after a restart, nor for numbers that nothing has.
+        for book in [book, FileApprovals::new(dir.path())] {
+            assert_eq!(found(&book, "web:chat:a", &[2]).await, ["apr_00000000000000000002"]);
+            assert_eq!(found(&book, "web:chat:a", &[3, 1]).await, ["apr_00000000000000000001"]);
+            assert_eq!(found(&book, "web:chat:a", &[4, 0, u32::MAX]).await, [""; 0]);
+            assert_eq!(found(&book, "web:chat:a", &[2]).await, ["apr_00000000000000000002"]);
+        }
+    }
+
+    #[tokio::test]
+    async fn the_approvals_of_an_older_daemon_are_looked_through_once() {
+        let dir = tempfile::tempdir().unwrap();
+        private_dir(&dir.path().join("state")).unwrap();
+        let book = FileApprovals::new(dir.path());
+        for number in 1..=3 {
+            book.next_number().await.unwrap();
+            book.save(approval(number, "web:chat:a")).await.unwrap();
+        }
+        std::fs::remove_file(dir.path().join("state/approval-ids")).unwrap();
+        let book = FileApprovals::new(dir.path());
+        assert_eq!(found(&book, "web:chat:a", &[2]).await, ["apr_00000000000000000002"]);
+        plant(dir.path(), 1, "web:chat:a");
+        assert_eq!(found(&book, "web:chat:a", &[1]).await, ["apr_00000000000000000001"]);
+    }
 }

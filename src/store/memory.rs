@@ -128,6 +128,9 @@ mod tests {
         assert_eq!(found(MemoryScope::Project).as_deref(), Some("ship on Fridays"));
         assert_eq!(found(person("telegram:user:8")), None);
         assert!(dir.path().join("memory/users/telegram%3Auser%3A7.md").is_file());
+        let long = person(&format!("web:user:{}", "%E5%BC%A0".repeat(80)));
+        assert!(memory.remember(&long, None, "has a long name\n").unwrap());
+        assert_eq!(found(long).as_deref(), Some("has a long name"));
     }
 
     #[test]

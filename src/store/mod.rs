@@ -6,6 +6,8 @@
 //! state/journal/<n>.jsonl       every commit, before it is anywhere else
 //! state/index/<thread>.idx      where the lines of a thread file stand (a cache)
 //! state/catalog.jsonl           the list of threads (a cache)
+//! approvals/<id>.json           each question to a person, and what became of it
+//! state/approval-ids            which approval a number stands for (a cache)
 //! memory/, tasks/*.md           what is remembered, and tasks; people may write them too
 //! logs/audit-<date>.jsonl       who was allowed what, and what came of it
 //! run/lock                      held by the one daemon of the project
@@ -30,6 +32,7 @@
 //!
 //! Knows the ports, the message format and the file system; nothing of turns, models or platforms.
 
+mod approval_numbers;
 mod approvals;
 mod atomic;
 mod audit;

@@ -14,8 +14,9 @@ use super::jobs::{Done, Jobs};
 use super::mailbox::{Letter, Mail, Note};
 use super::progress::{Hearing, LastLine};
 use super::stage::Stage;
+use super::waiters::Waiters;
 use super::workshop::Workshop;
-use crate::domain::{CorrelationId, Intent, ThreadId, ToolCallId};
+use crate::domain::{Intent, ThreadId, ToolCallId};
 use crate::ports::{
     Acceptance, Durability, InnerDoor, ModelDelta, RunOutcome, StoreError, ThreadRecord, ThreadView,
 };
@@ -42,7 +43,7 @@ pub(super) struct Actor {
     pub(super) progress: Hearing,
     pub(super) slot: Option<OwnedSemaphorePermit>,
     pub(super) tickets: BTreeMap<Ticket, oneshot::Sender<Acceptance>>,
-    pub(super) waiters: BTreeMap<CorrelationId, Vec<oneshot::Sender<RunOutcome>>>,
+    pub(super) waiters: Waiters,
     /// Events that performing effects brought about at once.
     pub(super) upcoming: VecDeque<Event>,
     /// Whether the view has changed since it was last shown.
@@ -110,7 +111,7 @@ impl Actor {
             progress: Hearing::default(),
             slot: None,
             tickets: BTreeMap::new(),
-            waiters: BTreeMap::new(),
+            waiters: Waiters::default(),
             upcoming: VecDeque::new(),
             stale: false,
             drafted: false,

@@ -54,7 +54,10 @@ impl Actor {
             IngressKind::Decision(decision) => {
                 brought.approvals.extend(self.shop.approvals.get(&decision.approval).await?);
             }
-            IngressKind::Said(said) => brought.approvals = self.decided_again(&said.text).await?,
+            IngressKind::Said(said) => {
+                brought.approvals = self.decided_again(&said.text).await?;
+                brought.approvals.extend(self.replied_to(said, &brought.approvals).await?);
+            }
             IngressKind::Command(order) => match order.command {
                 Command::Grants => brought.words = Some(self.govern(&order.words, &event.author).await),
                 Command::Memory => brought.words = Some(self.tell_memory(event).await),
@@ -111,7 +114,7 @@ impl Actor {
                 return;
             }
             Some((correlation, _)) if self.conversation.is_pending(&correlation) => {
-                self.waiters.entry(correlation).or_default().push(reply);
+                self.waiters.add(correlation, message, reply);
                 return;
             }
             Some((_, messages)) => messages,

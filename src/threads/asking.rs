@@ -9,7 +9,8 @@ use tokio::sync::mpsc;
 use super::actor::{Actor, outcome_of};
 use super::jobs::{Done, judge_panicked};
 use crate::domain::{
-    Approval, ApprovalId, ApprovalNumber, ApprovalState, CorrelationId, Intent, MessageId, Scope, ToolCallId,
+    Approval, ApprovalId, ApprovalNumber, ApprovalState, CorrelationId, Intent, MessageId, Said, Scope,
+    ToolCallId,
 };
 use crate::policy::reply::{INSTRUCTIONS, ModelHint, Named, decided_outright};
 use crate::ports::{AuditLine, CallToJudge, Prompt, RunOutcome, StoreError};
@@ -114,6 +115,21 @@ impl Actor {
         Ok(found)
     }
 
+    /// The question of this thread that a message replies to though it waits no more, unless it is among those `known`.
+    pub(super) async fn replied_to(
+        &self,
+        said: &Said,
+        known: &[Approval],
+    ) -> Result<Option<Approval>, StoreError> {
+        let question = self.conversation.quoted_question(said).cloned();
+        let pending = self.conversation.pending_approvals();
+        let new = |id: &ApprovalId| known.iter().chain(&pending).all(|one| one.id != *id);
+        match question.filter(new) {
+            Some(id) => Ok(self.shop.approvals.of_thread(&self.id, vec![id]).await?.pop()),
+            None => Ok(None),
+        }
+    }
+
     /// Has a model look at a reply, and at nothing but the reply.
     pub(super) fn read_reply(&mut self, message: MessageId, words: String) {
         let shop = self.shop.clone();
@@ -151,9 +167,7 @@ impl Actor {
     /// Whoever waits for the end of the run hears that it waits for a person.
     pub(super) fn parked(&mut self, correlation: &CorrelationId) {
         let outcome = self.parked_outcome(correlation);
-        for waiter in self.waiters.remove(correlation).unwrap_or_default() {
-            drop(waiter.send(outcome.clone()));
-        }
+        self.waiters.tell(correlation, &outcome);
     }
 
     /// Where a run stands that waits for a person.

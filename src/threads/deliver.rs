@@ -56,6 +56,11 @@ impl Deliveries {
         if self.held { 0 } else { self.pending.len() }
     }
 
+    /// The one that is tried, or will be next.
+    pub(super) fn first(&self) -> Option<&OutboxEntry> {
+        self.pending.front()
+    }
+
     /// Whether something is being delivered in this moment.
     pub(super) const fn is_trying(&self) -> bool {
         self.trying

@@ -19,6 +19,7 @@ mod progress;
 mod remembering;
 mod router;
 mod stage;
+mod waiters;
 mod workshop;
 mod wound;
 

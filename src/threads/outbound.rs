@@ -12,6 +12,7 @@ impl Actor {
     /// Starts the next delivery, if none is in flight.
     pub(super) fn start_delivery(&mut self) {
         let Some((entry, attempt)) = self.deliveries.begin() else { return };
+        self.conversation.note_sending(&entry.intent.intent, self.shop.clock.now());
         let adapter = self.shop.adapters.get(self.id.platform()).cloned();
         let deadline = self.shop.limits.delivery_deadline;
         let unsure = |reason: &str| DeliveryError::Retry { after: None, reason: reason.to_owned() };
@@ -35,6 +36,9 @@ impl Actor {
             Err(error) => tracing::warn!(thread = %self.id, %error, "delivery failed"),
         }
         count::delivery(&self.shop.metrics, &result);
+        if let Some(entry) = self.deliveries.first() {
+            self.conversation.note_sent(&entry.intent.intent, result.as_ref().ok());
+        }
         let chance = self.shop.ids.chance();
         match self.deliveries.tried(result, self.shop.clock.now(), chance) {
             Some(Next::Wait(wait)) => {

@@ -79,6 +79,7 @@ impl Actor {
             Effect::ReadReply { message, words } => self.read_reply(message, words),
             Effect::Audit(line) => self.shop.audit.record(*line),
             Effect::Parked(correlation) => self.parked(&correlation),
+            Effect::Moved { message, to } => self.waiters.follow(&message, &to),
             Effect::RunTool { call, name, arguments, class } => self.run_tool(call, &name, arguments, class),
             Effect::CancelJobs => {
                 self.jobs.cancel_work();
@@ -295,9 +296,7 @@ impl Actor {
         }
         count::turn_end(&self.shop.metrics, outcome.status);
         tracing::info!(correlationId = %correlation, thread = %self.id, status = ?outcome.status, "turn finished");
-        for waiter in self.waiters.remove(correlation).unwrap_or_default() {
-            drop(waiter.send(outcome.clone()));
-        }
+        self.waiters.tell(correlation, &outcome);
     }
 }
 

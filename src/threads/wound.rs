@@ -24,17 +24,15 @@ impl Actor {
         }
         let text = Phrase::Error(ErrorKind::Storage).say(self.shop.language.unwrap_or_default());
         let record = ErrorRecord { kind: ErrorKind::Storage, text, retryable: true };
-        for (correlation, waiters) in std::mem::take(&mut self.waiters) {
+        for correlation in self.waiters.runs() {
             let outcome = RunOutcome {
                 status: Some(RunStatus::Failed),
                 messages: Vec::new(),
                 error: Some(record.clone()),
-                correlation: Some(correlation),
+                correlation: Some(correlation.clone()),
                 approvals: Vec::new(),
             };
-            for waiter in waiters {
-                drop(waiter.send(outcome.clone()));
-            }
+            self.waiters.tell(&correlation, &outcome);
         }
         self.notice(Intent::Error { kind: record.kind, text: record.text, retryable: true });
         let (rules, effects_of) = (self.shop.rules(&self.id), self.shop.effects_of(&self.id));

@@ -42,7 +42,7 @@ pub use confine::{Confinement, Inside};
 pub use current_time::CurrentTime;
 pub use diff::{Diff, diff};
 pub use edit_file::EditFile;
-pub use exec_shell::{ExecSettings, ExecShell, Redact, programs_of};
+pub use exec_shell::{ExecSettings, ExecShell, Redact, Scratch, programs_of, sweep};
 pub use list_files::ListFiles;
 pub use memory_upsert::{MemoryUpsert, memory_preview};
 pub use read_file::ReadFile;

@@ -10,12 +10,10 @@ use crate::domain::{
     Answer, Approval, ApprovalId, ApprovalNumber, ApprovalState, CorrelationId, Decided, Decision,
     IngressEvent, Intent, Said, Timestamp, WhileWaiting,
 };
-use crate::policy::reply::{Named, Pending, Question, Reading, Ruling, decided_outright, read};
+use crate::policy::reply::{Pending, Reading, Ruling, read};
 use crate::ports::{Acceptance, Durability};
 use crate::render::Phrase;
-
-/// Two people who answer the same question do so within this time, or one of them has seen what came of it.
-const CROSSING_MS: u64 = 10_000;
+use crate::uimessage::{Role, UiMessage};
 
 /// What a message amounts to while questions wait.
 pub(super) enum Reply {
@@ -47,7 +45,8 @@ impl Conversation {
         if !self.speaks_to_us(event, said, &pending) {
             return self.not_a_decision(said, event, now, out);
         }
-        let reading = read(&said.text, &candidates.iter().map(as_pending).collect::<Vec<_>>());
+        let pointed = self.pointed_at(said, &candidates);
+        let reading = read_pointed(&said.text, &candidates, pointed.place());
         let reply = match reading {
             Reading::NotADecision | Reading::AskBack(_) if pending.is_empty() => return Reply::Message,
             Reading::NotADecision => return self.not_a_decision(said, event, now, out),
@@ -55,11 +54,11 @@ impl Conversation {
             Reading::AskBack(_) if said.overheard => return Reply::Message,
             Reading::AskBack(question) => question.words(self.language()),
             Reading::Decide(rulings) => {
-                let (sure, doubtful) = self.apart(rulings, &pending, &candidates, event, &said.text, now);
+                let (sure, doubtful) = self.apart(rulings, &pending, &candidates, pointed, event, now);
                 let told =
                     sure.into_iter().filter_map(|ruling| self.rule(&candidates, ruling, event, now, out));
                 let told: Vec<String> = told.collect();
-                let asked = doubtful.map(|question| question.words(self.language()));
+                let asked = doubtful.map(|doubtful| doubtful.say(self.language()));
                 told.into_iter().chain(asked).collect::<Vec<_>>().join("\n")
             }
         };
@@ -71,40 +70,64 @@ impl Conversation {
         Reply::Handled
     }
 
-    /// Sets apart what words decide for certain from what they may have been said too early for: beside a question that is
-    /// settled, or just after somebody else has settled one, only what is named is meant.
+    /// Sets apart what words decide for certain from what they may not have been said for: a question that is not named
+    /// is meant only where nothing else can be, and where whoever speaks can have seen it.
     fn apart(
         &self,
         rulings: Vec<Ruling>,
         pending: &[Approval],
         candidates: &[Approval],
+        pointed: Pointed,
         event: &IngressEvent,
-        words: &str,
         now: Timestamp,
-    ) -> (Vec<Ruling>, Option<Question>) {
+    ) -> (Vec<Ruling>, Option<Phrase>) {
         let beside_settled = candidates.len() > pending.len();
-        if !beside_settled && !self.crossed(pending, event, now) {
-            return (rulings, None);
-        }
-        let named = decided_outright(words);
-        let is_named = |one: &Approval| {
-            named.contains(&Named::Number(one.number)) || named.contains(&Named::Id(one.id.clone()))
+        let seen = |question: &Approval| {
+            let requested = self.requested_at(question);
+            let said = self.sight.said_at(event.at, requested, now);
+            self.sight.can_answer(question, requested, &event.author.id, said)
         };
-        let certain = |ruling: &Ruling| candidates.get(ruling.index).is_some_and(is_named);
+        let certain = |ruling: &Ruling| {
+            let question = candidates.get(ruling.index);
+            let meant = ruling.named || pointed == Pointed::At(ruling.index);
+            let other = beside_settled || pointed == Pointed::Elsewhere;
+            // Who may not answer is told that, whatever they mean.
+            let may = question.is_some_and(|one| self.may_answer_one(event, std::slice::from_ref(one)));
+            meant || !may || (!other && question.is_some_and(seen))
+        };
         let (sure, doubtful): (Vec<Ruling>, Vec<Ruling>) = rulings.into_iter().partition(certain);
-        let about: Vec<ApprovalNumber> =
-            doubtful.iter().filter_map(|ruling| candidates.get(ruling.index)).map(|one| one.number).collect();
-        (sure, (!about.is_empty()).then_some(Question::ApproveOrDeny { about }))
+        let doubtful: Vec<Approval> =
+            doubtful.iter().filter_map(|ruling| candidates.get(ruling.index)).cloned().collect();
+        (sure, (!doubtful.is_empty()).then_some(Phrase::WhetherMeant(doubtful)))
     }
 
-    /// Whether an answer may have crossed another's on its way: somebody else has just settled a question, and what waits
-    /// now was asked only then, by the same run.
-    fn crossed(&self, pending: &[Approval], event: &IngressEvent, now: Timestamp) -> bool {
-        self.last_decided.as_ref().is_some_and(|(by, at, run)| {
-            *by != event.author.id
-                && now.millis_since(*at) < CROSSING_MS
-                && pending.iter().any(|asked| asked.created_at >= *at && asked.correlation == *run)
-        })
+    /// When the request that led to a question was said, by the platform's clock.
+    fn requested_at(&self, question: &Approval) -> Option<Timestamp> {
+        let led_to_it = |message: &&UiMessage| {
+            message.role == Role::User && message.metadata.correlation_id == question.correlation
+        };
+        self.history.iter().find(led_to_it).map(|message| message.metadata.timestamp)
+    }
+
+    /// The question that a message replies to, where it replies to one.
+    pub fn quoted_question(&self, said: &Said) -> Option<&ApprovalId> {
+        said.quoted.as_ref().and_then(|quoted| self.sight.shown_by(&quoted.platform_message))
+    }
+
+    /// What a message replies to. Which message shows which question is forgotten in a restart; its words tell then.
+    fn pointed_at(&self, said: &Said, candidates: &[Approval]) -> Pointed {
+        let Some(quoted) = &said.quoted else { return Pointed::Nowhere };
+        let post = self.quoted_question(said);
+        let numbers = if post.is_none() { numbers_in(&quoted.text) } else { Vec::new() };
+        if post.is_none() && numbers.is_empty() {
+            return Pointed::Nowhere;
+        }
+        let is_meant = |one: &Approval| post == Some(&one.id) || numbers.contains(&one.number);
+        let mut meant = candidates.iter().enumerate().filter(|(_, one)| is_meant(one));
+        match (meant.next(), meant.next()) {
+            (Some((index, _)), None) => Pointed::At(index),
+            _ => Pointed::Elsewhere,
+        }
     }
 
     /// Whether words can be a decision at all. What somebody else wrote, what goes with files, and what was overheard
@@ -204,7 +227,7 @@ impl Conversation {
             return Reply::Message;
         }
         if self.rules.while_waiting == WhileWaiting::Supersede {
-            self.withdraw("a new message took its place", now, out);
+            self.withdraw("a new message took its place", &event.author.id, now, out);
             self.go_on(now, out);
             return Reply::Message;
         }
@@ -242,6 +265,50 @@ impl Conversation {
             Heard::NotAnAnswer => Phrase::NotOpen,
         };
         phrase.say(self.language())
+    }
+}
+
+/// What a message replies to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pointed {
+    /// No question.
+    Nowhere,
+    /// The question at this place.
+    At(usize),
+    /// A question that is none of these, or several.
+    Elsewhere,
+}
+
+impl Pointed {
+    const fn place(self) -> Option<usize> {
+        match self {
+            Self::At(index) => Some(index),
+            Self::Nowhere | Self::Elsewhere => None,
+        }
+    }
+}
+
+/// The numbers of questions that a text tells.
+fn numbers_in(text: &str) -> Vec<ApprovalNumber> {
+    let words = text.split(|letter: char| !letter.is_ascii_alphanumeric());
+    let numbers = words.filter_map(|word| word.strip_prefix('A')?.parse().ok());
+    numbers.map(ApprovalNumber).collect()
+}
+
+/// What words say about these questions. Those that reply to one of them are about it, unless they name another.
+fn read_pointed(words: &str, candidates: &[Approval], pointed: Option<usize>) -> Reading {
+    let all: Vec<Pending<'_>> = candidates.iter().map(as_pending).collect();
+    let reading = read(words, &all);
+    let named = matches!(&reading, Reading::Decide(rulings) if rulings.iter().any(|ruling| ruling.named));
+    match pointed.and_then(|index| Some((index, candidates.get(index)?))) {
+        Some((index, one)) if !named => match read(words, &[as_pending(one)]) {
+            Reading::Decide(mut rulings) => {
+                rulings.iter_mut().for_each(|ruling| ruling.index = index);
+                Reading::Decide(rulings)
+            }
+            _ => reading,
+        },
+        _ => reading,
     }
 }
 

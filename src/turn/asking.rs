@@ -14,8 +14,8 @@ use super::run::{Phase, TOOL_METADATA};
 use super::{Conversation, Effect};
 use crate::domain::Class;
 use crate::domain::{
-    Answer, Approval, ApprovalId, ApprovalKind, ApprovalState, AuthorId, Decided, Intent, Scope, Standing,
-    Timestamp, ToolCallId,
+    Answer, Approval, ApprovalId, ApprovalKind, ApprovalState, AuthorId, Decided, Delivery, Intent, Scope,
+    Standing, Timestamp, ToolCallId,
 };
 use crate::ports::{Durability, Judgement, Ruling};
 use crate::render::Phrase;
@@ -133,6 +133,9 @@ impl Conversation {
         part.state = ToolState::ApprovalRequested { input, approval: ask };
         run.ledger.set(call, Call::Asked(approval.clone()));
         run.shown = true;
+        if self.rules.capabilities.delivery == Delivery::Push {
+            self.sight.hide(&approval.id);
+        }
         let say = Intent::ApprovalRequest {
             approval_id: approval.id.clone(),
             number: approval.number.to_string(),
@@ -189,17 +192,18 @@ impl Conversation {
             self.expire(now, out);
             return Heard::TooLate;
         }
-        let last_decided = Some((decided.by.clone(), now, approval.correlation.clone()));
+        if (answer, approval.kind) == (&Answer::Done, ApprovalKind::Tool) {
+            return Heard::NotAnAnswer;
+        }
+        self.sight.settle(&approval, Some(&decided.by), now);
         match (answer, approval.kind) {
             (Answer::Approve(scope), _) => self.allow(approval, *scope, decided, out),
             (Answer::Deny, _) => {
                 let by = decided.by.clone();
                 self.turn_down(approval, ApprovalState::Denied { decided }, Some(&by), out);
             }
-            (Answer::Done, ApprovalKind::UnknownOutcome) => self.was_done(approval, decided, out),
-            (Answer::Done, ApprovalKind::Tool) => return Heard::NotAnAnswer,
+            (Answer::Done, _) => self.was_done(approval, decided, out),
         }
-        self.last_decided = last_decided;
         self.go_on(now, out);
         Heard::Counted
     }
@@ -257,20 +261,20 @@ impl Conversation {
             return;
         }
         for approval in late {
+            self.sight.settle(&approval, None, now);
             self.turn_down(approval, ApprovalState::Expired { at: now }, None, out);
         }
         self.go_on(now, out);
         out.push(Effect::Publish);
     }
 
-    /// Withdraws every question. Says how many there were.
-    pub(super) fn withdraw(&mut self, why: &str, now: Timestamp, out: &mut Vec<Effect>) -> usize {
-        let pending = self.pending_approvals();
-        for approval in &pending {
+    /// Withdraws every question, as somebody's words want it.
+    pub(super) fn withdraw(&mut self, why: &str, by: &AuthorId, now: Timestamp, out: &mut Vec<Effect>) {
+        for approval in self.pending_approvals() {
+            self.sight.settle(&approval, Some(by), now);
             let state = ApprovalState::Cancelled { at: now, reason: why.to_owned() };
-            self.turn_down(approval.clone(), state, None, out);
+            self.turn_down(approval, state, None, out);
         }
-        pending.len()
     }
 
     /// Goes on after an answer, if there is something to go on with.

@@ -3,8 +3,9 @@
 use super::intake::Arrival;
 use super::replies::Exchange;
 use super::run::Phase;
+use super::tail::REFUSED;
 use super::{Conversation, Effect};
-use crate::domain::{Command, CorrelationId, Order, Timestamp};
+use crate::domain::{AuthorId, Command, CorrelationId, Order, Timestamp};
 use crate::render::{Phrase, Status};
 use crate::uimessage::{Part, RunStatus, UiMessage};
 
@@ -21,15 +22,21 @@ impl Conversation {
         let language = self.language();
         let mut lines = Vec::new();
         let mut ended = Vec::new();
+        let refused = match order.command {
+            Command::Stop => !self.may_stop(event),
+            Command::New => !self.may_begin_anew(event),
+            _ => false,
+        };
         let reply = match order.command {
             Command::Help => Phrase::Help.say(language),
             Command::Status => Phrase::Status(self.status_facts(now)).say(language),
+            Command::Stop | Command::New if refused => Phrase::NotTheirsToStop.say(language),
             Command::Stop => {
-                let stopped = self.stop_run(now, &mut lines, &mut ended, out);
+                let stopped = self.stop_run(&event.author.id, now, &mut lines, &mut ended, out);
                 if stopped { Phrase::Stopped.say(language) } else { Phrase::NothingToStop.say(language) }
             }
             Command::New => {
-                self.stop_run(now, &mut lines, &mut ended, out);
+                self.stop_run(&event.author.id, now, &mut lines, &mut ended, out);
                 self.drop_waiting(now, &mut lines, &mut ended);
                 Phrase::NewConversation.say(language)
             }
@@ -46,7 +53,10 @@ impl Conversation {
                 Phrase::Id { thread, author }.say(language)
             }
         };
-        let exchange = Exchange::new(&order.to_string(), event, reply, correlation.clone(), now);
+        let mut exchange = Exchange::new(&order.to_string(), event, reply, correlation.clone(), now);
+        if refused {
+            exchange.record.metadata.extra.insert(REFUSED.to_owned(), true.into());
+        }
         self.reply_to(exchange, lines, ticket, out);
         out.extend(ended.into_iter().map(Effect::Finished));
         out.push(Effect::Finished(correlation));
@@ -59,12 +69,13 @@ impl Conversation {
     /// Ends the run in flight. Says whether there was one.
     fn stop_run(
         &mut self,
+        by: &AuthorId,
         now: Timestamp,
         lines: &mut Vec<UiMessage>,
         ended: &mut Vec<CorrelationId>,
         out: &mut Vec<Effect>,
     ) -> bool {
-        self.withdraw("the turn was stopped", now, out);
+        self.withdraw("the turn was stopped", by, now, out);
         let Some(mut run) = self.run.take() else { return false };
         run.end_texts();
         run.settle_all("Stopped by the user before it finished.");

@@ -8,20 +8,16 @@ use std::sync::Arc;
 
 use super::intake::Arrival;
 use super::run::{Phase, Run};
+use super::sight::{Sight, asked_by};
+use super::tail::TRIM_EVERY;
 use super::{Effect, Event};
 use crate::domain::{
-    AuthorId, Capabilities, CorrelationId, Effects, Language, MessageId, ReadReplies, ThreadId, ThreadState,
+    Capabilities, CorrelationId, Effects, Intent, Language, MessageId, ReadReplies, ThreadId, ThreadState,
     Timestamp, ToolCallId, WhileRunning, WhileWaiting,
 };
 use crate::policy::Rights;
-use crate::ports::{Durability, ThreadRecord, ThreadView};
+use crate::ports::{Receipt, ThreadRecord, ThreadView};
 use crate::uimessage::{ErrorRecord, Part, Role, RunStatus, UiMessage};
-
-/// How long the tail kept in memory may grow before its oldest messages are let go.
-const TAIL_BYTES: usize = 1 << 20;
-
-/// How many messages may come before the tail is measured again.
-const TRIM_EVERY: usize = 32;
 
 /// What a conversation goes by. The same for all threads of a daemon, but for the capabilities.
 #[derive(Clone, Debug)]
@@ -84,11 +80,11 @@ pub struct Conversation {
     /// Whether the file has older messages than `history`.
     pub(super) has_older: bool,
     /// How long the history must be before it is worth measuring.
-    trim_at: usize,
+    pub(super) trim_at: usize,
     /// Real tokens per estimated token, by the server's last word.
     pub(super) token_ratio: f64,
-    /// Who settled a question last, when, and of which run.
-    pub(super) last_decided: Option<(AuthorId, Timestamp, CorrelationId)>,
+    /// What people can have seen.
+    pub(super) sight: Sight,
     /// How the deliveries stand, for `/status`; the actor keeps it up to date.
     pub(super) deliveries: Outgoing,
 }
@@ -106,10 +102,12 @@ impl std::fmt::Debug for Conversation {
 impl Conversation {
     /// A thread with the history it has on the disk. Feed it [`Event::Resumed`] first.
     pub fn new(thread: ThreadId, rules: Arc<Rules>, effects_of: EffectsOf, record: ThreadRecord) -> Self {
+        let sight = Sight::resumed(&record);
         Self {
             thread,
             rules,
             effects_of,
+            sight,
             history: record.tail,
             has_older: record.has_more,
             run: None,
@@ -117,7 +115,6 @@ impl Conversation {
             stopping: false,
             trim_at: TRIM_EVERY,
             token_ratio: 1.0,
-            last_decided: None,
             deliveries: Outgoing { outstanding: record.undelivered.len(), dead: record.dead, held: 0 },
         }
     }
@@ -206,31 +203,6 @@ impl Conversation {
         }
     }
 
-    /// Whether the part of the history in memory has this message.
-    pub fn remembers(&self, id: &MessageId) -> bool {
-        self.history.iter().any(|message| message.id == *id)
-    }
-
-    /// Whether the file has messages that are not in memory.
-    pub const fn has_older(&self) -> bool {
-        self.has_older
-    }
-
-    /// The run that a message in memory belongs to, and its messages so far.
-    pub fn run_of(&self, id: &MessageId) -> Option<(CorrelationId, Vec<UiMessage>)> {
-        let live = self.run.as_ref().map(|run| &run.message);
-        let known = self.history.iter().chain(live).find(|message| message.id == *id)?;
-        let correlation = known.metadata.correlation_id.clone();
-        let messages = self.messages_of(&correlation);
-        Some((correlation, messages))
-    }
-
-    /// The messages of a run, as far as they are in memory.
-    pub fn messages_of(&self, correlation: &CorrelationId) -> Vec<UiMessage> {
-        let of_run = |message: &&UiMessage| message.metadata.correlation_id == *correlation;
-        self.history.iter().filter(of_run).cloned().collect()
-    }
-
     /// Whether this run is in flight or waits.
     pub fn is_pending(&self, correlation: &CorrelationId) -> bool {
         self.current() == Some(correlation)
@@ -253,42 +225,24 @@ impl Conversation {
         self.deliveries.held = held;
     }
 
-    /// The messages that the model is to read now: the history up to and including the run's own message.
-    /// What came in for a later run is not shown before it.
-    pub fn context(&self) -> Vec<&UiMessage> {
-        let boundary = self.history.iter().rposition(is_new_conversation).map_or(0, |at| at + 1);
-        let mut out: Vec<&UiMessage> = Vec::new();
-        for message in self.history.iter().skip(boundary) {
-            match &self.run {
-                Some(run) if run.message.id == message.id => {
-                    out.push(&run.message);
-                    return out;
-                }
-                _ if self.waiting.iter().any(|waiting| waiting.messages.contains(&message.id)) => {}
-                _ => out.push(message),
-            }
+    /// Tells that a question, if this is one, is being sent now: from now on people may see it.
+    pub fn note_sending(&mut self, intent: &Intent, now: Timestamp) {
+        if let Some(question) = asked_by(intent) {
+            self.sight.show(question, now);
         }
-        out.extend(self.run.as_ref().map(|run| &run.message));
-        out
     }
 
-    /// The same, apart by run: what was asked and answered together. The run in flight is the last, with all that
-    /// came in since it began.
-    pub fn context_by_run(&self) -> Vec<Vec<&UiMessage>> {
-        let mut runs: Vec<Vec<&UiMessage>> = Vec::new();
-        let mut last: Option<&CorrelationId> = None;
-        for message in self.context() {
-            let correlation = &message.metadata.correlation_id;
-            let goes_on = last == Some(correlation) || (last.is_some() && last == self.current());
-            match runs.last_mut().filter(|_| goes_on) {
-                Some(run) => run.push(message),
-                None => {
-                    runs.push(vec![message]);
-                    last = Some(correlation);
+    /// Tells which message of the platform's shows what was sent; nothing where it could not be sent.
+    pub fn note_sent(&mut self, intent: &Intent, receipt: Option<&Receipt>) {
+        let Some(question) = asked_by(intent) else { return };
+        match receipt {
+            Some(receipt) => {
+                if let Some(post) = &receipt.platform_message {
+                    self.sight.post(question, post);
                 }
             }
+            None => self.sight.hide(question),
         }
-        runs
     }
 
     /// How far the estimate of tokens is off, by the server's last word.
@@ -312,60 +266,6 @@ impl Conversation {
     pub fn language(&self) -> Language {
         let last_said = || self.history.iter().rev().find(|message| message.role == Role::User);
         self.rules.language.unwrap_or_else(|| last_said().map_or_else(Language::default, written_in))
-    }
-
-    /// Puts a message into the history the way the file will have it: a known id keeps its place.
-    pub(super) fn remember(&mut self, message: &UiMessage) {
-        match self.history.iter_mut().find(|known| known.id == message.id) {
-            Some(known) => *known = message.clone(),
-            None => self.history.push(message.clone()),
-        }
-    }
-
-    /// A write of `messages`, which are remembered too.
-    pub(super) fn commit(&mut self, messages: Vec<UiMessage>, durability: Durability) -> Effect {
-        for message in &messages {
-            self.remember(message);
-        }
-        Effect::Commit { messages, say: Vec::new(), durability }
-    }
-
-    /// The line that must stand in the file before a message of a later run may.
-    pub(super) fn place_held(&mut self) -> Option<UiMessage> {
-        let run = self.run.as_mut().filter(|run| !run.placed && run.phase != Phase::WaitingForSlot)?;
-        run.placed = true;
-        Some(run.snapshot())
-    }
-
-    /// Lets go of the oldest messages once the tail has grown too long: whole runs only, and never one that is open.
-    /// To be called when nothing that was asked for is left to be done.
-    pub fn trim(&mut self) {
-        if self.history.len() < self.trim_at {
-            return;
-        }
-        self.trim_at = self.history.len() + TRIM_EVERY;
-        let mut total: usize = self.history.iter().map(UiMessage::size).sum();
-        if total <= TAIL_BYTES {
-            return;
-        }
-        let keep_from =
-            self.history.iter().position(|message| self.is_pending(&message.metadata.correlation_id));
-        let limit = keep_from.unwrap_or(self.history.len().saturating_sub(1));
-        let mut cut = 0;
-        let mut run = None;
-        for (at, message) in self.history.iter().enumerate().take(limit + 1) {
-            let next = &message.metadata.correlation_id;
-            if run.replace(next) != Some(next) {
-                cut = at;
-                if total <= TAIL_BYTES / 2 || at == limit {
-                    break;
-                }
-            }
-            total = total.saturating_sub(message.size());
-        }
-        self.history.drain(..cut);
-        self.has_older |= cut > 0;
-        self.trim_at = self.history.len() + TRIM_EVERY;
     }
 
     /// How a run ended, from its messages.
@@ -403,9 +303,4 @@ fn written_in(message: &UiMessage) -> Language {
 /// Whether a message is a word for the daemon, or the daemon's reply to one.
 pub(super) const fn is_command(message: &UiMessage) -> bool {
     message.metadata.command
-}
-
-/// Whether a message begins a new conversation in the same thread.
-fn is_new_conversation(message: &UiMessage) -> bool {
-    message.parts.iter().any(|part| matches!(part, Part::Command(record) if record.is("new")))
 }

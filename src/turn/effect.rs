@@ -70,6 +70,13 @@ pub enum Effect {
     Drafted,
     /// Show something fleeting.
     Show(Intent),
+    /// A message belongs to another run from now on; whoever waits for its answer waits for that one.
+    Moved {
+        /// Which message.
+        message: MessageId,
+        /// To which run.
+        to: CorrelationId,
+    },
     /// A run waits for a person; whoever waits for its end is told so.
     Parked(CorrelationId),
     /// A run is at its end.

@@ -3,6 +3,7 @@
 use serde_json::Map;
 
 use super::answers::Reply;
+use super::company::IN_COMPANY;
 use super::conversation::{Waiting, is_command};
 use super::run::{Phase, Run};
 use super::{Brought, Conversation, Effect, Ticket};
@@ -51,6 +52,9 @@ impl Conversation {
             out.push(Effect::Answer(ticket, Acceptance::Stopping));
             return;
         }
+        if matches!(event.kind, IngressKind::Said(_)) && !known {
+            self.sight.hear(event.at, now);
+        }
         let duplicate = Acceptance::Duplicate { message: event.message.clone() };
         match &event.kind {
             IngressKind::Said(_) | IngressKind::Command(_) if known => {
@@ -96,7 +100,7 @@ impl Conversation {
             (Place::Wait, _, Some(waiting)) => waiting.correlation.clone(),
             (Place::Wait, _, None) | (_, None, _) => fresh(),
         };
-        let message = user_message(event, said, &correlation);
+        let message = self.message_of(event, said, &correlation);
         let mut lines = Vec::new();
         if !matches!(place, Place::First | Place::Join) {
             lines.extend(self.place_held());
@@ -109,6 +113,15 @@ impl Conversation {
         out.push(Effect::Answer(ticket, accepted));
         self.put(place, correlation, event, now, out);
         out.push(Effect::Publish);
+    }
+
+    /// A person's words, with what we know about them and about who else is there.
+    fn message_of(&self, event: &IngressEvent, said: &Said, correlation: &CorrelationId) -> UiMessage {
+        let mut message = user_message(event, said, correlation);
+        if event.chat == ChatKind::Direct && self.is_in_company(&event.author.id) {
+            message.metadata.extra.insert(IN_COMPANY.to_owned(), true.into());
+        }
+        message
     }
 
     /// Whether too much waits already for this to wait as well.
@@ -178,7 +191,7 @@ impl Conversation {
                 if run.phase == Phase::Thinking {
                     run.forget_step();
                 }
-                self.withdraw("a new message took its place", now, out);
+                self.withdraw("a new message took its place", &event.author.id, now, out);
                 if let Some(run) = &mut self.run {
                     run.settle_all("Interrupted: the user sent a new message before this call finished.");
                 }
@@ -204,7 +217,7 @@ impl Conversation {
         correlation: CorrelationId,
         out: &mut Vec<Effect>,
     ) {
-        let mut message = user_message(event, said, &correlation);
+        let mut message = self.message_of(event, said, &correlation);
         message.metadata.context = true;
         let mut lines: Vec<UiMessage> = self.place_held().into_iter().collect();
         lines.push(message);
@@ -226,7 +239,7 @@ impl Conversation {
             return;
         };
         let correlation = known.metadata.correlation_id.clone();
-        let mut message = user_message(event, said, &correlation);
+        let mut message = self.message_of(event, said, &correlation);
         let Metadata { timestamp, context, command, .. } = known.metadata;
         message.metadata = Metadata { timestamp, context, command, ..message.metadata };
         message.metadata.extra.insert("edited".to_owned(), true.into());
@@ -258,7 +271,7 @@ impl Conversation {
             return;
         };
         let correlation = answer.metadata.correlation_id.clone();
-        let message = user_message(event, said, &correlation);
+        let message = self.message_of(event, said, &correlation);
         self.answer_again(answer, vec![message], question, ticket, now, out);
     }
 

@@ -7,6 +7,7 @@ mod answers;
 mod asking;
 mod audit;
 mod budget;
+mod calls;
 mod commands;
 mod company;
 mod conversation;
@@ -21,7 +22,9 @@ mod reading;
 mod recover;
 mod replies;
 mod run;
+mod sight;
 mod steps;
+mod tail;
 mod voice;
 mod withdrawal;
 

@@ -63,6 +63,9 @@ impl Conversation {
         }
         self.waiting.retain(|waiting| !waiting.messages.is_empty());
         self.keep(exchange, vec![line], out);
+        if !alone {
+            out.push(Effect::Moved { message: message.clone(), to: correlation.clone() });
+        }
         out.push(Effect::Finished(correlation));
         out.push(Effect::Publish);
     }

@@ -1,10 +1,36 @@
-//! `/cancel`: withdrawing questions. Whoever led to one may, and whoever may answer it; others talk here too.
+//! Who may end what: `/cancel` withdraws questions, `/stop` ends a run, `/new` ends all there is. Whoever began it may,
+//! and those above them; others talk here too.
 
 use super::{Conversation, Effect};
-use crate::domain::{Approval, ApprovalState, Author, Timestamp};
+use crate::domain::{
+    Approval, ApprovalState, Author, AuthorId, ChatKind, CorrelationId, IngressEvent, Timestamp,
+};
 use crate::render::Phrase;
+use crate::uimessage::{Role, UiMessage};
 
 impl Conversation {
+    /// Whether somebody may end the run in flight, if there is one. Where nobody else speaks, whoever does may.
+    pub(super) fn may_stop(&self, event: &IngressEvent) -> bool {
+        let alone = event.chat == ChatKind::Direct || self.thread.is_of_one_person();
+        let (rights, by) = (&self.rules.rights, &event.author);
+        alone || self.run.is_none() || rights.may_end(self.requester().as_ref(), &by.id, by.standing)
+    }
+
+    /// Whether somebody may begin a new conversation: everything that waits to be answered ends with the old one.
+    pub(super) fn may_begin_anew(&self, event: &IngressEvent) -> bool {
+        let alone = event.chat == ChatKind::Direct || self.thread.is_of_one_person();
+        let (rights, by) = (&self.rules.rights, &event.author);
+        let mut waiting = self.waiting.iter().flat_map(|waiting| self.who_said(&waiting.correlation));
+        let may_end = |who: &AuthorId| rights.may_end(Some(who), &by.id, by.standing);
+        alone || (self.may_stop(event) && waiting.all(may_end))
+    }
+
+    fn who_said<'a>(&'a self, run: &'a CorrelationId) -> impl Iterator<Item = &'a AuthorId> {
+        let said =
+            move |message: &&UiMessage| message.role == Role::User && message.metadata.correlation_id == *run;
+        self.history.iter().filter(said).filter_map(|message| message.metadata.author_id.as_ref())
+    }
+
     /// Withdraws what somebody may withdraw, and gives the words for it.
     pub(super) fn cancel(&mut self, by: &Author, now: Timestamp, out: &mut Vec<Effect>) -> String {
         let language = self.language();
@@ -16,6 +42,7 @@ impl Conversation {
             self.pending_approvals().into_iter().partition(may);
         let count = theirs.len();
         for approval in theirs {
+            self.sight.settle(&approval, Some(&by.id), now);
             let reason = "the user withdrew the request".to_owned();
             self.turn_down(approval, ApprovalState::Cancelled { at: now, reason }, None, out);
         }

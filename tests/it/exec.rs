@@ -14,7 +14,7 @@ use shipagent::domain::{Class, Network, Permit};
 use shipagent::ports::{Door, SystemClock, Tool, ToolContext, ToolFailure, ToolOutcome};
 use shipagent::sandbox::{Finding, Isolation, Level, Limits, Mode, Status, probe};
 use shipagent::store::FileStore;
-use shipagent::tools::{ExecSettings, ExecShell, Redact};
+use shipagent::tools::{ExecSettings, ExecShell, Redact, Scratch};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -83,6 +83,7 @@ impl Bench {
             }),
             environment: environment.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec(),
             readable: Vec::new(),
+            scratch: Scratch::of(&self.root.join(".ship")),
             timeout: Duration::from_secs(60),
             grace: Duration::from_millis(500),
             limits: Limits { processes: 400, ..Limits::default() },

@@ -248,3 +248,46 @@ async fn more_than_a_mebibyte_that_waits_is_answered_after_a_kill() {
     }
     assert!(daemon.stop().await.success());
 }
+
+/// What stands in the folders that commands have of this temporary one.
+fn scratch_of(temporary: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = |folder: &std::path::Path| {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect::<Vec<_>>()
+    };
+    let ours = entries(temporary).into_iter().filter(|path| path.to_string_lossy().contains("shipagent-"));
+    ours.flat_map(|folder| entries(&folder)).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_commands_of_a_killed_daemon_left_behind_is_gone_after_the_next_start() {
+    let command = "echo $TMPDIR > where.txt; echo x > $TMPDIR/left.txt; echo > begun.txt; sleep 60";
+    let model = FakeModel::start(Script::compute(move |_| {
+        Reply::calls([("exec_shell", json!({ "command": command }))])
+    }))
+    .await;
+    let extra = json!({ "permissions": { "exec_shell": { "mode": "allow" } } });
+    let project = Project::with_model(&model.url(), extra);
+    let temporary = tempfile::tempdir().unwrap();
+    let start = async || {
+        let mut command = project.command(&["run"]);
+        command.env("TMPDIR", temporary.path());
+        Daemon::start(command, project.path()).await
+    };
+    let daemon = start().await;
+    let body = json!({ "instructions": "go", "chatId": "a", "messageId": "m1", "timeoutMs": 1 });
+    daemon.execute(body).await;
+    let begun = project.path().join("begun.txt");
+    daemon.until("the command to begin", async |_: &Daemon| begun.exists()).await;
+    let left = scratch_of(temporary.path());
+    let told = std::fs::read_to_string(project.path().join("where.txt")).unwrap();
+    assert_eq!(left, [std::path::PathBuf::from(told.trim())], "the folder is the command's own");
+    let others = temporary.path().join("shipagent-0123456789abcdef/command-x");
+    std::fs::create_dir_all(&others).unwrap();
+    daemon.kill();
+    assert!(left[0].is_dir(), "nobody was there to remove it");
+    let daemon = start().await;
+    daemon.until("the sweep", async |_: &Daemon| !left[0].exists()).await;
+    assert!(others.is_dir(), "what is another daemon's stays");
+    assert!(daemon.stop().await.success());
+}

@@ -34,6 +34,7 @@ mod kill_effects;
 mod model;
 mod platforms;
 mod qq;
+mod rights;
 mod sandbox_status;
 mod sdk;
 mod security;

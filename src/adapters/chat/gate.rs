@@ -61,6 +61,9 @@ impl Gate {
         match kind {
             ChatKind::Direct => self.admit_in_private(author, now).await,
             ChatKind::Group => {
+                if self.stays_out(author).await? {
+                    return Ok(Admission::Closed);
+                }
                 if self.is_served(chat).await? {
                     return Ok(Admission::Welcome);
                 }
@@ -73,10 +76,18 @@ impl Gate {
         }
     }
 
+    /// Whether somebody was removed. Whom the settings name the access book cannot keep out.
+    async fn stays_out(&self, author: &Author) -> Result<bool, StoreError> {
+        Ok(!self.is_named(author) && self.access.is_removed(&author.id).await?)
+    }
+
+    fn is_named(&self, author: &Author) -> bool {
+        self.list.owners.contains(&author.id) || self.list.people.contains(&author.id)
+    }
+
     /// Somebody brings a code they were invited with: whoever is let in by it may speak from then on.
     pub async fn redeem(&self, author: &Author, code: &str, now: Timestamp) -> Result<(), StoreError> {
-        let named = self.list.owners.contains(&author.id) || self.list.people.contains(&author.id);
-        if !named && self.access.role_of(&author.id).await?.is_none() {
+        if !self.is_named(author) && self.access.role_of(&author.id).await?.is_none() {
             self.access.redeem(author.clone(), code, now).await?;
         }
         Ok(())
@@ -94,8 +105,7 @@ impl Gate {
         if author.standing == Standing::Faceless {
             return Ok(Admission::Closed);
         }
-        let named = self.list.owners.contains(&author.id) || self.list.people.contains(&author.id);
-        if named || self.access.role_of(&author.id).await?.is_some() {
+        if self.is_named(author) || self.access.role_of(&author.id).await?.is_some() {
             return Ok(Admission::Welcome);
         }
         Ok(Admission::Pair(self.access.ask_in(author.clone(), now).await?))
@@ -119,6 +129,11 @@ mod tests {
                 _ => None,
             };
             Box::pin(async move { Ok(role) })
+        }
+
+        fn is_removed(&self, author: &AuthorId) -> BoxFuture<'_, Result<bool, StoreError>> {
+            let removed = ["fake:user:removed", "fake:user:friend"].contains(&author.as_str());
+            Box::pin(async move { Ok(removed) })
         }
 
         fn ask_in(&self, _: Author, now: Timestamp) -> BoxFuture<'_, Result<Knock, StoreError>> {
@@ -214,6 +229,10 @@ mod tests {
             ("second", Person, "new", Group, welcome()),
             ("second", Faceless, "new", Group, closed()),
             ("paired", Person, "new", Group, closed()),
+            ("removed", Person, "named", Group, closed()),
+            ("removed", Person, "open", Group, closed()),
+            ("removed", Person, "1", Direct, knock()),
+            ("friend", Person, "open", Group, welcome()),
         ] {
             let author = Author { id: id(who), name: None, standing };
             assert_eq!(gate.admit(&author, chat, kind, now).await.unwrap(), expected, "{who} {chat}");

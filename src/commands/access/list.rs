@@ -66,7 +66,16 @@ fn rows(look: &Look, known: &AccessList) -> String {
             words::with_code(&applicant.code, &when(&applicant.expires_at), look.language),
         ]
     });
-    let rows: Vec<[String; 5]> = people.chain(chats).chain(asking).collect();
+    let removed = known.removed.iter().map(|removed| {
+        [
+            removed.id.to_string(),
+            name(&removed.name),
+            role(words::Part::Removed),
+            when(&removed.removed_at),
+            removed.removed_by.to_string(),
+        ]
+    });
+    let rows: Vec<[String; 5]> = people.chain(chats).chain(asking).chain(removed).collect();
     table(look.surface, words::columns(look.language), &rows)
 }
 
@@ -77,7 +86,7 @@ mod tests {
     use super::*;
     use crate::commands::terminal::Surface;
     use crate::domain::{Language, Role};
-    use crate::ports::{Applicant, Member, OpenChat};
+    use crate::ports::{Applicant, Member, OpenChat, Removed};
 
     #[test]
     fn the_table_is_told_in_both_languages() {
@@ -101,6 +110,12 @@ mod tests {
                 asked_at: "2023-11-14T22:15:20Z".to_owned(),
                 expires_at: "2023-11-14T23:15:20Z".to_owned(),
             }],
+            removed: vec![Removed {
+                id: "qq:user:7".parse().unwrap(),
+                name: None,
+                removed_by: "cli:user:operator".parse().unwrap(),
+                removed_at: "2023-11-14T22:16:20Z".to_owned(),
+            }],
         };
         let look = |language| Look {
             state: "/nonexistent".into(),
@@ -109,16 +124,18 @@ mod tests {
             surface: Surface::Stream,
         };
         insta::assert_snapshot!(rows(&look(Language::En), &known), @r"
-        WHO                 NAME  WHAT   SINCE             BY
-        telegram:user:1     小明  guest  2023-11-14 22:13  cli:user:operator
-        telegram:chat:-100        group  2023-11-14 22:14  telegram:user:9
-        feishu:user:ou_1          asks   2023-11-14 22:15  code ABCD2345 until 2023-11-14 23:15
+        WHO                 NAME  WHAT     SINCE             BY
+        telegram:user:1     小明  guest    2023-11-14 22:13  cli:user:operator
+        telegram:chat:-100        group    2023-11-14 22:14  telegram:user:9
+        feishu:user:ou_1          asks     2023-11-14 22:15  code ABCD2345 until 2023-11-14 23:15
+        qq:user:7                 removed  2023-11-14 22:16  cli:user:operator
         ");
         insta::assert_snapshot!(rows(&look(Language::Zh), &known), @r"
         对象                名字  身份    时间              由谁
         telegram:user:1     小明  访客    2023-11-14 22:13  cli:user:operator
         telegram:chat:-100        群组    2023-11-14 22:14  telegram:user:9
         feishu:user:ou_1          待批准  2023-11-14 22:15  配对码 ABCD2345，有效至 2023-11-14 23:15
+        qq:user:7                 已移除  2023-11-14 22:16  cli:user:operator
         ");
     }
 }

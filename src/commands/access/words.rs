@@ -24,6 +24,8 @@ pub(super) enum Part {
     Group,
     /// Somebody who asks.
     Asks,
+    /// Somebody who was removed.
+    Removed,
 }
 
 impl Part {
@@ -50,6 +52,8 @@ pub(super) const fn role(part: Part, language: Language) -> &'static str {
         (Part::Group, Language::Zh) => "群组",
         (Part::Asks, Language::En) => "asks",
         (Part::Asks, Language::Zh) => "待批准",
+        (Part::Removed, Language::En) => "removed",
+        (Part::Removed, Language::Zh) => "已移除",
     }
 }
 
@@ -129,8 +133,20 @@ pub(super) fn locked(millis: u64, language: Language) -> String {
 /// Access was taken back.
 pub(super) fn revoked(guest: &Guest, language: Language) -> String {
     match language {
-        Language::En => format!("{guest} has no access any more, unless ship.json gives it"),
-        Language::Zh => format!("已收回 {guest} 的访问权（ship.json 中的名单除外）"),
+        Language::En => {
+            let groups = match guest {
+                Guest::Person(_) => "; groups do not let them back in, only you do",
+                Guest::Chat(_) => "",
+            };
+            format!("{guest} has no access any more, unless ship.json gives it{groups}")
+        }
+        Language::Zh => {
+            let groups = match guest {
+                Guest::Person(_) => "；在群里也不再理会，直到你重新放行",
+                Guest::Chat(_) => "",
+            };
+            format!("已收回 {guest} 的访问权（ship.json 中的名单除外）{groups}")
+        }
     }
 }
 

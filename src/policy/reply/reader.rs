@@ -50,6 +50,8 @@ pub struct Ruling {
     pub answer: Answer,
     /// The person's own reason for a no, as they wrote it.
     pub reason: Option<String>,
+    /// Whether the reply names it, by its number, its id or its command.
+    pub named: bool,
 }
 
 /// Why words that look like a decision are none.
@@ -95,6 +97,7 @@ pub(super) fn decide(tokens: &[Token], pending: &[Pending<'_>]) -> Result<Vec<Ru
     let mut said = statement(tokens).ok_or(Trouble::Unclear)?;
     let only = only(&mut said, pending)?;
     let mut ruled: Vec<Option<Answer>> = vec![None; pending.len()];
+    let mut named = vec![false; pending.len()];
     let mut outcomes = Vec::new();
     let mut rest = None;
     for group in &said.groups {
@@ -109,7 +112,12 @@ pub(super) fn decide(tokens: &[Token], pending: &[Pending<'_>]) -> Result<Vec<Ru
             let one = pending.get(index).ok_or(Trouble::Which)?;
             let place = ruled.get_mut(index).ok_or(Trouble::Which)?;
             match answer(one.kind, act, group)? {
-                Some(answer) if place.is_none() => *place = Some(answer),
+                Some(answer) if place.is_none() => {
+                    *place = Some(answer);
+                    if let Some(named) = named.get_mut(index) {
+                        *named = group.targets.iter().any(is_name);
+                    }
+                }
                 // Named by two acts, even by two that agree: something was misheard.
                 Some(_) => return Err(Trouble::Unclear),
                 None => outcomes.push(index),
@@ -121,8 +129,8 @@ pub(super) fn decide(tokens: &[Token], pending: &[Pending<'_>]) -> Result<Vec<Ru
     }
     deny_the_rest(rest, only, &mut ruled)?;
     let rulings: Vec<Ruling> = (0..)
-        .zip(ruled)
-        .filter_map(|(index, answer)| Some(Ruling { index, answer: answer?, reason: None }))
+        .zip(ruled.into_iter().zip(named))
+        .filter_map(|(index, (answer, named))| Some(Ruling { index, answer: answer?, reason: None, named }))
         .collect();
     if rulings.is_empty() { Err(Trouble::Unclear) } else { Ok(rulings) }
 }
@@ -203,6 +211,11 @@ fn targets(
         }
     }
     Ok(places)
+}
+
+/// Whether a target is meant by its own name, whatever else waits.
+const fn is_name(target: &Target) -> bool {
+    matches!(target, Target::Number(_) | Target::Index(_) | Target::Named(_) | Target::Loose { .. })
 }
 
 /// Nobody was named: the only one that waits, or all if `都` says so and can mean nothing else.

@@ -12,9 +12,11 @@ mod hidden;
 mod outcome;
 mod quarantine;
 mod run;
+mod scratch;
 mod settings;
 mod tool;
 
 pub use environment::programs_of;
+pub use scratch::{Scratch, sweep};
 pub use settings::{ExecSettings, Redact};
 pub use tool::ExecShell;

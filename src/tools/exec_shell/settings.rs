@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::scratch::Scratch;
 use crate::sandbox::{Finding, Limits, Mode};
 
 /// Takes known secrets out of a text.
@@ -42,6 +43,8 @@ pub struct ExecSettings {
     pub environment: Vec<(String, String)>,
     /// What commands may read and execute beside the system and the project: see [`super::programs_of`].
     pub readable: Vec<PathBuf>,
+    /// Where a command gets the folder that is its own.
+    pub scratch: Scratch,
     /// How long a command may take, and the most that a call can ask for.
     pub timeout: Duration,
     /// Between being asked to end and being ended.

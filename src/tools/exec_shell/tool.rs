@@ -104,13 +104,13 @@ impl ExecShell {
     ) -> Result<Prepared, ToolFailure> {
         check(&arguments.command)?;
         let (limits, grace) = (self.settings.limits, self.settings.grace);
-        let readable = self.settings.readable.clone();
+        let (readable, own_folder) = (self.settings.readable.clone(), self.settings.scratch.clone());
         let (confinement, permit) = (Confinement::new(context), context.permit);
         let own_files = context.project.join(".ship/files").join(context.thread.file_name());
         blocking(move || {
             let cwd = confinement.resolve(arguments.cwd.as_deref().unwrap_or_default())?;
             must_be_directory(&cwd, &confinement.absolute(&cwd))?;
-            let scratch = tempfile::Builder::new().prefix("shipagent-").tempdir();
+            let scratch = own_folder.folder();
             let scratch =
                 scratch.map_err(|error| ToolFailure::Failed(format!("no temporary folder: {error}")))?;
             let path = scratch.path().canonicalize();

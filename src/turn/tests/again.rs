@@ -112,7 +112,7 @@ fn only_what_is_named_is_meant_beside_a_question_that_is_settled() {
     driver.take_effects();
     driver.say("only approve A1");
     let told = reply(&driver, "only approve A1").unwrap();
-    assert!(told.contains("Ada") && told.contains("Approve or deny A2?"), "{told}");
+    assert!(told.contains("Ada") && told.contains("- A2: ask {} (`approve A2` / `deny A2`)"), "{told}");
     let effects = driver.take_effects();
     assert!(!effects.iter().any(|effect| effect.starts_with("save A2")), "{effects:?}");
 }
@@ -137,7 +137,8 @@ fn a_yes_that_crossed_another_persons_on_its_way_approves_nothing_new() {
         let effects = driver.take_effects();
         assert_eq!(effects.contains(&"save A3 Approved".to_owned()), approved, "{late} {named}: {effects:?}");
         if !approved {
-            assert_eq!(reply(&driver, "m5").as_deref(), Some("Approve or deny A3?"));
+            let told = reply(&driver, "m5").unwrap();
+            assert!(told.contains("- A3: ask {} (`approve A3` / `deny A3`)"), "{told}");
         }
     }
 }
@@ -224,6 +225,12 @@ fn of_several_waiting_messages_only_the_one_that_was_asked_back_about_is_taken_o
         hint: hint(Leaning::Deny, &[1]),
     });
     assert_eq!(reply(&driver, LOOSE).as_deref(), Some("Do you mean: deny A1?"));
+    // Whoever waits for an answer to it must not hear the neighbour's.
+    let (own, _) = driver.conversation.run_of(&id(LOOSE)).unwrap();
+    let moved = format!("{:?}", Effect::Moved { message: id(LOOSE), to: own.clone() });
+    let effects = driver.take_effects();
+    let place = |name: &str| effects.iter().position(|effect| effect == name);
+    assert!(place(&moved).is_some() && place(&moved) < place(&format!("finished {own}")), "{effects:?}");
     driver.say("deny");
     driver.model(words("fine"));
     let shown = driver.context();

@@ -5,5 +5,7 @@ mod approvals;
 mod driver;
 mod flow;
 mod recovery;
+mod seen;
+mod theirs;
 mod voice;
 mod waiting;

@@ -4,5 +4,5 @@ mod access;
 mod memory;
 mod messages;
 mod spool;
-mod stage;
+pub(crate) mod stage;
 mod troubles;

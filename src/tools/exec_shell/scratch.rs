@@ -1,0 +1,140 @@
+//! Where commands have the folder that is their own: in one folder per project, below the system's temporary one. There is
+//! one daemon per project, so whatever stands there when it starts was left behind by one that died.
+
+use std::fs::{self, DirBuilder, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use crate::policy::fingerprint::digest_of;
+
+/// How much of the digest is in the folder's name.
+const TOLD: usize = 16;
+
+/// The folder of one project's commands.
+#[derive(Clone, Debug)]
+pub struct Scratch {
+    root: PathBuf,
+}
+
+impl Scratch {
+    /// The folder for the project with this state directory, below the system's temporary one. Makes nothing.
+    pub fn of(state: &Path) -> Self {
+        Self::below(&std::env::temp_dir(), state)
+    }
+
+    /// The same below another folder.
+    pub fn below(temporary: &Path, state: &Path) -> Self {
+        let state = state.canonicalize().unwrap_or_else(|_| state.to_owned());
+        let told: String = digest_of(state.as_os_str().as_encoded_bytes()).chars().take(TOLD).collect();
+        Self { root: temporary.join(format!("shipagent-{told}")) }
+    }
+
+    /// What was left behind. To be asked for before any command runs.
+    pub fn left_behind(&self) -> Vec<PathBuf> {
+        if !self.is_ours() {
+            return Vec::new();
+        }
+        fs::read_dir(&self.root).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+    }
+
+    /// A folder for one command; it goes away when it is dropped.
+    pub(super) fn folder(&self) -> io::Result<TempDir> {
+        match DirBuilder::new().mode(0o700).create(&self.root) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+        if self.is_ours() {
+            return tempfile::Builder::new().prefix("command-").tempdir_in(&self.root);
+        }
+        // Everybody may write to the temporary folder: what somebody else has put there is not used.
+        tracing::warn!(path = %self.root.display(), "the folder for commands is somebody else's; another one is used");
+        tempfile::Builder::new().prefix("shipagent-").tempdir()
+    }
+
+    fn is_ours(&self) -> bool {
+        let owner = rustix::process::geteuid().as_raw();
+        fs::symlink_metadata(&self.root)
+            .is_ok_and(|facts| facts.is_dir() && facts.uid() == owner && facts.mode() & 0o077 == 0)
+    }
+}
+
+/// Removes what was left behind, as far as it can be.
+pub fn sweep(left_behind: Vec<PathBuf>) {
+    for path in left_behind {
+        if let Err(error) = remove(&path) {
+            tracing::warn!(path = %path.display(), %error, "what a command left behind cannot be removed");
+        }
+    }
+}
+
+/// Removes a folder, also where a command has made parts of it unwritable.
+fn remove(path: &Path) -> io::Result<()> {
+    if !fs::symlink_metadata(path)?.is_dir() {
+        return fs::remove_file(path);
+    }
+    if fs::remove_dir_all(path).is_ok() {
+        return Ok(());
+    }
+    make_writable(path)?;
+    fs::remove_dir_all(path)
+}
+
+fn make_writable(folder: &Path) -> io::Result<()> {
+    fs::set_permissions(folder, Permissions::from_mode(0o700))?;
+    for entry in fs::read_dir(folder)?.flatten() {
+        // A link is no folder, wherever it leads.
+        if entry.file_type()?.is_dir() {
+            make_writable(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn what_a_dead_daemon_left_is_swept_and_nothing_of_another_project() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mine, other) = (dir.path().join("a/.ship"), dir.path().join("b/.ship"));
+        let scratch = Scratch::below(dir.path(), &mine);
+        let others = Scratch::below(dir.path(), &other);
+        // As if the daemon had died: nobody drops the folders.
+        let (left, kept) = (scratch.folder().unwrap().keep(), others.folder().unwrap().keep());
+        fs::create_dir_all(left.join("cache/deep")).unwrap();
+        fs::File::create(left.join("cache/deep/file")).unwrap();
+        let outside = dir.path().join("outside");
+        fs::File::create(&outside).unwrap();
+        symlink(&outside, left.join("link")).unwrap();
+        fs::set_permissions(left.join("cache/deep"), Permissions::from_mode(0o500)).unwrap();
+        let scratch = Scratch::below(dir.path(), &mine);
+        let found = scratch.left_behind();
+        assert_eq!(found, std::slice::from_ref(&left));
+        let fresh = scratch.folder().unwrap();
+        sweep(found);
+        assert!(!left.exists() && fresh.path().is_dir() && kept.is_dir() && outside.is_file());
+        assert!(others.left_behind() == [kept]);
+    }
+
+    #[test]
+    fn a_folder_that_is_not_ours_alone_is_neither_used_nor_swept() {
+        let dir = tempfile::tempdir().unwrap();
+        let scratch = Scratch::below(dir.path(), Path::new("/nowhere/.ship"));
+        let elsewhere = dir.path().join("elsewhere");
+        fs::create_dir(&elsewhere).unwrap();
+        fs::File::create(elsewhere.join("file")).unwrap();
+        symlink(&elsewhere, &scratch.root).unwrap();
+        assert!(scratch.left_behind().is_empty());
+        assert!(!scratch.folder().unwrap().path().starts_with(&scratch.root));
+        fs::remove_file(&scratch.root).unwrap();
+        fs::create_dir(&scratch.root).unwrap();
+        fs::set_permissions(&scratch.root, Permissions::from_mode(0o777)).unwrap();
+        assert!(!scratch.folder().unwrap().path().starts_with(&scratch.root));
+    }
+}

@@ -1,0 +1,302 @@
+//! A bare yes counts for a question that whoever says it can have seen, and for no other.
+
+use serde_json::json;
+
+use super::driver::{Driver, call, calls, event, rules, said, state_word, words};
+use crate::domain::{
+    Capabilities, Command, Delivery, IngressKind, Intent, Language, Quoted, Said, Timestamp,
+};
+use crate::ports::Receipt;
+use crate::turn::{Brought, Effect, Event, Ticket};
+use crate::uimessage::Part;
+
+const ADA: &str = "web:user:u";
+const OWNER: &str = "web:user:owner";
+/// When the day begins, by both clocks.
+const DAWN: i64 = 1_700_000_000_123;
+
+/// A chat whose questions have to be sent.
+fn chat() -> Driver {
+    let mut settings = rules();
+    settings.capabilities = Capabilities { delivery: Delivery::Push, ..Capabilities::pull() };
+    settings.language = Some(Language::En);
+    let mut driver = Driver::with(settings, Vec::new());
+    driver.now = DAWN;
+    driver
+}
+
+/// Somebody says something at a time of the platform's that reaches us now.
+fn says(driver: &mut Driver, by: &str, at: i64, what: Said) -> String {
+    let message = format!("m{}", driver.lines.len());
+    let mut event = event(&message, IngressKind::Said(what));
+    event.author.id = by.parse().unwrap();
+    event.at = Timestamp::from_millis(at);
+    let (ticket, brought) = (Ticket(99), Brought::default());
+    driver.feed(Event::Arrived { event, ticket, known: false, brought });
+    let told = driver.lines.iter().rev().find(|line| line.id.as_str() == message);
+    let told = told.and_then(|line| {
+        line.parts.iter().find_map(|part| match part {
+            Part::Command(record) => Some(record.reply.clone()),
+            _ => None,
+        })
+    });
+    told.unwrap_or_default()
+}
+
+fn says_now(driver: &mut Driver, by: &str, what: Said) -> String {
+    let now = driver.now;
+    says(driver, by, now, what)
+}
+
+/// Everything that was asked since the last look is shown now: the message is called like the question.
+fn deliver(driver: &mut Driver) {
+    let now = Timestamp::from_millis(driver.now);
+    for intent in asked(driver) {
+        let Intent::ApprovalRequest { number, .. } = &intent else { continue };
+        driver.conversation.note_sending(&intent, now);
+        let receipt = Receipt { platform_message: Some(number.clone()) };
+        driver.conversation.note_sent(&intent, Some(&receipt));
+    }
+    driver.effects.clear();
+}
+
+fn asked(driver: &Driver) -> Vec<Intent> {
+    let said = driver.effects.iter().filter_map(|effect| match effect {
+        Effect::Commit { say, .. } => Some(say.iter().map(|spoken| spoken.intent.clone())),
+        _ => None,
+    });
+    said.flatten().filter(|intent| matches!(intent, Intent::ApprovalRequest { .. })).collect()
+}
+
+/// The model wants to do something that needs a yes.
+fn wants(driver: &mut Driver, name: &str) {
+    driver.model(calls(vec![call(name, "ask", json!({ "command": name }))]));
+}
+
+/// Ada has asked for something, and the first question is on her screen.
+fn waiting() -> Driver {
+    let mut driver = chat();
+    says(&mut driver, ADA, DAWN, said("clean up"));
+    wants(&mut driver, "ls");
+    deliver(&mut driver);
+    driver
+}
+
+/// What became of a question; one that was approved runs at once.
+fn state(driver: &Driver, number: u32) -> String {
+    let known = driver.book.values().find(|approval| approval.number.0 == number).unwrap();
+    state_word(known).replace("Spent", "Approved")
+}
+
+fn numbers(driver: &Driver) -> Vec<u32> {
+    driver.conversation.pending_approvals().iter().map(|asked| asked.number.0).collect()
+}
+
+fn quoting(text: &str, message: &str, words: &str) -> Said {
+    let quoted = Quoted { platform_message: message.to_owned(), author: None, text: words.to_owned() };
+    Said { quoted: Some(quoted), ..said(text) }
+}
+
+#[test]
+fn a_yes_for_a_question_that_expired_does_not_approve_the_one_that_came_after_it() {
+    // How long after the new question is shown it is said and comes in; what; whether it approves.
+    let plain = |text: &str| said(text);
+    for (said_after, comes_after, what, approves) in [
+        (-1_000, 500, plain("yes"), false),
+        (-1_000, 20_000, plain("yes"), false),
+        (-1_000, 20_000, plain("全部同意"), false),
+        (900, 1_000, plain("yes"), false),
+        (12_000, 12_500, plain("yes"), true),
+        (-1_000, 500, plain("approve A2"), true),
+        (-1_000, 500, plain("approve rm"), true),
+        (-1_000, 500, quoting("yes", "A2", ""), true),
+        (12_000, 12_500, quoting("yes", "A1", ""), false),
+        // Which message showed what is not known any more, but it says so itself.
+        (-1_000, 500, quoting("yes", "9", "A2: rm"), true),
+        (12_000, 12_500, quoting("yes", "9", "A1: ls"), false),
+        (12_000, 12_500, quoting("yes", "9", "how are you?"), true),
+    ] {
+        let shown = format!("{said_after} {what:?}");
+        let mut driver = waiting();
+        driver.now += 60_000;
+        driver.feed(Event::Tick);
+        assert_eq!(state(&driver, 1), "Expired");
+        driver.now += 2_000;
+        wants(&mut driver, "rm");
+        deliver(&mut driver);
+        let at = driver.now;
+        driver.now = at + comes_after;
+        let told = says(&mut driver, ADA, at + said_after, what);
+        assert_eq!(state(&driver, 2) == "Approved", approves, "{shown}: {told}");
+        if !approves {
+            assert_eq!(numbers(&driver), [2], "{shown}: it still waits");
+        }
+        if !approves && !shown.contains("quoted: Some") {
+            assert!(told.contains("- A2: ask {\"command\":\"rm\"} (`approve A2` / `deny A2`)"), "{told}");
+        }
+    }
+}
+
+#[test]
+fn a_yes_that_was_said_twice_answers_one_question() {
+    let mut driver = waiting();
+    driver.now += 5_000;
+    says_now(&mut driver, ADA, said("yes"));
+    let first = driver.now;
+    driver.tool("ls", "done");
+    driver.now += 4_000;
+    wants(&mut driver, "rm");
+    deliver(&mut driver);
+    driver.now += 100;
+    says(&mut driver, ADA, first + 700, said("yes"));
+    assert_eq!(state(&driver, 3), "Pending", "it was said before A3 was shown");
+    // Whoever answered the last one themselves may answer the next one at once.
+    says_now(&mut driver, ADA, said("yes"));
+    assert_eq!(state(&driver, 3), "Approved");
+}
+
+#[test]
+fn what_has_not_been_sent_has_not_been_seen() {
+    let mut driver = chat();
+    says(&mut driver, ADA, DAWN, said("clean up"));
+    wants(&mut driver, "rm");
+    driver.now += 3_000;
+    let told = says_now(&mut driver, ADA, said("ok"));
+    assert!(told.contains("A1") && state(&driver, 1) == "Pending", "{told}");
+    // A try that came to nothing has shown nothing either.
+    let question = asked(&driver).pop().unwrap();
+    driver.conversation.note_sending(&question, Timestamp::from_millis(driver.now));
+    driver.conversation.note_sent(&question, None);
+    driver.now += 3_000;
+    says_now(&mut driver, ADA, said("ok"));
+    assert_eq!(state(&driver, 1), "Pending");
+    driver.conversation.note_sending(&question, Timestamp::from_millis(driver.now));
+    // Its receipt may be slower than the person.
+    driver.now += 3_000;
+    says_now(&mut driver, ADA, said("ok"));
+    assert_eq!(state(&driver, 1), "Approved");
+}
+
+#[test]
+fn a_platform_with_a_strange_clock_is_answered_all_the_same() {
+    let hour = 3_600_000;
+    // When the request is said and when the answer is, by a clock that is off, stands still or counts messages.
+    for (request, answer, approves) in [
+        (DAWN, DAWN, true),
+        (1_000, 2_000, true),
+        (DAWN - 24 * hour, DAWN - 24 * hour + 1_000, true),
+        (DAWN + 24 * hour, DAWN + 24 * hour + 1_000, true),
+        // Half a minute behind, and half a minute ahead.
+        (DAWN - 30_000, DAWN - 30_000 + 9_000, true),
+        (DAWN + 30_000, DAWN + 30_000 + 9_000, true),
+        (DAWN - 30_000, DAWN - 30_000 + 2_000, false),
+        (DAWN + 30_000, DAWN + 30_000 + 2_000, false),
+        // A second that was cut off.
+        (DAWN, (DAWN + 5_000) / 1000 * 1000, true),
+    ] {
+        let mut driver = chat();
+        says(&mut driver, ADA, request, said("clean up"));
+        driver.now = DAWN + 5_000;
+        wants(&mut driver, "rm");
+        deliver(&mut driver);
+        driver.now = DAWN + 9_000;
+        says(&mut driver, ADA, answer, said("yes"));
+        assert_eq!(state(&driver, 1) == "Approved", approves, "{request} {answer}");
+    }
+}
+
+#[test]
+fn a_yes_from_before_a_restart_is_no_answer_to_what_is_asked_after_it() {
+    let mut driver = waiting();
+    let (lines, book) = (driver.lines.clone(), driver.book.clone());
+    let mut settings = rules();
+    settings.capabilities = Capabilities { delivery: Delivery::Push, ..Capabilities::pull() };
+    // What was on the screen before is answered by what was said meanwhile.
+    let mut again = Driver::resumed(settings.clone(), lines.clone(), book.clone());
+    again.now = DAWN + 30_000;
+    says(&mut again, ADA, DAWN + 4_000, said("yes"));
+    assert_eq!(state(&again, 1), "Approved");
+    // What is asked only afterwards is not.
+    driver = Driver::resumed(settings, lines, book);
+    driver.now = DAWN + 70_000;
+    driver.feed(Event::Tick);
+    wants(&mut driver, "rm");
+    deliver(&mut driver);
+    driver.now += 15_000;
+    says(&mut driver, ADA, DAWN + 4_000, said("yes"));
+    assert_eq!(numbers(&driver).len(), 1, "it still waits");
+}
+
+#[test]
+fn whoever_withdrew_a_question_knows_that_it_is_gone_and_others_do_not() {
+    for (by, approves) in [(OWNER, false), (ADA, true)] {
+        let mut driver = waiting();
+        driver.now += 5_000;
+        let mut cancel = event("cancel", IngressKind::Command(Command::Cancel.into()));
+        cancel.author.id = by.parse().unwrap();
+        let (ticket, brought) = (Ticket(98), Brought::default());
+        driver.feed(Event::Arrived { event: cancel, ticket, known: false, brought });
+        assert_eq!(state(&driver, 1), "Cancelled");
+        driver.now += 1_000;
+        wants(&mut driver, "rm");
+        deliver(&mut driver);
+        driver.now += 1_000;
+        says_now(&mut driver, ADA, said("yes"));
+        assert_eq!(state(&driver, 2) == "Approved", approves, "{by}");
+    }
+}
+
+#[test]
+fn of_several_questions_a_reply_means_the_one_it_points_at() {
+    let mut driver = chat();
+    says(&mut driver, ADA, DAWN, said("clean up"));
+    let two =
+        vec![call("c1", "ask", json!({ "command": "ls" })), call("c2", "ask", json!({ "command": "rm" }))];
+    driver.model(calls(two));
+    deliver(&mut driver);
+    driver.now += 5_000;
+    says_now(&mut driver, ADA, quoting("ok", "A1", ""));
+    assert_eq!(numbers(&driver), [2]);
+    says_now(&mut driver, ADA, quoting("deny A2", "A1", ""));
+    assert_eq!((state(&driver, 2), numbers(&driver).len()), ("Denied".to_owned(), 0));
+}
+
+#[test]
+fn who_may_not_answer_hears_that_and_a_new_request_is_no_crossing() {
+    let mut driver = waiting();
+    driver.now += 5_000;
+    says_now(&mut driver, ADA, said("yes"));
+    driver.tool("ls", "done");
+    driver.model(words("done"));
+    driver.now += 1_000;
+    says_now(&mut driver, ADA, said("and now the rest"));
+    wants(&mut driver, "rm");
+    deliver(&mut driver);
+    driver.now += 500;
+    let told = says_now(&mut driver, "web:user:eve", said("yes"));
+    assert!(told.contains("may not decide A3"), "{told}");
+    says_now(&mut driver, OWNER, said("yes"));
+    assert_eq!(state(&driver, 3), "Approved");
+}
+
+#[test]
+fn what_waited_already_when_a_question_was_withdrawn_may_be_taken_for_it() {
+    let mut driver = waiting();
+    driver.now += 4_000;
+    says_now(&mut driver, ADA, said("and then clean the rest"));
+    driver.now += 1_000;
+    let mut stop = event("stop", IngressKind::Command(Command::Stop.into()));
+    stop.author.id = OWNER.parse().unwrap();
+    driver.feed(Event::Arrived {
+        event: stop,
+        ticket: Ticket(98),
+        known: false,
+        brought: Brought::default(),
+    });
+    driver.now += 1_000;
+    wants(&mut driver, "rm");
+    deliver(&mut driver);
+    driver.now += 500;
+    let told = says_now(&mut driver, ADA, said("yes"));
+    assert!(told.contains("approve A2") && state(&driver, 2) == "Pending", "{told}");
+}

@@ -1,0 +1,120 @@
+//! Who is there, and what is theirs: what somebody began is theirs to end where others speak as well.
+
+use super::driver::{Driver, call, calls, event, id, rules, said, words};
+use crate::domain::{ChatKind, Command, IngressKind, Language, Standing, ThreadState};
+use crate::turn::{Brought, Event, Ticket};
+use crate::uimessage::Part;
+
+const ADA: &str = "web:user:ada";
+const BOB: &str = "web:user:bob";
+
+fn arrive(driver: &mut Driver, message: &str, by: &str, standing: Standing, kind: IngressKind) -> String {
+    let mut event = event(message, kind);
+    event.author.id = by.parse().unwrap();
+    event.author.standing = standing;
+    event.chat = ChatKind::Group;
+    let (ticket, brought) = (Ticket(99), Brought::default());
+    driver.feed(Event::Arrived { event, ticket, known: false, brought });
+    let told = driver.lines.iter().rev().find(|line| line.id == id(message));
+    let told = told.and_then(|line| {
+        line.parts.iter().find_map(|part| match part {
+            Part::Command(record) => Some(record.reply.clone()),
+            _ => None,
+        })
+    });
+    told.unwrap_or_default()
+}
+
+fn say(driver: &mut Driver, by: &str, text: &str) {
+    arrive(driver, text, by, Standing::Person, IngressKind::Said(said(text)));
+}
+
+fn order(driver: &mut Driver, by: &str, standing: Standing, command: Command) -> String {
+    let message = format!("order {}", driver.lines.len());
+    arrive(driver, &message, by, standing, IngressKind::Command(command.into()))
+}
+
+/// A group in which Ada's request waits for a yes.
+fn group(language: Language) -> Driver {
+    let mut settings = rules();
+    settings.language = Some(language);
+    let mut driver = Driver::with(settings, Vec::new());
+    say(&mut driver, ADA, "clean up");
+    driver.model(calls(vec![call("c1", "ask", serde_json::json!({}))]));
+    driver
+}
+
+#[test]
+fn in_a_group_only_those_above_whoever_began_a_turn_may_end_it_besides_them() {
+    use Standing::{Admin, Faceless, Owner, Person};
+    for command in [Command::Stop, Command::New] {
+        for (by, standing, may) in [
+            (ADA, Person, true),
+            (BOB, Person, false),
+            (BOB, Faceless, false),
+            (BOB, Admin, true),
+            (BOB, Owner { admin: false }, true),
+            ("web:user:owner", Person, true),
+        ] {
+            let mut driver = group(Language::En);
+            let told = order(&mut driver, by, standing, command);
+            let stands = driver.conversation.state() == ThreadState::AwaitingApproval;
+            assert_eq!(stands, !may, "{command:?} {by} {standing:?}: {told}");
+            assert_eq!(told.contains("Somebody else's request"), !may, "{told}");
+            let open = driver.conversation.pending_approvals().len();
+            assert_eq!(open, usize::from(!may), "{command:?} {by} {standing:?}");
+        }
+        let mut driver = group(Language::Zh);
+        let told = order(&mut driver, BOB, Person, command);
+        assert!(told.contains("别人的请求"), "{told}");
+    }
+}
+
+#[test]
+fn what_others_wait_for_is_not_thrown_away_and_a_refusal_changes_nothing() {
+    let mut driver = group(Language::En);
+    say(&mut driver, BOB, "and the logs");
+    let told = order(&mut driver, ADA, Standing::Person, Command::New);
+    assert!(told.contains("Somebody else's request"), "Bob's message waits: {told}");
+    // A run may be ended by whoever began it all the same, and what waits is next.
+    order(&mut driver, ADA, Standing::Person, Command::Stop);
+    assert_eq!(driver.conversation.requester().unwrap().as_str(), BOB);
+    assert!(driver.context().contains(&"user clean up".to_owned()), "a refused /new forgets nothing");
+    driver.model(words("done"));
+    assert!(driver.conversation.is_idle());
+    // Where nothing is going on, anybody may begin anew.
+    let told = order(&mut driver, "web:user:cid", Standing::Person, Command::New);
+    assert!(told.contains("new conversation"), "{told}");
+    assert!(!driver.context().contains(&"user clean up".to_owned()));
+}
+
+#[test]
+fn in_private_and_in_a_thread_of_ones_own_whoever_speaks_may_end_what_goes_on() {
+    let mut driver = group(Language::En);
+    driver.command("m9", Command::Stop);
+    assert!(driver.conversation.is_idle(), "the operator, say, or a person with two accounts");
+}
+
+#[test]
+fn a_second_person_is_not_forgotten_when_their_words_are_out_of_memory() {
+    let says = |driver: &mut Driver, message: &str, by: &str| {
+        let mut event = event(message, IngressKind::Said(said(message)));
+        event.author.id = by.parse().unwrap();
+        driver.feed(Event::Arrived { event, ticket: Ticket(9), known: false, brought: Brought::default() });
+        driver.model(words("fine"));
+    };
+    let mut driver = Driver::new();
+    says(&mut driver, "m1", ADA);
+    says(&mut driver, "m2", ADA);
+    assert_eq!(driver.conversation.private_with(), Some(ADA.parse().unwrap()));
+    says(&mut driver, "m3", BOB);
+    says(&mut driver, "m4", ADA);
+    says(&mut driver, "m5", ADA);
+    assert_eq!(driver.conversation.private_with(), None);
+    // All that is left in memory was said by Ada.
+    let from = driver.lines.iter().position(|line| line.id == id("m5")).unwrap();
+    let mut later = Driver::with(rules(), driver.lines.split_off(from));
+    assert_eq!(later.conversation.private_with(), None);
+    says(&mut later, "m6", ADA);
+    assert_eq!(later.conversation.private_with(), None);
+}

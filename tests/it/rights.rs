@@ -1,0 +1,140 @@
+//! Who may do what, from the outside: what a late yes is worth, whose a turn is, and who was removed.
+
+use serde_json::{Value, json};
+
+use crate::governance::delete;
+use crate::support::fake_model::{Reply, Script, Seen};
+use crate::support::telegram::post::Post;
+use crate::support::telegram::view::Visible;
+use crate::support::telegram::world::{World, now};
+use crate::telegram::stage::{BOT, Scene};
+
+const ANN: i64 = 7;
+const GROUP: i64 = -1001;
+
+/// Wants to append a line whenever it is told to.
+fn appends(seen: &Seen) -> Reply {
+    let last = seen.body["messages"].as_array().and_then(|all| all.last()).cloned().unwrap_or_default();
+    match seen.last_user_text() {
+        _ if last["role"] == "tool" => Reply::text("appended"),
+        text if text.contains("append") => {
+            Reply::calls([("exec_shell", json!({ "command": "echo one >> log.txt" }))])
+        }
+        text => Reply::text(&format!("re: {text}")),
+    }
+}
+
+async fn scene(extra: Value) -> Scene {
+    Scene::with_model(Script::compute(appends), extra).await
+}
+
+fn question(world: &World, chat: i64) -> Option<Visible> {
+    world.visible(chat).into_iter().rfind(|seen| !seen.buttons.is_empty())
+}
+
+fn lines(scene: &Scene) -> usize {
+    std::fs::read_to_string(scene.project.path().join("log.txt")).map_or(0, |text| text.lines().count())
+}
+
+async fn until_said(scene: &Scene, chat: i64, words: &str) {
+    scene.fake.wait_for(|world| world.bot_texts(chat).iter().any(|text| text.contains(words))).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_yes_from_before_a_question_was_asked_is_asked_back_about_and_a_reply_to_it_counts() {
+    let scene = scene(json!({ "language": "en" })).await;
+    let ann = scene.fake.user(ANN, "Ann");
+    let chat = scene.fake.private(&ann);
+    let _daemon = scene.project.start().await;
+    chat.say(&ann, "append");
+    scene.fake.wait_for(|world| question(world, ANN).is_some()).await;
+    chat.say(&ann, "/cancel");
+    scene.fake.wait_for(|world| question(world, ANN).is_none()).await;
+    chat.say(&ann, "append once more");
+    scene.fake.wait_for(|world| question(world, ANN).is_some()).await;
+    let asked = scene.fake.read(|world| question(world, ANN).unwrap());
+    // It was said for the first question and was long on its way.
+    chat.post(&ann, Post::text("yes").with("date", json!(now() - 30)));
+    until_said(&scene, ANN, "I am not sure that you mean this").await;
+    assert_eq!(lines(&scene), 0);
+    chat.post(&ann, Post::text("yes").replying(asked.id).with("date", json!(now() - 20)));
+    let ended = |world: &World| world.bot_texts(ANN).iter().filter(|text| *text == "appended").count();
+    scene.fake.wait_for(|world| ended(world) == 2).await;
+    assert_eq!(lines(&scene), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_yes_that_comes_at_once_counts() {
+    let scene = scene(json!({ "language": "en" })).await;
+    let ann = scene.fake.user(ANN, "Ann");
+    let chat = scene.fake.private(&ann);
+    let _daemon = scene.project.start().await;
+    for count in 1..=3 {
+        chat.say(&ann, "append");
+        scene.fake.wait_for(|world| question(world, ANN).is_some()).await;
+        chat.say(&ann, "yes");
+        scene
+            .fake
+            .wait_for(|world| world.bot_texts(ANN).iter().filter(|text| *text == "appended").count() == count)
+            .await;
+    }
+    assert_eq!(lines(&scene), 3);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn in_a_group_nobody_ends_what_somebody_else_began() {
+    let scene = scene(json!({ "language": "en" })).await;
+    let (ann, bob, boss) =
+        (scene.fake.user(ANN, "Ann"), scene.fake.user(8, "Bob"), scene.fake.user(1, "Boss"));
+    let group = scene.fake.group(GROUP);
+    let daemon = scene.project.start().await;
+    let thread = format!("telegram:chat:{GROUP}");
+    let rounds = [("/stop", &ann), ("/new", &boss), ("/stop", &boss), ("/new", &ann)];
+    for (refusals, (command, who)) in (1..).zip(rounds) {
+        group.say(&ann, &format!("{BOT} append"));
+        scene.fake.wait_for(|world| question(world, GROUP).is_some()).await;
+        group.say(&bob, &format!("{command}{BOT}"));
+        scene
+            .fake
+            .wait_for(|world| {
+                world.bot_texts(GROUP).iter().filter(|text| text.contains("Somebody else's request")).count()
+                    == refusals
+            })
+            .await;
+        daemon.until_state(&thread, "awaiting-approval").await;
+        group.say(who, &format!("{command}{BOT}"));
+        scene.fake.wait_for(|world| question(world, GROUP).is_none()).await;
+        daemon.until_state(&thread, "idle").await;
+    }
+    assert_eq!(lines(&scene), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_was_removed_is_not_heard_in_a_group_until_they_are_let_in_again() {
+    let scene = scene(json!({ "language": "en" })).await;
+    let (ann, eve) = (scene.fake.user(ANN, "Ann"), scene.fake.user(99, "Eve"));
+    let (group, private) = (scene.fake.group(GROUP), scene.fake.private(&eve));
+    let daemon = scene.project.start().await;
+    let let_in = async || {
+        private.say(&eve, "may I?");
+        daemon
+            .until("the code", async |daemon| !daemon.get_json("/api/access").await["asking"][0].is_null())
+            .await;
+        let code = daemon.get_json("/api/access").await["asking"][0]["code"].clone();
+        let body = json!({ "code": code, "role": "guest" });
+        assert_eq!(daemon.post("/api/access/approve", &body).send().await.unwrap().status(), 200);
+    };
+    let_in().await;
+    group.say(&eve, &format!("{BOT} one"));
+    until_said(&scene, GROUP, "one").await;
+    assert_eq!(delete(&daemon, "/api/access/telegram:user:99").await.0, 204);
+    assert_eq!(daemon.get_json("/api/access").await["removed"][0]["id"], "telegram:user:99");
+    group.say(&eve, &format!("{BOT} two"));
+    group.say(&ann, &format!("{BOT} three"));
+    until_said(&scene, GROUP, "three").await;
+    scene.fake.wait_for(|world| world.pending() == 0).await;
+    assert!(!scene.fake.read(|world| world.bot_texts(GROUP).iter().any(|text| text.contains("two"))));
+    let_in().await;
+    group.say(&eve, &format!("{BOT} four"));
+    until_said(&scene, GROUP, "four").await;
+}
