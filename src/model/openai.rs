@@ -10,8 +10,9 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::assemble::Assembler;
-use super::classify::{Failure, classify};
+use super::classify::classify;
 use super::endpoint::{BadKey, Endpoint};
+use super::failure::Failure;
 use super::http::whole_story;
 use super::quirks::Quirks;
 use super::receive::{Limits, Show, receive};

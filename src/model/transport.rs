@@ -17,7 +17,7 @@ use http::header::{CONTENT_TYPE, LOCATION};
 use reqwest::{Body, Client, Response};
 use tower_service::Service;
 
-use super::classify::Failure;
+use super::failure::Failure;
 use super::http::whole_story;
 use super::lossy::LossyUtf8;
 use super::receive::End;
