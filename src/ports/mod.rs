@@ -24,7 +24,9 @@ use std::future::Future;
 use std::pin::Pin;
 
 pub use access::{AccessBook, AccessList, Applicant, Approved, Guest, Invitation, Knock, Member, OpenChat};
-pub use adapter::{Adapter, AdapterError, AdapterIo, DeliveryError, HealthReporter, Receipt};
+pub use adapter::{
+    Adapter, AdapterError, AdapterIo, Delivering, DeliveryError, HealthReporter, Receipt, Running,
+};
 pub use approvals::ApprovalBook;
 pub use audit::{Audit, AuditEvent, AuditLine, AuditOutcome, AuditVerdict};
 pub use clock::{Clock, Ids, RandomIds, SystemClock};
