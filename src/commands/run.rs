@@ -14,7 +14,7 @@ use crate::adapters::web::{BindError, WebAdapter};
 use crate::app::{App, ShellWorld, StartError, WebSocket, World};
 use crate::cli::Exit;
 use crate::config::{Env, Settings};
-use crate::model::install_tls;
+use crate::http::install_tls;
 use crate::notify;
 use crate::ports::ThreadStore;
 use crate::signals::Signals;

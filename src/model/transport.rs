@@ -18,10 +18,10 @@ use reqwest::{Body, Client, Response};
 use tower_service::Service;
 
 use super::failure::Failure;
-use super::http::whole_story;
 use super::lossy::LossyUtf8;
 use super::receive::End;
 use crate::domain::Timestamp;
+use crate::http::whole_story;
 use crate::ports::{BoxFuture, Clock};
 
 /// How much of a refusal is read.

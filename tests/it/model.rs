@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use shipagent::domain::ErrorKind;
-use shipagent::model::{Http, ModelSpec, Shared, build};
+use shipagent::http::Http;
+use shipagent::model::{ModelSpec, Shared, build};
 use shipagent::ports::{
     Completion, Model, ModelDelta, ModelError, Prompt, RandomIds, SystemClock, ToolCall, Usage,
 };

@@ -1,4 +1,5 @@
-//! The connections: one client for everybody who calls a server, and one choice of cryptography for all of TLS.
+//! The connections: one client for everybody who calls a server, be it a model's or a chat platform's, one choice of
+//! cryptography for all of TLS, and what went wrong in words.
 
 use std::error::Error;
 use std::net::IpAddr;
@@ -77,7 +78,12 @@ fn is_loopback(base_url: &str) -> bool {
 
 /// An error with its causes; reqwest alone says little more than that there was one.
 pub(crate) fn whole_story(error: &dyn Error) -> String {
-    let mut story = error.to_string();
+    with_causes(error.to_string(), error)
+}
+
+/// The causes of an error behind words of one's own, for where its own words hold an address that nobody should read.
+pub(crate) fn with_causes(words: impl Into<String>, error: &dyn Error) -> String {
+    let mut story = words.into();
     let mut cause = error.source();
     while let Some(inner) = cause {
         let words = inner.to_string();
