@@ -42,7 +42,7 @@ pub use store::{
     Commit, Durability, OutboxEntry, OutboxLine, StoreError, StoreTotals, ThreadRecord, ThreadStore,
     ThreadSummary, Work,
 };
-pub use tool::{Progress, Tool, ToolContext, ToolFailure, ToolOutcome};
+pub use tool::{CallSite, Progress, TextChange, Tool, ToolContext, ToolFailure, ToolOutcome};
 pub use toolbox::ToolBox;
 
 /// A future behind a pointer, for traits that are used as objects.
