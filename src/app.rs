@@ -17,8 +17,9 @@ use crate::adapters::{AdapterHealths, AdapterSet, supervise};
 use crate::chats::{Chats, Shared as ChatShared};
 use crate::config::{Endpoint, ModelSettings, Provider, Settings};
 use crate::domain::{Approval, Platform};
+use crate::http::Http;
 use crate::metrics::Metrics;
-use crate::model::{FallbackModel, Http, ModelSpec, OfflineModel, OpenAiModel, Pace, Shared};
+use crate::model::{FallbackModel, ModelSpec, OfflineModel, OpenAiModel, Pace, Shared};
 use crate::permissions::{FileAccess, GrantBook, ProjectJudge};
 use crate::policy::shell::BadRule;
 use crate::ports::{

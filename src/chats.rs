@@ -14,8 +14,8 @@ use crate::config::{
     TelegramSettings,
 };
 use crate::domain::{AuthorId, Platform};
+use crate::http::Http;
 use crate::metrics::Metrics;
-use crate::model::Http;
 use crate::ports::{AccessBook, Adapter, ApprovalBook, Clock, Hook, Ids};
 use crate::store::FileNotes;
 

@@ -24,7 +24,8 @@
 //!              domain                             words only
 //! ```
 //!
-//! What each room may know is kept by `tests/it/architecture.rs`.
+//! Whoever calls servers, the adapters and the model, shares the connections of `http`. What each room may know is kept
+//! by `tests/it/architecture.rs`.
 //!
 //! # Where new things go
 //!
@@ -48,6 +49,7 @@ pub mod cli;
 pub mod commands;
 pub mod config;
 pub mod domain;
+pub mod http;
 pub mod metrics;
 pub mod model;
 pub mod notify;

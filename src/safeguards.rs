@@ -10,11 +10,11 @@ use crate::config::{Approver, Sandbox, Settings};
 use crate::permissions::{ChangePreview, JudgeSettings, Preview, ProjectJudge};
 use crate::policy::Rights;
 use crate::policy::shell::{BadRule, ShellRules};
-use crate::ports::{Clock, ToolBox};
+use crate::ports::{CallSite, Clock, ToolBox};
 use crate::sandbox;
 use crate::store::FileMemory;
 use crate::telemetry::Redactor;
-use crate::tools::{Confinement, Diff, ExecSettings, Redact, Scratch, memory_preview, preview, programs_of};
+use crate::tools::{Diff, ExecSettings, Redact, Scratch, programs_of, redacted_diff};
 
 /// How long a command has between being asked to end and being ended.
 pub(crate) const EXEC_GRACE: Duration = Duration::from_secs(2);
@@ -54,29 +54,40 @@ pub(crate) fn project_judge(
 ) -> Result<ProjectJudge, BadRule> {
     let shell = &settings.permissions.exec_shell;
     let root = settings.project.to_string_lossy();
-    let tools = tools.clone();
+    let known = tools.clone();
     let judge = JudgeSettings {
         project: settings.project.clone(),
         shell: ShellRules::new(shell.mode, shell.compound, &shell.allow, &shell.deny, root)?,
         modes: settings.permissions.tools.clone(),
-        effects_of: Arc::new(move |name| tools.get(name).map(|(spec, _)| spec.effects)),
-        preview: preview_in(settings.project.clone(), FileMemory::new(&settings.state), redact),
+        effects_of: Arc::new(move |name| known.get(name).map(|(spec, _)| spec.effects)),
+        preview: preview_in(
+            settings.project.clone(),
+            tools.clone(),
+            FileMemory::new(&settings.state),
+            redact,
+        ),
         state: settings.state.clone(),
         language: settings.language.unwrap_or_default(),
     };
     Ok(ProjectJudge::new(judge, clock))
 }
 
-/// Shows what calls would change in a project.
-fn preview_in(project: PathBuf, memory: FileMemory, redact: Redact) -> Preview {
+/// Shows what calls would change in a project: each tool knows for itself.
+fn preview_in(project: PathBuf, tools: ToolBox, memory: FileMemory, redact: Redact) -> Preview {
     Arc::new(move |call| {
-        let room = Confinement::of(&project, &call.thread);
-        let planned = match call.tool.as_str() {
-            "memory_upsert" => memory_preview(&call.input, call.person.as_ref(), &memory, &redact),
-            tool => preview(tool, &call.input, &room, &redact)?,
+        let (_, tool) = tools.get(&call.tool)?;
+        let site = CallSite {
+            project: &project,
+            thread: &call.thread,
+            person: call.person.as_ref(),
+            memory: &memory,
         };
-        let shown = |Diff { text, left_out }| ChangePreview { diff: text, left_out };
-        Some(planned.map(shown).map_err(|failure| failure.to_string()))
+        let planned = tool.preview(&call.input, site)?;
+        let preview = |change| {
+            let Diff { text, left_out } = redacted_diff(&change, &redact);
+            ChangePreview { diff: text, left_out }
+        };
+        Some(planned.map(preview).map_err(|failure| failure.to_string()))
     })
 }
 

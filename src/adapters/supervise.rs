@@ -137,8 +137,8 @@ mod tests {
 
     use super::*;
     use crate::adapters::Health;
-    use crate::domain::{Capabilities, OutboundIntent, Platform};
-    use crate::ports::{BoxFuture, DeliveryError, OutboxEntry, Receipt};
+    use crate::domain::{Capabilities, Platform};
+    use crate::ports::{Delivering, OutboxEntry, Receipt, Running};
 
     #[derive(Clone, Copy, Debug)]
     enum Act {
@@ -166,15 +166,7 @@ mod tests {
             Capabilities::pull()
         }
 
-        fn stale_after(&self) -> Option<Duration> {
-            None
-        }
-
-        fn run(
-            self: Arc<Self>,
-            io: AdapterIo,
-            stop: CancellationToken,
-        ) -> BoxFuture<'static, Result<(), AdapterError>> {
+        fn run(self: Arc<Self>, io: AdapterIo, stop: CancellationToken) -> Running {
             self.began.lock().unwrap().push(Instant::now());
             let act = self.acts.lock().unwrap().pop_front().unwrap_or(Act::Live);
             Box::pin(async move {
@@ -197,11 +189,9 @@ mod tests {
             })
         }
 
-        fn deliver(&self, _: OutboxEntry, _: u32) -> BoxFuture<'_, Result<Receipt, DeliveryError>> {
+        fn deliver(&self, _: OutboxEntry, _: u32) -> Delivering<'_> {
             Box::pin(async { Ok(Receipt::default()) })
         }
-
-        fn show(&self, _: OutboundIntent) {}
     }
 
     #[derive(Debug)]

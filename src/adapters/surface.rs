@@ -1,12 +1,11 @@
 //! A platform that only has a name: its clients read the threads themselves, through somebody else's door.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::{Capabilities, OutboundIntent, Platform};
-use crate::ports::{Adapter, AdapterError, AdapterIo, BoxFuture, DeliveryError, OutboxEntry, Receipt};
+use crate::domain::{Capabilities, Platform};
+use crate::ports::{Adapter, AdapterIo, Delivering, OutboxEntry, Receipt, Running};
 
 /// Threads of a platform that is served by another adapter's sockets, such as `api` and `cli` by `web`.
 #[derive(Clone, Debug)]
@@ -30,15 +29,7 @@ impl Adapter for PullSurface {
         Capabilities::pull()
     }
 
-    fn stale_after(&self) -> Option<Duration> {
-        None
-    }
-
-    fn run(
-        self: Arc<Self>,
-        io: AdapterIo,
-        stop: CancellationToken,
-    ) -> BoxFuture<'static, Result<(), AdapterError>> {
+    fn run(self: Arc<Self>, io: AdapterIo, stop: CancellationToken) -> Running {
         Box::pin(async move {
             io.health.alive(io.clock.now());
             stop.cancelled().await;
@@ -46,10 +37,8 @@ impl Adapter for PullSurface {
         })
     }
 
-    fn deliver(&self, _entry: OutboxEntry, _attempt: u32) -> BoxFuture<'_, Result<Receipt, DeliveryError>> {
+    fn deliver(&self, _entry: OutboxEntry, _attempt: u32) -> Delivering<'_> {
         // The thread itself is what clients read: it is delivered as soon as it is written.
         Box::pin(async { Ok(Receipt::default()) })
     }
-
-    fn show(&self, _intent: OutboundIntent) {}
 }

@@ -11,7 +11,7 @@ use super::{access, approvals, audit, chat, config, grants, init, memory, run as
 use crate::app::model_of;
 use crate::cli::{Cli, Command, ConfigCommand, Exit, Output};
 use crate::config::{Env, ModelSettings};
-use crate::model::{Http, install_tls};
+use crate::http::{Http, install_tls};
 use crate::ports::SystemClock;
 use crate::sandbox;
 

@@ -12,6 +12,7 @@ mod dispatch;
 pub mod doctor;
 pub mod grants;
 pub mod init;
+mod load;
 mod look;
 pub mod memory;
 pub mod run;

@@ -8,12 +8,13 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 use secrecy::ExposeSecret;
 
 use super::address;
+use super::load::load_or_say;
 use super::summary::Summary;
 use crate::adapters::web::{BindError, WebAdapter};
 use crate::app::{App, ShellWorld, StartError, WebSocket, World};
 use crate::cli::Exit;
 use crate::config::{Env, Settings};
-use crate::model::install_tls;
+use crate::http::install_tls;
 use crate::notify;
 use crate::ports::ThreadStore;
 use crate::signals::Signals;
@@ -35,13 +36,7 @@ const BLOCKING_THREADS: usize = 16;
 /// # Errors
 /// When something went wrong that has no exit code of its own.
 pub fn run(project: &Path, env: &Env, out: &mut dyn Write, err: &mut dyn Write) -> anyhow::Result<Exit> {
-    let settings = match Settings::load(project, env) {
-        Ok(settings) => settings,
-        Err(errors) => {
-            writeln!(err, "{errors}")?;
-            return Ok(Exit::Configuration);
-        }
-    };
+    let Some(settings) = load_or_say(project, env, err)? else { return Ok(Exit::Configuration) };
     let workers = std::thread::available_parallelism().map_or(1, usize::from).min(WORKER_THREADS);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()

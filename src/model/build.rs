@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{FallbackModel, Http, ModelSpec, OpenAiModel};
+use super::{FallbackModel, ModelSpec, OpenAiModel};
+use crate::http::Http;
 use crate::ports::{Clock, Ids, Model};
 
 /// What all models of a process share.

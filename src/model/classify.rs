@@ -1,62 +1,10 @@
 //! What a failed call means for people. Pure: what the server or the network said goes in, a kind of trouble and
 //! a line for the operator come out. Neither ever holds the key.
 
-use std::time::Duration;
-
-use serde_json::Value;
-
+use super::failure::Failure;
+use super::said::{Said, shorten};
 use crate::domain::ErrorKind;
 use crate::ports::ModelError;
-
-/// How much of a server's own words an operator is shown.
-const SHOWN_WORDS: usize = 400;
-
-/// How a call failed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Failure {
-    /// The server answered with a status that is no success.
-    #[error("status {status}: {body}")]
-    Refused {
-        /// The status.
-        status: u16,
-        /// The beginning of the body.
-        body: String,
-        /// How long it asked us to wait.
-        retry_after: Option<Duration>,
-    },
-    /// The status was fine, and then an error stood where the answer should.
-    #[error("reported {0}")]
-    Reported(String),
-    /// No connection.
-    #[error("cannot connect: {0}")]
-    Unreachable(String),
-    /// The connection, or the stream on it, ended too early.
-    #[error("connection lost: {0}")]
-    Broken(String),
-    /// The stream ended in the middle of an answer of which words were shown.
-    #[error("the answer broke off after its first words: {0}")]
-    BrokenOff(String),
-    /// Nothing came for too long.
-    #[error("no {awaited} within {} seconds", limit.as_secs_f32())]
-    Silent {
-        /// What was waited for.
-        awaited: &'static str,
-        /// For how long.
-        limit: Duration,
-    },
-    /// What came is not an answer.
-    #[error("not an answer: {0}")]
-    Unreadable(String),
-    /// The request cannot even be sent.
-    #[error("cannot be sent: {0}")]
-    Unsendable(String),
-    /// The key cannot be sent.
-    #[error("{0}")]
-    BadKey(String),
-    /// Our own fault.
-    #[error("{0}")]
-    Internal(String),
-}
 
 /// Names the trouble.
 pub(crate) fn classify(failure: &Failure, model: &str, key: Option<&str>) -> ModelError {
@@ -86,40 +34,59 @@ pub(crate) fn classify(failure: &Failure, model: &str, key: Option<&str>) -> Mod
     ModelError { kind, detail: without_key(format!("{model}: {said}"), key), retry_after }
 }
 
-/// An error body, taken apart.
-struct Said {
-    /// What it says to people.
-    words: String,
-    /// Everything it says, in lower case, to look for phrases.
-    text: String,
-    /// A status that stands in the body.
-    code: Option<u16>,
+fn of_status(status: u16, said: &Said) -> ErrorKind {
+    match status {
+        402 => ErrorKind::Quota,
+        400 | 403 | 429 if said.has(NO_MONEY) => ErrorKind::Quota,
+        401 | 403 => ErrorKind::Auth,
+        429 => ErrorKind::Rate,
+        400 | 413 | 422 | 500 if said.has(TOO_LONG) => ErrorKind::ContextLength,
+        400 if said.has(BAD_KEY) => ErrorKind::Auth,
+        408 => ErrorKind::Timeout,
+        425 => ErrorKind::Rate,
+        300..=499 => ErrorKind::BadRequest,
+        500.. => ErrorKind::Server,
+        _ => ErrorKind::BadResponse,
+    }
 }
 
-impl Said {
-    fn new(body: &str) -> Self {
-        let Ok(Value::Object(object)) = serde_json::from_str::<Value>(body) else {
-            return Self { words: plain_words(body), text: body.to_lowercase(), code: None };
-        };
-        let error = object.get("error").filter(|error| !error.is_null());
-        let inner = error.and_then(Value::as_object).unwrap_or(&object);
-        let message = ["message", "msg", "detail"].iter().find_map(|key| inner.get(*key)).or(error);
-        let words = match message {
-            Some(Value::String(text)) => shorten(text),
-            Some(other) => shorten(&other.to_string()),
-            None => shorten(body),
-        };
-        let code = ["code", "status"].iter().find_map(|key| match inner.get(*key)? {
-            Value::Number(number) => number.as_u64(),
-            Value::String(text) => text.parse().ok(),
-            _ => None,
-        });
-        let code = code.and_then(|code| u16::try_from(code).ok()).filter(|code| (400..600).contains(code));
-        Self { words, text: body.to_lowercase(), code }
+/// An error that came with a good status, or in the middle of a stream.
+fn of_report(said: &Said) -> ErrorKind {
+    if let Some(code) = said.code {
+        return of_status(code, said);
     }
+    if said.has(NO_MONEY) {
+        ErrorKind::Quota
+    } else if said.has(TOO_LONG) {
+        ErrorKind::ContextLength
+    } else if said.has(BAD_KEY) {
+        ErrorKind::Auth
+    } else if said.has(TOO_FAST) {
+        ErrorKind::Rate
+    } else if said.has(&["invalid_request"]) {
+        ErrorKind::BadRequest
+    } else {
+        ErrorKind::Server
+    }
+}
 
-    fn has(&self, phrases: &[&str]) -> bool {
-        phrases.iter().any(|phrase| self.text.contains(phrase))
+/// What the operator may want to look at.
+const fn hint(status: u16, kind: ErrorKind) -> &'static str {
+    match (status, kind) {
+        (404, _) => {
+            " (check the model's name and that the base url ends where the server expects, often in /v1)"
+        }
+        (300..=399, _) => " (the server sends us elsewhere: put that address into the base url)",
+        (405, _) => " (is the base url that of an OpenAI-compatible server?)",
+        _ => "",
+    }
+}
+
+/// Servers like to repeat the key they refuse.
+fn without_key(text: String, key: Option<&str>) -> String {
+    match key {
+        Some(key) if !key.is_empty() => text.replace(key, "***"),
+        _ => text,
     }
 }
 
@@ -197,94 +164,10 @@ const TOO_FAST: &[&str] = &[
     "并发数过高",
 ];
 
-fn of_status(status: u16, said: &Said) -> ErrorKind {
-    match status {
-        402 => ErrorKind::Quota,
-        400 | 403 | 429 if said.has(NO_MONEY) => ErrorKind::Quota,
-        401 | 403 => ErrorKind::Auth,
-        429 => ErrorKind::Rate,
-        400 | 413 | 422 | 500 if said.has(TOO_LONG) => ErrorKind::ContextLength,
-        400 if said.has(BAD_KEY) => ErrorKind::Auth,
-        408 => ErrorKind::Timeout,
-        425 => ErrorKind::Rate,
-        300..=499 => ErrorKind::BadRequest,
-        500.. => ErrorKind::Server,
-        _ => ErrorKind::BadResponse,
-    }
-}
-
-/// An error that came with a good status, or in the middle of a stream.
-fn of_report(said: &Said) -> ErrorKind {
-    if let Some(code) = said.code {
-        return of_status(code, said);
-    }
-    if said.has(NO_MONEY) {
-        ErrorKind::Quota
-    } else if said.has(TOO_LONG) {
-        ErrorKind::ContextLength
-    } else if said.has(BAD_KEY) {
-        ErrorKind::Auth
-    } else if said.has(TOO_FAST) {
-        ErrorKind::Rate
-    } else if said.has(&["invalid_request"]) {
-        ErrorKind::BadRequest
-    } else {
-        ErrorKind::Server
-    }
-}
-
-/// What the operator may want to look at.
-const fn hint(status: u16, kind: ErrorKind) -> &'static str {
-    match (status, kind) {
-        (404, _) => {
-            " (check the model's name and that the base url ends where the server expects, often in /v1)"
-        }
-        (300..=399, _) => " (the server sends us elsewhere: put that address into the base url)",
-        (405, _) => " (is the base url that of an OpenAI-compatible server?)",
-        _ => "",
-    }
-}
-
-/// A body that is not JSON, often a web page: its words without the tags.
-fn plain_words(body: &str) -> String {
-    if !body.trim_start().starts_with('<') {
-        return if body.trim().is_empty() { "no words".to_owned() } else { shorten(body) };
-    }
-    let mut words = String::new();
-    let mut in_tag = false;
-    for c in body.chars() {
-        match c {
-            '<' => in_tag = true,
-            '>' => {
-                in_tag = false;
-                words.push(' ');
-            }
-            _ if !in_tag => words.push(c),
-            _ => {}
-        }
-    }
-    format!("a web page: {}", shorten(&words))
-}
-
-/// One line, not too long.
-fn shorten(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(SHOWN_WORDS) {
-        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
-        None => line,
-    }
-}
-
-/// Servers like to repeat the key they refuse.
-fn without_key(text: String, key: Option<&str>) -> String {
-    match key {
-        Some(key) if !key.is_empty() => text.replace(key, "***"),
-        _ => text,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn refused(status: u16, body: &str) -> ModelError {

@@ -10,15 +10,16 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::assemble::Assembler;
-use super::classify::{Failure, classify};
+use super::classify::classify;
 use super::endpoint::{BadKey, Endpoint};
-use super::http::whole_story;
+use super::failure::Failure;
 use super::quirks::Quirks;
 use super::receive::{Limits, Show, receive};
 use super::retry::{self, Failed, Next};
 use super::transport::{EndSeen, Transport, failure_of};
 use super::wire::Chunk;
 use super::{ModelSpec, Shared, request};
+use crate::http::whole_story;
 use crate::ports::{BoxFuture, Completion, Model, ModelDelta, ModelError, Prompt};
 use crate::uimessage::ModelMessage;
 

@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
 use super::assemble::Assembler;
-use super::classify::Failure;
+use super::failure::Failure;
 use super::wire::Chunk;
 use crate::domain::ErrorKind;
 use crate::ports::{Completion, ModelDelta};

@@ -17,11 +17,11 @@ use http::header::{CONTENT_TYPE, LOCATION};
 use reqwest::{Body, Client, Request, Response};
 use tower_service::Service;
 
-use super::classify::Failure;
-use super::http::whole_story;
+use super::failure::Failure;
 use super::lossy::LossyUtf8;
 use super::receive::End;
 use crate::domain::Timestamp;
+use crate::http::whole_story;
 use crate::ports::{BoxFuture, Clock};
 
 /// How much of a refusal is read.

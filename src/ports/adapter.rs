@@ -86,6 +86,12 @@ impl HealthReporter {
     }
 }
 
+/// An adapter at work: ends when it was told to stop, or with why it cannot go on.
+pub type Running = BoxFuture<'static, Result<(), AdapterError>>;
+
+/// A delivery on its way.
+pub type Delivering<'a> = BoxFuture<'a, Result<Receipt, DeliveryError>>;
+
 /// One platform. It owns its sockets; it owns no conversation.
 pub trait Adapter: Send + Sync + std::fmt::Debug {
     /// The name its threads begin with.
@@ -95,19 +101,18 @@ pub trait Adapter: Send + Sync + std::fmt::Debug {
     fn capabilities(&self) -> Capabilities;
 
     /// After how long without a sign it counts as dead; nothing means that the first sign is enough.
-    fn stale_after(&self) -> Option<Duration>;
+    fn stale_after(&self) -> Option<Duration> {
+        None
+    }
 
     /// Receives until told to stop. Every event goes through the door, and the platform is told that it was
     /// received only after the door has accepted it.
-    fn run(
-        self: Arc<Self>,
-        io: AdapterIo,
-        stop: CancellationToken,
-    ) -> BoxFuture<'static, Result<(), AdapterError>>;
+    fn run(self: Arc<Self>, io: AdapterIo, stop: CancellationToken) -> Running;
 
     /// Delivers one chunk. `attempt` counts from 1. Called in order, one at a time per thread.
-    fn deliver(&self, entry: OutboxEntry, attempt: u32) -> BoxFuture<'_, Result<Receipt, DeliveryError>>;
+    fn deliver(&self, entry: OutboxEntry, attempt: u32) -> Delivering<'_>;
 
-    /// Shows something fleeting: typing, progress, the answer so far. Must not block; may be dropped.
-    fn show(&self, intent: OutboundIntent);
+    /// Shows something fleeting: typing, progress, the answer so far. Must not block; may be dropped. Where clients
+    /// read the thread themselves, there is nothing to do.
+    fn show(&self, _intent: OutboundIntent) {}
 }

@@ -26,7 +26,9 @@ use std::pin::Pin;
 pub use access::{
     AccessBook, AccessList, Applicant, Approved, Guest, Invitation, Knock, Member, OpenChat, Removed,
 };
-pub use adapter::{Adapter, AdapterError, AdapterIo, DeliveryError, HealthReporter, Receipt};
+pub use adapter::{
+    Adapter, AdapterError, AdapterIo, Delivering, DeliveryError, HealthReporter, Receipt, Running,
+};
 pub use approvals::ApprovalBook;
 pub use audit::{Audit, AuditEvent, AuditLine, AuditOutcome, AuditVerdict};
 pub use clock::{Clock, Ids, RandomIds, SystemClock};
@@ -42,7 +44,7 @@ pub use store::{
     Commit, Durability, OutboxEntry, OutboxLine, StoreError, StoreTotals, ThreadRecord, ThreadStore,
     ThreadSummary, Work,
 };
-pub use tool::{Progress, Tool, ToolContext, ToolFailure, ToolOutcome};
+pub use tool::{CallSite, Progress, TextChange, Tool, ToolContext, ToolFailure, ToolOutcome};
 pub use toolbox::ToolBox;
 
 /// A future behind a pointer, for traits that are used as objects.

@@ -1,6 +1,6 @@
 //! What a turn asks of a tool.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -48,6 +48,42 @@ pub struct ToolContext {
     pub cancel: CancellationToken,
 }
 
+impl ToolContext {
+    /// What of it matters to a call that is only looked at.
+    pub fn site(&self) -> CallSite<'_> {
+        CallSite {
+            project: &self.project,
+            thread: &self.thread,
+            person: self.person.as_ref(),
+            memory: &*self.memory,
+        }
+    }
+}
+
+/// Where and for whom a call would run, before anybody has said that it may.
+#[derive(Clone, Copy, Debug)]
+pub struct CallSite<'a> {
+    /// The project directory, absolute and resolved.
+    pub project: &'a Path,
+    /// The thread that asked.
+    pub thread: &'a ThreadId,
+    /// The one person who speaks there, where nobody else reads along.
+    pub person: Option<&'a AuthorId>,
+    /// What is remembered from one conversation to the next.
+    pub memory: &'a dyn Memory,
+}
+
+/// A change of a text that is worked out but not made. May hold secrets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextChange {
+    /// Where the text is, as people call it.
+    pub path: String,
+    /// What is there now.
+    pub before: Option<String>,
+    /// What is to be there.
+    pub after: String,
+}
+
 /// Why a call gave no output.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ToolFailure {
@@ -77,6 +113,12 @@ pub trait Tool: Send + Sync + std::fmt::Debug {
     /// not told of it and cannot call it.
     fn suits(&self, _: &Capabilities) -> bool {
         true
+    }
+
+    /// What a call would change, for whoever is to decide about it; nothing for a tool that changes no text. Fails as the
+    /// call would. Touches the disk, but changes nothing.
+    fn preview(&self, _arguments: &Value, _site: CallSite<'_>) -> Option<Result<TextChange, ToolFailure>> {
+        None
     }
 
     /// Runs it. The caller bounds the time; dropping the future ends the call.

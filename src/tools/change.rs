@@ -1,17 +1,15 @@
-//! A change of a file that is worked out but not made: for showing it, and for making it.
+//! A change that is worked out but not made: for showing it, and for making it where it is one of a file.
 
 use std::io::Read;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::confine::{Confinement, Inside};
 use super::diff::{Diff, diff};
-use super::edit_file::plan_edit;
 use super::exec_shell::Redact;
 use super::sniff::binary_kind;
 use super::version::version_of;
-use super::write_file::plan_write;
-use crate::ports::{ToolFailure, ToolOutcome};
+use crate::ports::{TextChange, ToolFailure, ToolOutcome};
 
 /// The most that is written, and that is read to be changed.
 pub(super) const FILE_BYTES: usize = 4 * 1024 * 1024;
@@ -41,24 +39,17 @@ impl Change {
     }
 }
 
-/// What a call of `write_file` or `edit_file` would change, as a unified diff without secrets; nothing for any other
-/// tool. Fails as the call would. Touches the disk, but changes nothing.
-pub fn preview(
-    tool: &str,
-    arguments: &Value,
-    confinement: &Confinement,
-    redact: &Redact,
-) -> Option<Result<Diff, ToolFailure>> {
-    let change = match tool {
-        "write_file" => plan_write(arguments.clone(), confinement),
-        "edit_file" => plan_edit(arguments.clone(), confinement).map(|(change, _)| change),
-        _ => return None,
-    };
-    Some(change.map(|change| {
-        // Before they are compared: the marks of a diff would stand between the lines of a secret.
-        let before = change.before.as_deref().map(|text| redact.apply(text));
-        diff(&change.inside.shown(), before.as_deref(), &redact.apply(&change.after))
-    }))
+impl From<Change> for TextChange {
+    fn from(Change { inside, before, after }: Change) -> Self {
+        Self { path: inside.shown(), before, after }
+    }
+}
+
+/// A change as a unified diff without secrets.
+pub fn redacted_diff(change: &TextChange, redact: &Redact) -> Diff {
+    // Before they are compared: the marks of a diff would stand between the lines of a secret.
+    let before = change.before.as_deref().map(|text| redact.apply(text));
+    diff(&change.path, before.as_deref(), &redact.apply(&change.after))
 }
 
 /// The text of a file that is to be changed; nothing where there is none.
@@ -98,26 +89,32 @@ pub(super) fn check_size(bytes: usize) -> Result<(), ToolFailure> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
+    use crate::ports::Tool;
     use crate::tools::testing::Project;
+    use crate::tools::{EditFile, ReadFile, WriteFile};
 
     #[test]
     fn a_change_is_shown_before_it_is_made_and_changes_nothing() {
         let project = Project::new();
         project.file("a.txt", "one\ntwo\n");
         let redact = Redact::new(|text| text.replace("hunter2", "[redacted]"));
-        let confinement = Confinement::new(&project.context());
-        let preview = |tool, arguments: Value| preview(tool, &arguments, &confinement, &redact);
+        let context = project.context();
+        let preview = |tool: &dyn Tool, arguments: Value| {
+            Some(tool.preview(&arguments, context.site())?.map(|change| redacted_diff(&change, &redact).text))
+        };
         let call = json!({"path": "a.txt", "old": "two", "new": "2"});
-        let shown = preview("edit_file", call).unwrap().unwrap().text;
+        let shown = preview(&EditFile, call).unwrap().unwrap();
         assert!(shown.contains("-two\n+2\n"), "{shown}");
         let call = json!({"path": "b/c.txt", "content": "new hunter2\n"});
-        let shown = preview("write_file", call).unwrap().unwrap().text;
+        let shown = preview(&WriteFile, call).unwrap().unwrap();
         assert!(shown.ends_with("+new [redacted]\n"), "{shown}");
         assert!(shown.contains("--- /dev/null\n+++ b/b/c.txt\n"), "{shown}");
-        assert!(preview("edit_file", json!({"path": "a.txt", "old": "x", "new": "y"})).unwrap().is_err());
-        assert!(preview("write_file", json!({"path": ".env", "content": ""})).unwrap().is_err());
-        assert!(preview("read_file", json!({"path": "a.txt"})).is_none());
+        assert!(preview(&EditFile, json!({"path": "a.txt", "old": "x", "new": "y"})).unwrap().is_err());
+        assert!(preview(&WriteFile, json!({"path": ".env", "content": ""})).unwrap().is_err());
+        assert!(preview(&ReadFile, json!({"path": "a.txt"})).is_none());
         assert_eq!(std::fs::read(project.path("a.txt")).unwrap(), b"one\ntwo\n");
         assert!(!project.path("b").exists());
     }

@@ -9,7 +9,7 @@ use super::confine::Confinement;
 use super::schema::schema_of;
 use super::{arguments, job};
 use crate::domain::{Effects, ToolSpec};
-use crate::ports::{BoxFuture, Tool, ToolContext, ToolFailure, ToolOutcome};
+use crate::ports::{BoxFuture, CallSite, TextChange, Tool, ToolContext, ToolFailure, ToolOutcome};
 
 /// Changes a part of a text file of the project.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +41,11 @@ impl Tool for EditFile {
         }
     }
 
+    fn preview(&self, arguments: &Value, site: CallSite<'_>) -> Option<Result<TextChange, ToolFailure>> {
+        let planned = plan_edit(arguments.clone(), &Confinement::of(site.project, site.thread));
+        Some(planned.map(|(change, _)| change.into()))
+    }
+
     fn call(&self, arguments: Value, context: ToolContext) -> BoxFuture<'_, ToolOutcome> {
         Box::pin(job::run(context, move |context, _| {
             let confinement = Confinement::new(context);
@@ -57,7 +62,7 @@ impl Tool for EditFile {
 
 /// Works out what a call would change, and how often. That the old text is there is what shows that the file is
 /// as it was when it was read.
-pub(super) fn plan_edit(arguments: Value, confinement: &Confinement) -> Result<(Change, usize), ToolFailure> {
+fn plan_edit(arguments: Value, confinement: &Confinement) -> Result<(Change, usize), ToolFailure> {
     let Arguments { path, old, new, replace_all } = arguments::read(arguments)?;
     if old.is_empty() {
         return Err(ToolFailure::BadArguments("`old` is empty; to make a file use write_file".to_owned()));

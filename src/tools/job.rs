@@ -1,8 +1,24 @@
 //! Work on files happens off the runtime's threads, and ends when nobody waits for it any more.
 
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::ports::{ToolContext, ToolFailure, ToolOutcome};
+use super::arguments;
+use crate::ports::{BoxFuture, ToolContext, ToolFailure, ToolOutcome};
+
+/// Reads the arguments of a call and does its work as a blocking job.
+pub(super) fn call<A, W>(arguments: Value, context: ToolContext, work: W) -> BoxFuture<'static, ToolOutcome>
+where
+    A: JsonSchema + DeserializeOwned + Send + 'static,
+    W: FnOnce(&A, &ToolContext, &CancellationToken) -> ToolOutcome + Send + 'static,
+{
+    Box::pin(async move {
+        let arguments: A = arguments::read(arguments)?;
+        run(context, move |context, cancel| work(&arguments, context, cancel)).await
+    })
+}
 
 /// Runs a blocking job. Its token is cancelled when the call is, and when the returned future is dropped.
 pub(super) async fn run<J>(context: ToolContext, job: J) -> ToolOutcome

@@ -8,10 +8,10 @@ use tokio_util::sync::CancellationToken;
 use super::bounds::{Budget, OUTPUT_BYTES};
 use super::confine::Confinement;
 use super::glob::Glob;
+use super::job;
 use super::open::must_be_directory;
 use super::schema::schema_of;
 use super::walk::walk;
-use super::{arguments, job};
 use crate::domain::{Effects, ToolSpec};
 use crate::ports::{BoxFuture, Tool, ToolContext, ToolOutcome};
 
@@ -52,10 +52,7 @@ impl Tool for ListFiles {
     }
 
     fn call(&self, arguments: Value, context: ToolContext) -> BoxFuture<'_, ToolOutcome> {
-        Box::pin(async move {
-            let arguments: Arguments = arguments::read(arguments)?;
-            job::run(context, move |context, cancel| list(&arguments, context, cancel)).await
-        })
+        job::call(arguments, context, list)
     }
 }
 

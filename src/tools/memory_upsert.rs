@@ -4,12 +4,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::diff::{Diff, diff};
-use super::exec_shell::Redact;
 use super::schema::schema_of;
 use super::{arguments, job};
-use crate::domain::{AuthorId, Effects, MemoryScope, ToolSpec};
-use crate::ports::{BoxFuture, Memory, Tool, ToolContext, ToolFailure, ToolOutcome};
+use crate::domain::{Effects, MemoryScope, ToolSpec};
+use crate::ports::{BoxFuture, CallSite, TextChange, Tool, ToolContext, ToolFailure, ToolOutcome};
 
 /// The most that is remembered at a time, and altogether.
 const TEXT_BYTES: usize = 4 * 1024;
@@ -40,6 +38,13 @@ struct Change {
     after: String,
 }
 
+impl Change {
+    /// The file it changes.
+    fn path(&self) -> String {
+        format!(".ship/{}", self.scope.file())
+    }
+}
+
 impl Tool for MemoryUpsert {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
@@ -52,9 +57,18 @@ impl Tool for MemoryUpsert {
         }
     }
 
+    fn preview(&self, arguments: &Value, site: CallSite<'_>) -> Option<Result<TextChange, ToolFailure>> {
+        let planned = plan(arguments.clone(), site);
+        Some(planned.map(|change| TextChange {
+            path: change.path(),
+            before: change.before,
+            after: change.after,
+        }))
+    }
+
     fn call(&self, arguments: Value, context: ToolContext) -> BoxFuture<'_, ToolOutcome> {
         Box::pin(job::run(context, move |context, _| {
-            let change = plan(arguments, context.person.as_ref(), &*context.memory)?;
+            let change = plan(arguments, context.site())?;
             let failed = |error| ToolFailure::Failed(format!("it could not be written down: {error}"));
             let before = change.before.as_deref().map(str::trim);
             if !context.memory.remember(&change.scope, before, &change.after).map_err(failed)? {
@@ -62,28 +76,15 @@ impl Tool for MemoryUpsert {
                     "somebody else is changing it right now; try again".to_owned(),
                 ));
             }
-            Ok(json!({ "remembered": true, "file": format!(".ship/{}", change.scope.file()) }))
+            Ok(json!({ "remembered": true, "file": change.path() }))
         }))
     }
 }
 
-/// What a call would change, as a unified diff without secrets. Fails as the call would. Touches the disk, but changes
-/// nothing.
-pub fn memory_preview(
-    arguments: &Value,
-    person: Option<&AuthorId>,
-    memory: &dyn Memory,
-    redact: &Redact,
-) -> Result<Diff, ToolFailure> {
-    let change = plan(arguments.clone(), person, memory)?;
-    let before = change.before.as_deref().map(|text| redact.apply(text));
-    Ok(diff(&format!(".ship/{}", change.scope.file()), before.as_deref(), &redact.apply(&change.after)))
-}
-
-fn plan(arguments: Value, person: Option<&AuthorId>, memory: &dyn Memory) -> Result<Change, ToolFailure> {
+fn plan(arguments: Value, site: CallSite<'_>) -> Result<Change, ToolFailure> {
     let Arguments { scope, action, text, section } = arguments::read(arguments)?;
     let bad = |words: &str| ToolFailure::BadArguments(words.to_owned());
-    let scope = match (scope.trim(), person) {
+    let scope = match (scope.trim(), site.person) {
         ("project", _) => MemoryScope::Project,
         ("user", Some(person)) => MemoryScope::Person(person.clone()),
         ("user", None) => {
@@ -102,7 +103,7 @@ fn plan(arguments: Value, person: Option<&AuthorId>, memory: &dyn Memory) -> Res
     if section.is_some_and(|name| name.contains('\n')) {
         return Err(bad("`section` is one line"));
     }
-    let recalled = memory.recall(&scope);
+    let recalled = site.memory.recall(&scope);
     let recalled =
         recalled.map_err(|error| ToolFailure::Failed(format!("memory cannot be read: {error}")))?;
     if recalled.as_ref().is_some_and(|found| found.cut) {
@@ -184,6 +185,7 @@ fn joined(parts: &[&str]) -> String {
 mod tests {
     use super::*;
     use crate::tools::testing::Project;
+    use crate::tools::{Redact, redacted_diff};
 
     const OLD: &str =
         "# Notes\n\n- first\n\n## Deploys\n\n- on Fridays\n\n### How\n\nslowly\n\n## People\n\n- Ann\n";
@@ -252,9 +254,10 @@ mod tests {
             assert!(outcome.is_err(), "{arguments}");
         }
         let secret = json!({ "scope": "project", "action": "add", "text": "the word is hunter2" });
+        let planned = MemoryUpsert.preview(&secret, context.site()).unwrap().unwrap();
         let redact = Redact::new(|text| text.replace("hunter2", "[redacted]"));
-        let shown = memory_preview(&secret, None, &*context.memory, &redact).unwrap();
-        assert!(shown.text.ends_with("+the word is [redacted]\n"), "{}", shown.text);
+        let shown = redacted_diff(&planned, &redact).text;
+        assert!(shown.ends_with("+the word is [redacted]\n"), "{shown}");
         assert_eq!(context.memory.recall(&MemoryScope::Project).unwrap(), None);
         for _ in 0..4 {
             let part = json!({ "scope": "project", "action": "add", "text": "y".repeat(TEXT_BYTES) });

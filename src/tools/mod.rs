@@ -35,7 +35,7 @@ mod write_file;
 #[cfg(test)]
 mod testing;
 
-pub use change::preview;
+pub use change::redacted_diff;
 pub use chat_load_history::ChatLoadHistory;
 pub use chat_send::ChatSend;
 pub use confine::{Confinement, Inside};
@@ -44,7 +44,7 @@ pub use diff::{Diff, diff};
 pub use edit_file::EditFile;
 pub use exec_shell::{ExecSettings, ExecShell, Redact, Scratch, programs_of, sweep};
 pub use list_files::ListFiles;
-pub use memory_upsert::{MemoryUpsert, memory_preview};
+pub use memory_upsert::MemoryUpsert;
 pub use read_file::ReadFile;
 pub use registry::{TOOLS, all_tools};
 pub use schema::schema_of;

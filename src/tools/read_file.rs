@@ -9,10 +9,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::bounds::{Budget, OUTPUT_BYTES};
 use super::confine::{Confinement, Inside};
+use super::job;
 use super::lines::{Content, Line, Lines};
 use super::schema::schema_of;
 use super::version::VersionOf;
-use super::{arguments, job};
 use crate::domain::{Effects, ToolSpec};
 use crate::ports::{BoxFuture, Tool, ToolContext, ToolFailure, ToolOutcome};
 
@@ -50,10 +50,7 @@ impl Tool for ReadFile {
     }
 
     fn call(&self, arguments: Value, context: ToolContext) -> BoxFuture<'_, ToolOutcome> {
-        Box::pin(async move {
-            let arguments: Arguments = arguments::read(arguments)?;
-            job::run(context, move |context, cancel| read(&arguments, context, cancel)).await
-        })
+        job::call(arguments, context, read)
     }
 }
 

@@ -12,10 +12,10 @@ use tokio_util::sync::CancellationToken;
 use super::bounds::{Budget, OUTPUT_BYTES};
 use super::confine::{Confinement, Inside};
 use super::glob::Glob;
+use super::job;
 use super::lines::Content;
 use super::schema::schema_of;
 use super::walk::walk;
-use super::{arguments, job};
 use crate::domain::{Effects, ToolSpec};
 use crate::ports::{BoxFuture, Tool, ToolContext, ToolFailure, ToolOutcome};
 
@@ -68,12 +68,8 @@ impl Tool for SearchFiles {
     }
 
     fn call(&self, arguments: Value, context: ToolContext) -> BoxFuture<'_, ToolOutcome> {
-        Box::pin(async move {
-            let arguments: Arguments = arguments::read(arguments)?;
-            job::run(context, move |context, cancel| {
-                search(&arguments, context, cancel, Instant::now() + TIME)
-            })
-            .await
+        job::call(arguments, context, |arguments: &Arguments, context, cancel| {
+            search(arguments, context, cancel, Instant::now() + TIME)
         })
     }
 }
@@ -236,6 +232,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+    use crate::tools::arguments;
     use crate::tools::testing::Project;
 
     async fn call(project: &Project, arguments: Value) -> ToolOutcome {

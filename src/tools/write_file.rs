@@ -10,7 +10,7 @@ use super::schema::schema_of;
 use super::version::version_of;
 use super::{arguments, job};
 use crate::domain::{Effects, ToolSpec};
-use crate::ports::{BoxFuture, Tool, ToolContext, ToolFailure, ToolOutcome};
+use crate::ports::{BoxFuture, CallSite, TextChange, Tool, ToolContext, ToolFailure, ToolOutcome};
 
 /// Writes a text file of the project.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +40,11 @@ impl Tool for WriteFile {
         }
     }
 
+    fn preview(&self, arguments: &Value, site: CallSite<'_>) -> Option<Result<TextChange, ToolFailure>> {
+        let planned = plan_write(arguments.clone(), &Confinement::of(site.project, site.thread));
+        Some(planned.map(TextChange::from))
+    }
+
     fn call(&self, arguments: Value, context: ToolContext) -> BoxFuture<'_, ToolOutcome> {
         Box::pin(job::run(context, move |context, _| {
             let confinement = Confinement::new(context);
@@ -50,7 +55,7 @@ impl Tool for WriteFile {
 
 /// Works out what a call would change. Nobody overwrites what they have not seen: the version that is given must
 /// be that of the content that is there.
-pub(super) fn plan_write(arguments: Value, confinement: &Confinement) -> Result<Change, ToolFailure> {
+fn plan_write(arguments: Value, confinement: &Confinement) -> Result<Change, ToolFailure> {
     let Arguments { path, content, version } = arguments::read(arguments)?;
     check_size(content.len())?;
     let inside = confinement.resolve(&path)?;

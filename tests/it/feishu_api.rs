@@ -29,7 +29,7 @@ use crate::support::feishu::{APP_ID, APP_SECRET};
 const KEY: &str = "encrypt-key";
 
 fn client() -> reqwest::Client {
-    shipagent::model::install_tls();
+    shipagent::http::install_tls();
     reqwest::Client::builder().no_proxy().build().unwrap()
 }
 

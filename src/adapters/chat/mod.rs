@@ -4,6 +4,7 @@
 
 mod attention;
 mod backlog;
+mod berth;
 mod buttons;
 mod fetch;
 mod fresh;
@@ -17,6 +18,7 @@ mod screen;
 
 pub use attention::{Attention, Facts, Hearing, Respond};
 pub use backlog::{Backlog, BacklogTask, Finish, Finished, Unaccepted};
+pub use berth::Berth;
 pub use buttons::{Button, Menu, decode, encode, label, rows};
 pub use fetch::{Downloads, FetchError, is_kept, keep, name_before};
 pub use fresh::Fresh;

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
@@ -26,12 +26,12 @@ use super::sequences::Sequences;
 use super::socket::connect;
 use super::webhook::Seal;
 use crate::adapters::chat::{
-    Attention, Backlog, BacklogTask, ChatParts, Downloads, Gate, Pace, Screen, ScreenTask,
+    Attention, Backlog, BacklogTask, Berth, ChatParts, Downloads, Gate, Pace, Screen, ScreenTask,
 };
 use crate::domain::{Capabilities, Delivery, LengthUnit, OutboundIntent, Platform};
 use crate::ports::{
-    Adapter, AdapterError, AdapterIo, BoxFuture, DeliveryError, Hook, HookAnswer, HookRequest, OutboxEntry,
-    Receipt,
+    Adapter, AdapterError, AdapterIo, BoxFuture, Delivering, Hook, HookAnswer, HookRequest, OutboxEntry,
+    Running,
 };
 
 /// How long one message may be. A card holds 30 KB, quotes and escapes included.
@@ -51,11 +51,11 @@ pub struct FeishuAdapter {
     notes: Notes,
     courier: Arc<Courier>,
     attention: Arc<Mutex<Attention>>,
-    screen_task: Mutex<Option<ScreenTask>>,
+    screen_task: Berth<ScreenTask>,
     backlog: Backlog,
-    backlog_task: Mutex<Option<BacklogTask>>,
+    backlog_task: Berth<BacklogTask>,
     hooks: mpsc::Sender<Waiting>,
-    hook_inbox: Mutex<Option<mpsc::Receiver<Waiting>>>,
+    hook_inbox: Berth<mpsc::Receiver<Waiting>>,
 }
 
 impl FeishuAdapter {
@@ -84,11 +84,11 @@ impl FeishuAdapter {
             notes,
             courier: Arc::new(courier),
             attention: Arc::new(Mutex::new(attention)),
-            screen_task: Mutex::new(Some(screen_task)),
+            screen_task: Berth::new(screen_task),
             backlog,
-            backlog_task: Mutex::new(Some(backlog_task)),
+            backlog_task: Berth::new(backlog_task),
             hooks,
-            hook_inbox: Mutex::new(Some(hook_inbox)),
+            hook_inbox: Berth::new(hook_inbox),
             options,
             parts,
         }
@@ -128,28 +128,14 @@ impl FeishuAdapter {
         tracing::info!(name = me.name, "connected as an app");
         let (seen, waiting) = Seen::new();
         let intake = self.intake(me, &io, seen);
-        let Some(mut backlog) = take(&self.backlog_task) else {
-            return Err(AdapterError::Fatal("the adapter runs already".to_owned()));
-        };
-        // What was accepted by an earlier run stands before whatever comes now.
-        if let Err(error) = backlog.take_up().await {
-            put(&self.backlog_task, backlog);
-            return Err(AdapterError::Broken(format!("what was accepted earlier cannot be read: {error}")));
-        }
-        let backlog_stop = CancellationToken::new();
-        let finishing = backlog.run(intake.clone(), backlog_stop.clone());
         let hearing = async {
-            let ended = tokio::select! {
+            tokio::select! {
                 ended = self.hear(&intake, &io, &stop) => ended,
                 // It never ends before: the intake holds the way to it.
                 () = put_signs(self.api.clone(), waiting) => Ok(()),
-            };
-            backlog_stop.cancel();
-            ended
+            }
         };
-        let (ended, backlog) = tokio::join!(hearing, finishing);
-        put(&self.backlog_task, backlog);
-        ended
+        self.backlog_task.run_beside(intake.clone(), Box::pin(hearing)).await
     }
 
     /// The app itself. Where the platform does not say who that is, everything else works all the same.
@@ -231,22 +217,14 @@ impl FeishuAdapter {
                 "webhook mode needs adapters.feishu.encryptKey or adapters.feishu.verificationToken";
             return Err(AdapterError::Fatal(missing.to_owned()));
         }
-        let Some(inbox) = take(&self.hook_inbox) else {
+        let Some(inbox) = self.hook_inbox.take() else {
             return Err(AdapterError::Fatal("the webhook is served already".to_owned()));
         };
         let mut hooks = Hooks::new(seal, inbox);
         hooks.serve(intake, io, stop).await;
-        put(&self.hook_inbox, hooks.into_inbox());
+        self.hook_inbox.put(hooks.into_inbox());
         Ok(())
     }
-}
-
-fn take<T>(place: &Mutex<Option<T>>) -> Option<T> {
-    place.lock().unwrap_or_else(PoisonError::into_inner).take()
-}
-
-fn put<T>(place: &Mutex<Option<T>>, thing: T) {
-    *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(thing);
 }
 
 impl Hook for FeishuAdapter {
@@ -285,27 +263,13 @@ impl Adapter for FeishuAdapter {
         }
     }
 
-    fn run(
-        self: Arc<Self>,
-        io: AdapterIo,
-        stop: CancellationToken,
-    ) -> BoxFuture<'static, Result<(), AdapterError>> {
+    fn run(self: Arc<Self>, io: AdapterIo, stop: CancellationToken) -> Running {
         Box::pin(async move {
-            let Some(screen) = take(&self.screen_task) else { return self.receive(io, stop).await };
-            let screen_stop = CancellationToken::new();
-            let shown = screen.run(self.courier.clone(), screen_stop.clone());
-            let received = async {
-                let ended = self.receive(io, stop).await;
-                screen_stop.cancel();
-                ended
-            };
-            let (ended, screen) = tokio::join!(received, shown);
-            put(&self.screen_task, screen);
-            ended
+            self.screen_task.run_beside(self.courier.clone(), Box::pin(self.receive(io, stop))).await
         })
     }
 
-    fn deliver(&self, entry: OutboxEntry, _attempt: u32) -> BoxFuture<'_, Result<Receipt, DeliveryError>> {
+    fn deliver(&self, entry: OutboxEntry, _attempt: u32) -> Delivering<'_> {
         Box::pin(self.courier.deliver(entry))
     }
 

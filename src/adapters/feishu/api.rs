@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use super::attachments::FETCH_WITHIN;
 use super::fault::ApiError;
 use super::token::{Granted, Tokens};
+use crate::http::with_causes;
 
 /// How long an ordinary call may take.
 const DEADLINE: Duration = Duration::from_secs(15);
@@ -252,23 +253,12 @@ async fn bounded(mut response: Response) -> Result<Vec<u8>, ApiError> {
 
 /// An error of the transport, without the address: addresses may hold tickets.
 fn network(error: &reqwest::Error) -> ApiError {
-    let mut story = match () {
-        () if error.is_timeout() => "timed out".to_owned(),
-        () if error.is_connect() => "cannot connect".to_owned(),
-        () => "the connection broke".to_owned(),
+    let words = match () {
+        () if error.is_timeout() => "timed out",
+        () if error.is_connect() => "cannot connect",
+        () => "the connection broke",
     };
-    let mut cause = std::error::Error::source(error);
-    while let Some(inner) = cause {
-        story = format!("{story}: {inner}");
-        cause = inner.source();
-    }
-    ApiError::Network(story)
-}
-
-/// Chooses the cryptography of TLS, if nobody has yet.
-pub(super) fn install_tls() {
-    // An error says that a provider stands already, which is all that is wanted.
-    drop(rustls::crypto::ring::default_provider().install_default());
+    ApiError::Network(with_causes(words, error))
 }
 
 #[cfg(test)]
@@ -303,7 +293,7 @@ mod tests {
 
     #[test]
     fn nothing_secret_is_printed() {
-        install_tls();
+        crate::http::install_tls();
         let api = Api::new(Client::new(), "http://127.0.0.1:1", "cli_a", &"canary".to_owned().into());
         assert!(!format!("{api:?}").contains("canary"));
     }

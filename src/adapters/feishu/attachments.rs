@@ -234,7 +234,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_file_that_is_here_is_not_fetched_again() {
-        super::super::api::install_tls();
+        crate::http::install_tls();
         let dir = tempfile::tempdir().unwrap();
         let event = serde_json::json!({
             "header": { "event_id": "e1", "event_type": "im.message.receive_v1" },

@@ -222,6 +222,16 @@ mod tests {
         assert_eq!(harmless("<AT x"), "<\u{200b}AT x");
     }
 
+    fn assert_nobody_is_called(source: &str) {
+        let shown = dressed(source, CARD_TABLES).to_ascii_lowercase();
+        assert!(!shown.contains("<at") && !shown.contains("</at"), "{shown}");
+    }
+
+    #[test]
+    fn a_call_behind_the_spaces_of_indented_code_calls_nobody() {
+        assert_nobody_is_called("    <at x");
+    }
+
     fn words(text: &str) -> String {
         text.chars().filter(|letter| letter.is_alphanumeric()).collect()
     }
@@ -245,8 +255,7 @@ mod tests {
 
         #[test]
         fn nobody_is_called_outside_of_code(before in "[a-z ]{0,8}", tag in "</?(at|AT|At)[ a-z=\"']{0,12}/?>?") {
-            let shown = dressed(&format!("{before}{tag} x"), CARD_TABLES).to_ascii_lowercase();
-            prop_assert!(!shown.contains("<at") && !shown.contains("</at"), "{}", shown);
+            assert_nobody_is_called(&format!("{before}{tag} x"));
         }
     }
 }

@@ -16,12 +16,13 @@ use tokio_tungstenite::tungstenite::{self, Message, protocol::WebSocketConfig};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async_with_config};
 use tokio_util::sync::CancellationToken;
 
-use super::api::{Api, install_tls};
+use super::api::Api;
 use super::connection::{ClientConfig, Endpoint, Refusal, read_endpoint, read_handshake};
 use super::fragments::{Fragments, Taken};
 use super::frame::{Frame, Kind};
 use super::intake::{Intake, Outcome};
 use super::options::FeishuOptions;
+use crate::http::install_tls;
 use crate::ports::AdapterIo;
 
 const CONNECT_WITHIN: Duration = Duration::from_secs(15);

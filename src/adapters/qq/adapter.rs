@@ -1,7 +1,7 @@
 //! The adapter: puts the parts together and stands between them and the daemon.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -21,13 +21,13 @@ use super::token::{Credentials, Tokens};
 use super::trouble::Kind;
 use super::unpack::Finisher;
 use super::webhook::{Call, WebhookKey, event_answer};
-use crate::adapters::chat::{Backlog, BacklogTask, ChatParts, Frame, Painter, Screen, ScreenTask};
+use crate::adapters::chat::{Backlog, BacklogTask, Berth, ChatParts, Frame, Painter, Screen, ScreenTask};
 use crate::domain::{
     Capabilities, CorrelationId, Delivery, Intent, LengthUnit, OutboundIntent, Platform, ThreadId,
 };
 use crate::ports::{
-    Adapter, AdapterError, AdapterIo, BoxFuture, DeliveryError, Door, Hook, HookAnswer, HookRequest,
-    OutboxEntry, Receipt,
+    Adapter, AdapterError, AdapterIo, BoxFuture, Delivering, Door, Hook, HookAnswer, HookRequest,
+    OutboxEntry, Running,
 };
 
 /// The platform beats every 45 seconds or faster; two beats and some make a dead one.
@@ -49,10 +49,8 @@ pub struct QqAdapter {
     sender: Arc<Sender>,
     intake: Arc<Intake>,
     screen: Screen,
-    /// Lies here while nobody runs it.
-    screen_task: Mutex<Option<ScreenTask>>,
-    /// So does this.
-    backlog_task: Mutex<Option<BacklogTask>>,
+    screen_task: Berth<ScreenTask>,
+    backlog_task: Berth<BacklogTask>,
     key: Option<WebhookKey>,
     /// The way to the threads, while the adapter runs.
     door: watch::Sender<Option<Door>>,
@@ -96,8 +94,8 @@ impl QqAdapter {
             sender,
             intake: Arc::new(intake),
             screen,
-            screen_task: Mutex::new(Some(screen_task)),
-            backlog_task: Mutex::new(Some(backlog_task)),
+            screen_task: Berth::new(screen_task),
+            backlog_task: Berth::new(backlog_task),
             door: watch::Sender::new(None),
             _desk: desk,
         }
@@ -129,25 +127,8 @@ impl QqAdapter {
     }
 
     async fn receive(&self, io: AdapterIo, stop: CancellationToken) -> Result<(), AdapterError> {
-        let Some(mut backlog) = take(&self.backlog_task) else {
-            return Err(AdapterError::Fatal("the adapter runs already".to_owned()));
-        };
-        // What was accepted by an earlier run stands before whatever comes now.
-        if let Err(error) = backlog.take_up().await {
-            put(&self.backlog_task, backlog);
-            return Err(AdapterError::Broken(format!("what was accepted earlier cannot be read: {error}")));
-        }
         let finisher = Finisher { intake: Arc::clone(&self.intake), door: io.door.clone() };
-        let ended = CancellationToken::new();
-        let finishing = backlog.run(Arc::new(finisher), ended.clone());
-        let hearing = async {
-            let result = self.hear(io, stop).await;
-            ended.cancel();
-            result
-        };
-        let (result, backlog) = tokio::join!(hearing, finishing);
-        put(&self.backlog_task, backlog);
-        result
+        self.backlog_task.run_beside(Arc::new(finisher), Box::pin(self.hear(io, stop))).await
     }
 
     async fn hear(&self, io: AdapterIo, stop: CancellationToken) -> Result<(), AdapterError> {
@@ -207,14 +188,6 @@ impl Drop for Open<'_> {
     }
 }
 
-fn take<T>(place: &Mutex<Option<T>>) -> Option<T> {
-    place.lock().unwrap_or_else(PoisonError::into_inner).take()
-}
-
-fn put<T>(place: &Mutex<Option<T>>, thing: T) {
-    *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(thing);
-}
-
 impl Hook for QqAdapter {
     fn path(&self) -> &'static str {
         "/hooks/qq"
@@ -238,29 +211,14 @@ impl Adapter for QqAdapter {
         Some(STALE)
     }
 
-    fn run(
-        self: Arc<Self>,
-        io: AdapterIo,
-        stop: CancellationToken,
-    ) -> BoxFuture<'static, Result<(), AdapterError>> {
+    fn run(self: Arc<Self>, io: AdapterIo, stop: CancellationToken) -> Running {
         Box::pin(async move {
-            let task = take(&self.screen_task);
-            let ended = CancellationToken::new();
-            let mut screens = JoinSet::new();
-            if let Some(task) = task {
-                let painter = Arc::new(Passing { sender: Arc::clone(&self.sender) });
-                screens.spawn(task.run(painter, ended.clone()));
-            }
-            let result = self.receive(io, stop).await;
-            ended.cancel();
-            if let Some(Ok(left)) = screens.join_next().await {
-                put(&self.screen_task, left);
-            }
-            result
+            let painter = Arc::new(Passing { sender: Arc::clone(&self.sender) });
+            self.screen_task.run_beside(painter, Box::pin(self.receive(io, stop))).await
         })
     }
 
-    fn deliver(&self, entry: OutboxEntry, _attempt: u32) -> BoxFuture<'_, Result<Receipt, DeliveryError>> {
+    fn deliver(&self, entry: OutboxEntry, _attempt: u32) -> Delivering<'_> {
         Box::pin(async move {
             // Nothing that was said in passing may come behind what it was about.
             self.screen.take(&entry.intent.thread_id, &entry.intent.correlation_id).await;

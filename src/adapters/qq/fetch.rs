@@ -92,8 +92,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_file_that_is_here_is_not_fetched_again() {
-        // An error says that somebody was faster.
-        drop(rustls::crypto::ring::default_provider().install_default());
+        crate::http::install_tls();
         let dir = tempfile::tempdir().unwrap();
         // Nobody answers there.
         let body = json!({ "id": "m1", "content": "look", "author": { "user_openid": "U1" }, "attachments": [

@@ -8,6 +8,7 @@ use serde_json::Value;
 pub(super) use reqwest::Method;
 
 use super::trouble::{Kind, Trouble};
+use crate::http::with_causes;
 
 /// How long a call may take: the platform warns that slow answers may already have been acted on.
 pub(super) const CALL: Duration = Duration::from_secs(15);
@@ -90,12 +91,5 @@ fn wait_of(response: &Response) -> Option<Duration> {
 
 /// An error with its causes, without the address: it may carry what nobody should read in a log.
 fn story(error: &reqwest::Error) -> String {
-    let mut cause = std::error::Error::source(error);
-    let mut words =
-        if error.is_timeout() { "no answer in time".to_owned() } else { "no connection".to_owned() };
-    while let Some(error) = cause {
-        words = format!("{words}: {error}");
-        cause = error.source();
-    }
-    words
+    with_causes(if error.is_timeout() { "no answer in time" } else { "no connection" }, error)
 }

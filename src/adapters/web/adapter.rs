@@ -2,7 +2,6 @@
 
 use std::net::{SocketAddr, TcpListener as StdListener};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -10,8 +9,8 @@ use tokio_util::sync::CancellationToken;
 use super::listen::{BindError, Service, bind, places, serve};
 use super::server::{Web, crowded, router};
 use super::{WebOptions, WebParts};
-use crate::domain::{Capabilities, OutboundIntent, Platform};
-use crate::ports::{Adapter, AdapterError, AdapterIo, BoxFuture, DeliveryError, OutboxEntry, Receipt};
+use crate::domain::{Capabilities, Platform};
+use crate::ports::{Adapter, AdapterError, AdapterIo, Delivering, OutboxEntry, Receipt, Running};
 
 /// The HTTP interface and the console.
 #[derive(Debug)]
@@ -55,15 +54,7 @@ impl Adapter for WebAdapter {
         Capabilities::pull()
     }
 
-    fn stale_after(&self) -> Option<Duration> {
-        None
-    }
-
-    fn run(
-        self: Arc<Self>,
-        io: AdapterIo,
-        stop: CancellationToken,
-    ) -> BoxFuture<'static, Result<(), AdapterError>> {
+    fn run(self: Arc<Self>, io: AdapterIo, stop: CancellationToken) -> Running {
         Box::pin(async move {
             let broken = |error: std::io::Error| AdapterError::Broken(error.to_string());
             let listener = TcpListener::from_std(self.listener()?).map_err(broken)?;
@@ -77,10 +68,8 @@ impl Adapter for WebAdapter {
         })
     }
 
-    fn deliver(&self, _entry: OutboxEntry, _attempt: u32) -> BoxFuture<'_, Result<Receipt, DeliveryError>> {
+    fn deliver(&self, _entry: OutboxEntry, _attempt: u32) -> Delivering<'_> {
         // Clients read the thread itself: what is written is delivered.
         Box::pin(async { Ok(Receipt::default()) })
     }
-
-    fn show(&self, _intent: OutboundIntent) {}
 }

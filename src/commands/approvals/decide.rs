@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use super::words;
 use crate::cli::{DecisionArgs, Exit, ScopeArg};
 use crate::commands::daemon::{AskError, ask};
+use crate::commands::load::load_or_say;
 use crate::commands::look::{Look, VIA, small_runtime};
-use crate::config::{Env, Settings};
+use crate::config::Env;
 use crate::domain::{Approval, ApprovalState, Scope};
 
 /// What is answered.
@@ -56,13 +57,7 @@ pub(super) fn decide(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> anyhow::Result<Exit> {
-    let settings = match Settings::load(project, env) {
-        Ok(settings) => settings,
-        Err(errors) => {
-            writeln!(err, "{errors}")?;
-            return Ok(Exit::Configuration);
-        }
-    };
+    let Some(settings) = load_or_say(project, env, err)? else { return Ok(Exit::Configuration) };
     let body = json!({
         "decision": answer.name(), "scope": answer.scope(), "reason": args.reason, "via": VIA,
     });

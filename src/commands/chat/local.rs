@@ -15,7 +15,7 @@ use crate::domain::{
     Author, AuthorId, ChatKind, IngressEvent, IngressKind, Intent, Language, MessageId, Order, Said,
     Standing, ThreadId,
 };
-use crate::model::install_tls;
+use crate::http::install_tls;
 use crate::ports::{Acceptance, Clock, Subscription, SystemClock, ThreadStore};
 use crate::render::Phrase;
 use crate::store::FileStore;

@@ -16,7 +16,7 @@ use super::line::{Heard, LineError, Taken, fresh_id};
 use super::sse::{Event, Reader};
 use crate::commands::daemon::{ANSWER, CONNECT, plain, sentence};
 use crate::domain::{CorrelationId, MessageId, ThreadId};
-use crate::model::install_tls;
+use crate::http::install_tls;
 use crate::uimessage::{Chunk, UiMessage};
 
 /// Three times the pause after which the daemon sends a sign of life.

@@ -10,6 +10,7 @@ use super::screen::Screen;
 use super::session::Session;
 use super::words::Word;
 use crate::cli::{ChatArgs, Exit};
+use crate::commands::load::load_or_say;
 use crate::commands::terminal::Surface;
 use crate::config::{Env, Settings};
 use crate::domain::{Platform, ThreadId};
@@ -37,13 +38,7 @@ pub fn run(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> anyhow::Result<Exit> {
-    let settings = match Settings::load(project, env) {
-        Ok(settings) => settings,
-        Err(errors) => {
-            writeln!(err, "{errors}")?;
-            return Ok(Exit::Configuration);
-        }
-    };
+    let Some(settings) = load_or_say(project, env, err)? else { return Ok(Exit::Configuration) };
     let language = settings.operator_language;
     let platform: Platform = "cli".parse()?;
     let thread = match ThreadId::of_chat(&platform, &args.thread) {

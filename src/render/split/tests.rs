@@ -151,36 +151,79 @@ fn solid(text: &str) -> String {
     text.chars().filter(|letter| !letter.is_whitespace()).collect()
 }
 
+fn assert_whole_and_fitting(text: &str, limit: usize, unit: LengthUnit) {
+    let pieces = pieces(text, limit, unit);
+    let bodies: String = pieces.iter().map(|piece| piece.body).collect();
+    assert_eq!(solid(&bodies), solid(text));
+    for piece in &pieces {
+        let chunk = piece.text();
+        assert!(!piece.body.trim().is_empty());
+        let one = piece.body.chars().count() == 1;
+        assert!(unit.measure(&chunk) <= limit || one, "{chunk:?} is too long for {limit}");
+    }
+}
+
+fn assert_code_is_closed(text: &str, limit: usize) {
+    let chunks = chars(text, limit);
+    for chunk in chunks.iter().rev().skip(1) {
+        let mut open: Option<Fence> = None;
+        for line in chunk.lines() {
+            open = match open {
+                Some(fence) if fence.is_left_by(line) => Fence::opened_by(line),
+                Some(fence) if fence.is_closed_by(line) => None,
+                None => Fence::opened_by(line),
+                open => open,
+            };
+        }
+        // Code in a quote ends with the quote.
+        assert_eq!(open.filter(|fence| !fence.is_left_by("")), None, "{chunk:?}");
+    }
+}
+
+#[test]
+fn a_quote_of_nothing_but_an_open_fence_loses_nothing_where_there_is_no_room() {
+    assert_whole_and_fitting("\n> ```sh\n> ", 0, LengthUnit::Chars);
+}
+
+#[test]
+fn fences_of_two_kinds_one_inside_the_other_are_closed_in_every_chunk() {
+    let (tilde, odd) = ("\n~~~~ text\n", "👩\u{200d}👧🇨🇳e\u{301}");
+    let text = [
+        "\n```rust\n\n```rust\n\n\n",
+        tilde,
+        odd,
+        tilde,
+        tilde,
+        "aaaaa",
+        tilde,
+        tilde,
+        "aaaaaaaaaaaaaaaaa中文字符",
+        tilde,
+        "中文字符",
+        tilde,
+        "aaaaaaaa\n```\naaaaaaaaaaaaaaa",
+        odd,
+        "a",
+        odd,
+        "𝒞\u{11d3a}a0ਅ🄀",
+        odd,
+        "\n> ```sh\n> aaa\n",
+        tilde,
+        tilde,
+        "aaaaaaaaaa",
+    ]
+    .concat();
+    assert_code_is_closed(&text, 111);
+}
+
 proptest! {
     #[test]
     fn nothing_is_lost_and_every_chunk_fits(text in text(), limit in 0usize..120, unit in 0usize..3) {
-        let unit = UNITS[unit];
-        let pieces = pieces(&text, limit, unit);
-        let bodies: String = pieces.iter().map(|piece| piece.body).collect();
-        prop_assert_eq!(solid(&bodies), solid(&text));
-        for piece in &pieces {
-            let chunk = piece.text();
-            prop_assert!(!piece.body.trim().is_empty());
-            let one = piece.body.chars().count() == 1;
-            prop_assert!(unit.measure(&chunk) <= limit || one, "{chunk:?} is too long for {limit}");
-        }
+        assert_whole_and_fitting(&text, limit, UNITS[unit]);
     }
 
     #[test]
     fn every_chunk_closes_the_code_it_opens(text in text(), limit in 60usize..200) {
-        let chunks = chars(&text, limit);
-        for chunk in chunks.iter().rev().skip(1) {
-            let mut open: Option<Fence> = None;
-            for line in chunk.lines() {
-                open = match open {
-                    Some(fence) if fence.is_left_by(line) => Fence::opened_by(line),
-                    Some(fence) if fence.is_closed_by(line) => None,
-                    None => Fence::opened_by(line),
-                    open => open,
-                };
-            }
-            // Code in a quote ends with the quote.
-            prop_assert_eq!(open.filter(|fence| !fence.is_left_by("")), None, "{:?}", chunk);
-        }
+        assert_code_is_closed(&text, limit);
     }
 }

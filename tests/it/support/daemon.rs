@@ -119,7 +119,7 @@ pub(crate) struct Daemon {
 impl Daemon {
     /// Starts a command that serves the project and waits until it says it is ready.
     pub(crate) async fn start(mut command: Command, project: &Path) -> Self {
-        shipagent::model::install_tls();
+        shipagent::http::install_tls();
         let address = project.join(".ship/run/address");
         drop(std::fs::remove_file(&address));
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();

@@ -8,16 +8,16 @@ use std::time::Duration;
 
 use shipagent::domain::{
     Approval, Author, Capabilities, ChatKind, Class, Delivery, GrantNumber, GrantSummary, IngressEvent,
-    IngressKind, Intent, LengthUnit, MessageId, OutboundIntent, Platform, Risk, Said, Scope, StoredFile,
-    ThreadId, Timestamp, WhileRunning, WhileWaiting,
+    IngressKind, Intent, LengthUnit, MessageId, Platform, Risk, Said, Scope, StoredFile, ThreadId, Timestamp,
+    WhileRunning, WhileWaiting,
 };
 use shipagent::metrics::Metrics;
 use shipagent::permissions::FileAccess;
 use shipagent::policy::Rights;
 use shipagent::ports::{
-    Acceptance, Adapter, AdapterError, AdapterIo, Audit, AuditLine, BoxFuture, CallToJudge, Commit,
-    Completion, DeliveryError, Door, Grants, Judge, Judgement, Model, ModelDelta, ModelError, OutboxEntry,
-    Prompt, RandomIds, Receipt, Revoker, Ruling, StoreError, SystemClock, ThreadRecord, ThreadStore,
+    Acceptance, Adapter, AdapterIo, Audit, AuditLine, BoxFuture, CallToJudge, Commit, Completion, Delivering,
+    DeliveryError, Door, Grants, Judge, Judgement, Model, ModelDelta, ModelError, OutboxEntry, Prompt,
+    RandomIds, Receipt, Revoker, Ruling, Running, StoreError, SystemClock, ThreadRecord, ThreadStore,
     ThreadSummary, ToolBox,
 };
 use shipagent::store::{FileApprovals, FileShelf, FileStore, replace_file};
@@ -64,22 +64,14 @@ impl Adapter for Recorder {
         }
     }
 
-    fn stale_after(&self) -> Option<Duration> {
-        None
-    }
-
-    fn run(
-        self: Arc<Self>,
-        _io: AdapterIo,
-        stop: CancellationToken,
-    ) -> BoxFuture<'static, Result<(), AdapterError>> {
+    fn run(self: Arc<Self>, _io: AdapterIo, stop: CancellationToken) -> Running {
         Box::pin(async move {
             stop.cancelled().await;
             Ok(())
         })
     }
 
-    fn deliver(&self, entry: OutboxEntry, _attempt: u32) -> BoxFuture<'_, Result<Receipt, DeliveryError>> {
+    fn deliver(&self, entry: OutboxEntry, _attempt: u32) -> Delivering<'_> {
         self.tries.fetch_add(1, Ordering::SeqCst);
         Box::pin(async move {
             if let Some(trouble) = self.troubles.lock().unwrap().pop_front() {
@@ -97,8 +89,6 @@ impl Adapter for Recorder {
             Ok(Receipt { platform_message: Some("1".to_owned()) })
         })
     }
-
-    fn show(&self, _intent: OutboundIntent) {}
 }
 
 /// A model that answers with the words it was asked with, or panics if asked to.

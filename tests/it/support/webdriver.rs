@@ -54,7 +54,7 @@ pub(crate) struct Browser {
 impl Browser {
     /// Starts a browser whose user reads this language.
     pub(crate) async fn start(screen: Screen, language: &str) -> Self {
-        shipagent::model::install_tls();
+        shipagent::http::install_tls();
         let profile = tempfile::tempdir().unwrap();
         let mut driver = Command::new("chromedriver")
             .arg("--port=0")

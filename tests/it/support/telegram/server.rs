@@ -48,7 +48,7 @@ impl FakeTelegram {
     /// A server for this bot.
     pub(crate) async fn for_bot(account: Account) -> Self {
         // Deliveries to a webhook need it, even to a plain one.
-        shipagent::model::install_tls();
+        shipagent::http::install_tls();
         let shared = Shared::new(account);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

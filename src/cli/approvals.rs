@@ -1,0 +1,145 @@
+//! `shipagent approvals`.
+
+use std::num::NonZeroU32;
+use std::str::FromStr;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::output::Output;
+
+/// What can be done with the agent's questions.
+#[derive(Debug, Subcommand)]
+pub enum ApprovalsCommand {
+    /// List them, newest first
+    List {
+        /// Which of them
+        #[arg(long, value_enum, default_value_t = ApprovalFilter::Pending)]
+        state: ApprovalFilter,
+
+        /// How to print
+        #[command(flatten)]
+        output: Output,
+    },
+
+    /// Show one, with everything that is known about the call
+    Show {
+        /// Its number (A1) or its id
+        #[arg(value_name = "APPROVAL")]
+        approval: String,
+
+        /// How to print
+        #[command(flatten)]
+        output: Output,
+    },
+
+    /// Say yes; to a call that a restart cut off: run it again
+    Approve {
+        /// Its number (A1) or its id
+        #[arg(value_name = "APPROVAL")]
+        approval: String,
+
+        /// How far it reaches: once, thread, shape, project, or minutes=N
+        #[arg(long, value_name = "SCOPE", default_value = "once")]
+        scope: ScopeArg,
+
+        /// What else to say
+        #[command(flatten)]
+        words: DecisionArgs,
+    },
+
+    /// Say no; to a call that a restart cut off: leave it
+    Deny {
+        /// Its number (A1) or its id
+        #[arg(value_name = "APPROVAL")]
+        approval: String,
+
+        /// What else to say
+        #[command(flatten)]
+        words: DecisionArgs,
+    },
+
+    /// Say that a call that a restart cut off was done
+    Done {
+        /// Its number (A1) or its id
+        #[arg(value_name = "APPROVAL")]
+        approval: String,
+
+        /// What else to say
+        #[command(flatten)]
+        words: DecisionArgs,
+    },
+}
+
+/// What a decision can be told.
+#[derive(Clone, Debug, Default, Args)]
+pub struct DecisionArgs {
+    /// Why, for the record and for the agent
+    #[arg(long, value_name = "WORDS")]
+    pub reason: Option<String>,
+
+    /// How to print
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// Which questions are listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ApprovalFilter {
+    /// Those that wait
+    Pending,
+    /// All there ever were
+    All,
+}
+
+/// How far a yes reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScopeArg {
+    /// This call.
+    Once,
+    /// Calls like it in its conversation.
+    Thread,
+    /// Commands of its shape, everywhere.
+    Shape,
+    /// Calls like it, everywhere.
+    Project,
+    /// Calls like it in its conversation, for so many minutes.
+    Minutes(NonZeroU32),
+}
+
+impl FromStr for ScopeArg {
+    type Err = String;
+
+    fn from_str(raw: &str) -> Result<Self, String> {
+        match raw {
+            "once" => Ok(Self::Once),
+            "thread" => Ok(Self::Thread),
+            "shape" => Ok(Self::Shape),
+            "project" => Ok(Self::Project),
+            other => other
+                .strip_prefix("minutes=")
+                .and_then(|minutes| minutes.parse().ok())
+                .map(Self::Minutes)
+                .ok_or_else(|| "use once, thread, shape, project, or minutes=N".to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scope_is_one_of_five() {
+        let ten = NonZeroU32::new(10).unwrap();
+        for (text, expected) in [
+            ("once", Some(ScopeArg::Once)),
+            ("project", Some(ScopeArg::Project)),
+            ("minutes=10", Some(ScopeArg::Minutes(ten))),
+            ("minutes=0", None),
+            ("minutes", None),
+            ("forever", None),
+        ] {
+            assert_eq!(text.parse().ok(), expected, "{text}");
+        }
+    }
+}

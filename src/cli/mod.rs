@@ -1,0 +1,27 @@
+//! The command line: types and help texts only. What a command does is in `commands`, in the file of the same name.
+
+mod access;
+mod approvals;
+mod audit;
+mod chat;
+mod command;
+mod config;
+mod exit;
+mod grants;
+mod init;
+mod memory;
+mod output;
+mod threads;
+
+pub use access::AccessCommand;
+pub use approvals::{ApprovalFilter, ApprovalsCommand, DecisionArgs, ScopeArg};
+pub use audit::AuditArgs;
+pub use chat::ChatArgs;
+pub use command::{Cli, Command};
+pub use config::ConfigCommand;
+pub use exit::Exit;
+pub use grants::GrantsCommand;
+pub use init::{InitAdapter, InitArgs};
+pub use memory::{MemoryCommand, MemoryOf, TasksCommand};
+pub use output::Output;
+pub use threads::{ExportFormat, ThreadsCommand};

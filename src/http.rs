@@ -1,0 +1,120 @@
+//! The connections: one client for everybody who calls a server, be it a model's or a chat platform's, one choice of
+//! cryptography for all of TLS, and what went wrong in words.
+
+use std::error::Error;
+use std::net::IpAddr;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use reqwest::Client;
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// How many connections to one server are kept for later: each has its buffers, and a crowd comes rarely.
+const IDLE_CONNECTIONS: usize = 128;
+
+/// Chooses the cryptography of all TLS in this process. May be called any number of times.
+pub fn install_tls() {
+    // An error says that a provider stands already, which is all that is wanted.
+    drop(rustls::crypto::ring::default_provider().install_default());
+}
+
+/// The connections to servers, shared by all who hold a clone. Costs nothing until somebody asks for a client; then each
+/// costs memory for the certificates of everybody in the world, which is why there are no more than two.
+#[derive(Clone, Debug, Default)]
+pub struct Http {
+    client: Arc<OnceLock<Client>>,
+    /// The client for servers on this machine, which no proxy can reach.
+    local: Arc<OnceLock<Client>>,
+}
+
+impl Http {
+    /// Not connected to anything yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The client for the server at this address, built when first asked for.
+    pub(crate) fn client(&self, base_url: &str) -> Result<Client, reqwest::Error> {
+        self.built(is_loopback(base_url))
+    }
+
+    /// The client for servers that may be anywhere.
+    pub(crate) fn far(&self) -> Result<Client, reqwest::Error> {
+        self.built(false)
+    }
+
+    fn built(&self, local: bool) -> Result<Client, reqwest::Error> {
+        let place = if local { &self.local } else { &self.client };
+        if let Some(client) = place.get() {
+            return Ok(client.clone());
+        }
+        install_tls();
+        let builder = if local { Client::builder().no_proxy() } else { Client::builder() };
+        let built = builder
+            .user_agent(concat!("shipagent/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(CONNECT_TIMEOUT)
+            .tcp_keepalive(Duration::from_secs(30))
+            .pool_idle_timeout(Duration::from_secs(60))
+            .pool_max_idle_per_host(IDLE_CONNECTIONS)
+            // A redirected POST becomes a GET and an answer that explains nothing; and addresses and bodies hold
+            // secrets: nobody but whom they are meant for gets to see them.
+            .redirect(reqwest::redirect::Policy::none())
+            .referer(false)
+            .build()?;
+        Ok(place.get_or_init(|| built).clone())
+    }
+}
+
+/// Whether an address names this very machine.
+fn is_loopback(base_url: &str) -> bool {
+    let Ok(url) = reqwest::Url::parse(base_url.trim()) else { return false };
+    let Some(host) = url.host_str() else { return false };
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    address.map_or_else(
+        |_| host == "localhost" || host.ends_with(".localhost"),
+        |address| address.to_canonical().is_loopback(),
+    )
+}
+
+/// An error with its causes; reqwest alone says little more than that there was one.
+pub(crate) fn whole_story(error: &dyn Error) -> String {
+    with_causes(error.to_string(), error)
+}
+
+/// The causes of an error behind words of one's own, for where its own words hold an address that nobody should read.
+pub(crate) fn with_causes(words: impl Into<String>, error: &dyn Error) -> String {
+    let mut story = words.into();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let words = inner.to_string();
+        if !story.contains(&words) {
+            story = format!("{story}: {words}");
+        }
+        cause = inner.source();
+    }
+    story
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_is_known_by_all_its_names() {
+        for (url, expected) in [
+            ("http://127.0.0.1:8080/v1", true),
+            (" http://127.9.9.9/v1", true),
+            ("http://localhost:11434/v1", true),
+            ("http://LOCALHOST/v1", true),
+            ("http://models.localhost/v1", true),
+            ("http://[::1]:8080/v1", true),
+            ("http://[::ffff:127.0.0.1]/v1", true),
+            ("http://localhost.example.com/v1", false),
+            ("http://user@10.0.0.1/127.0.0.1", false),
+            ("https://api.example.com/v1", false),
+            ("not an address", false),
+        ] {
+            assert_eq!(is_loopback(url), expected, "{url}");
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! What a client has been told of a message, and what is to be told next.
+
+use super::call::ToldCall;
+use super::voice::Voice;
+use crate::uimessage::{Chunk, FinishReason, Part, RunStatus, TextPart, TextState, UiMessage};
+
+/// What a client has been told of one part.
+#[derive(Clone, Debug)]
+enum Told {
+    Text { id: String, voice: Voice, bytes: usize, open: bool },
+    Call(ToldCall),
+    Whole,
+}
+
+/// What a client has been told so far.
+#[derive(Clone, Debug, Default)]
+pub struct Cursor {
+    message: Option<String>,
+    parts: Vec<Told>,
+    step_open: bool,
+    texts: usize,
+    error: Option<String>,
+}
+
+impl Cursor {
+    /// Takes it that the client knows all of `message`, in a response that has ended; gives the chunk that begins
+    /// the next one.
+    pub fn go_on_from(&mut self, message: &UiMessage) -> Chunk {
+        drop(self.advance(message));
+        self.step_open = false;
+        Chunk::Start { message_id: message.id.as_str().to_owned(), message_metadata: None }
+    }
+
+    /// Tells what is new in `message`. A further message of the same run goes on where the last one ended:
+    /// the client sees one answer.
+    pub fn advance(&mut self, message: &UiMessage) -> Vec<Chunk> {
+        let mut out = Vec::new();
+        let id = message.id.as_str();
+        match &self.message {
+            None => out.push(Chunk::Start {
+                message_id: id.to_owned(),
+                message_metadata: serde_json::to_value(&message.metadata).ok(),
+            }),
+            Some(known) if known != id => out.extend(self.start_over()),
+            Some(_) => {}
+        }
+        self.message = Some(id.to_owned());
+        for (index, part) in message.parts.iter().enumerate() {
+            self.tell(index, part, &mut out);
+        }
+        out
+    }
+
+    /// Whether `message` is a later state of what the client was told, so that [`Cursor::advance`] can go on
+    /// from there. A turn that started over, or another message, needs a fresh cursor.
+    pub fn fits(&self, message: &UiMessage) -> bool {
+        let same = self.message.as_deref().is_none_or(|known| known == message.id.as_str());
+        same && self.parts.len() <= message.parts.len()
+            && self.parts.iter().zip(&message.parts).all(|(told, part)| match (told, part) {
+                (Told::Text { voice: Voice::Words, bytes, .. }, Part::Text(text))
+                | (Told::Text { voice: Voice::Thinking, bytes, .. }, Part::Reasoning(text)) => {
+                    *bytes <= text.text.len()
+                }
+                (Told::Text { .. }, _) => false,
+                (Told::Call(told), Part::Tool(tool)) => told.is(&tool.call_id),
+                (Told::Call(_), _) => false,
+                (Told::Whole, part) => !matches!(part, Part::Text(_) | Part::Reasoning(_) | Part::Tool(_)),
+            })
+    }
+
+    /// Leaves what was told as it is and tells the next message from its beginning, behind it.
+    pub fn start_over(&mut self) -> Vec<Chunk> {
+        let mut out = Vec::new();
+        self.close_texts(&mut out);
+        self.parts.clear();
+        out
+    }
+
+    /// Closes the response.
+    pub fn finish(&mut self, status: Option<RunStatus>) -> Vec<Chunk> {
+        let mut out = Vec::new();
+        self.close_texts(&mut out);
+        if std::mem::take(&mut self.step_open) {
+            out.push(Chunk::FinishStep);
+        }
+        let finish = |reason| Chunk::Finish {
+            finish_reason: Some(reason),
+            message_metadata: status.map(|status| serde_json::json!({ "status": status })),
+        };
+        match status {
+            Some(RunStatus::Done) => out.push(finish(FinishReason::Stop)),
+            // Clients do nothing on an abort; it is the finish that ends the message for them.
+            Some(RunStatus::Stopped) => {
+                out.push(Chunk::Abort { reason: Some("stopped".to_owned()) });
+                out.push(finish(FinishReason::Other));
+            }
+            // Clients read nothing behind an error, so the status goes before it.
+            Some(RunStatus::Failed) => {
+                let error_text = self.error.clone().unwrap_or_else(|| "the turn failed".to_owned());
+                if self.message.is_some() {
+                    let message_metadata = serde_json::json!({ "status": RunStatus::Failed });
+                    out.push(Chunk::MessageMetadata { message_metadata });
+                }
+                out.push(Chunk::Error { error_text });
+            }
+            Some(RunStatus::Running | RunStatus::Continued) => out.push(finish(FinishReason::ToolCalls)),
+            None => out.push(finish(FinishReason::Other)),
+        }
+        out
+    }
+
+    fn tell(&mut self, index: usize, part: &Part, out: &mut Vec<Chunk>) {
+        let fresh = index >= self.parts.len();
+        match part {
+            Part::Text(text) => self.tell_text(index, text, Voice::Words, out),
+            Part::Reasoning(text) => self.tell_text(index, text, Voice::Thinking, out),
+            Part::Tool(tool) => {
+                if fresh {
+                    self.parts.push(Told::Call(ToldCall::new(&tool.call_id)));
+                }
+                if let Some(Told::Call(told)) = self.parts.get_mut(index) {
+                    told.tell(tool, out);
+                }
+            }
+            _ if !fresh => {}
+            Part::StepStart => {
+                self.close_texts(out);
+                if self.step_open {
+                    out.push(Chunk::FinishStep);
+                }
+                self.step_open = true;
+                out.push(Chunk::StartStep);
+                self.parts.push(Told::Whole);
+            }
+            Part::File(file) => {
+                out.push(Chunk::File { url: file.url.clone(), media_type: file.media_type.clone() });
+                self.parts.push(Told::Whole);
+            }
+            Part::Command(record) => {
+                out.extend(serde_json::to_value(record).map(|data| Chunk::DataCommand { data }));
+                self.parts.push(Told::Whole);
+            }
+            Part::Error(record) => {
+                self.close_texts(out);
+                self.error = Some(record.text.clone());
+                out.extend(serde_json::to_value(record).map(|data| Chunk::DataError { data }));
+                self.parts.push(Told::Whole);
+            }
+            Part::Other(_) => self.parts.push(Told::Whole),
+        }
+    }
+
+    fn tell_text(&mut self, index: usize, part: &TextPart, voice: Voice, out: &mut Vec<Chunk>) {
+        if index >= self.parts.len() {
+            let id = self.texts.to_string();
+            self.texts += 1;
+            out.push(voice.start(id.clone()));
+            self.parts.push(Told::Text { id, voice, bytes: 0, open: true });
+        }
+        let Some(Told::Text { id, bytes, open, .. }) = self.parts.get_mut(index) else { return };
+        if !*open {
+            return;
+        }
+        let delta = part.text.get(*bytes..).unwrap_or_default();
+        if !delta.is_empty() {
+            *bytes = part.text.len();
+            out.push(voice.delta(id.clone(), delta.to_owned()));
+        }
+        // Words and thinking may grow by turns, so a text ends when it says so, not when another part begins.
+        if part.state != Some(TextState::Streaming) {
+            *open = false;
+            out.push(voice.end(id.clone()));
+        }
+    }
+
+    /// No text may stay open behind its step: a client forgets the ids.
+    fn close_texts(&mut self, out: &mut Vec<Chunk>) {
+        for told in &mut self.parts {
+            if let Told::Text { id, voice, open, .. } = told
+                && std::mem::take(open)
+            {
+                out.push(voice.end(id.clone()));
+            }
+        }
+    }
+}
+
+/// A whole message as the stream that would have made it.
+pub fn replay(message: &UiMessage) -> Vec<Chunk> {
+    Cursor::default().advance(message)
+}

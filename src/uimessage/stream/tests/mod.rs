@@ -1,0 +1,5 @@
+//! Tests of the stream.
+
+mod cases;
+mod client;
+mod growth;

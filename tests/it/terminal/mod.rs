@@ -1,0 +1,6 @@
+//! Talking and looking in a terminal, as people and scripts do it: pipes, signals, a keyboard.
+
+mod keyboard;
+mod looking;
+mod once;
+mod stage;

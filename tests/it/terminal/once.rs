@@ -1,0 +1,164 @@
+//! One message, and what scripts get for it.
+
+use std::io::Read;
+use std::process::Stdio;
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use super::stage::{Served, THREAD, echo, finish, offline, pair, pipe, said, signal, spawn, with_model};
+use crate::support::fake_model::{FakeModel, Gate, Reply};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_message_is_answered_with_and_without_a_daemon_in_the_same_thread() {
+    let model = FakeModel::start(echo()).await;
+    let project = with_model(&model);
+    let alone = project.run(&["chat", "one"]);
+    assert_eq!((alone.code, alone.stdout.as_str(), alone.stderr.as_str()), (Some(0), "echo one\n", ""));
+    let daemon = project.start().await;
+    let beside = project.run(&["chat", "two"]);
+    assert_eq!((beside.code, beside.stdout.as_str(), beside.stderr.as_str()), (Some(0), "echo two\n", ""));
+    assert!(daemon.stop().await.success());
+    let again = project.run(&["chat", "three"]);
+    assert_eq!((again.code, again.stdout.as_str()), (Some(0), "echo three\n"), "{again:?}");
+    let expected = ["one", "two", "three"];
+    let expected =
+        expected.map(|text| [pair("user", text), pair("assistant", &format!("echo {text}"))]).concat();
+    assert_eq!(said(&project, THREAD), expected);
+    assert_eq!(model.requests().len(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_is_shown_as_it_grows_and_only_once() {
+    let gates = [Gate::new(), Gate::new()];
+    let reply =
+        |gate: &Gate| Reply::pieces(["The ", "first ", "words ", "and the rest."]).gated_after(4, gate);
+    let model = FakeModel::start(gates.each_ref().map(reply)).await;
+    let project = with_model(&model);
+    for (served, gate) in [Served::Alone, Served::ByDaemon].into_iter().zip(&gates) {
+        let daemon = served.start(&project).await;
+        let mut child = spawn(&project, &["chat", "go"], Stdio::null());
+        let mut out = child.stdout.take().unwrap();
+        let mut first = [0; 9];
+        out.read_exact(&mut first).unwrap();
+        assert_eq!(&first, b"The first", "{served:?}");
+        gate.open();
+        let mut rest = String::new();
+        out.read_to_string(&mut rest).unwrap();
+        assert_eq!(rest, " words and the rest.\n", "{served:?}");
+        assert_eq!(finish(child).code, Some(0));
+        drop(daemon);
+    }
+}
+
+#[test]
+fn a_message_can_come_through_a_pipe() {
+    let project = offline();
+    let output = pipe(&project, &["chat"], "read: Agent.md\n".as_bytes());
+    assert_eq!(output.code, Some(0), "{output:?}");
+    assert!(output.stdout.contains("You are the agent of a scratch project."), "{output:?}");
+    // The step is told beside the answer, without colours for whoever is no terminal.
+    assert_eq!(output.stderr, "· read_file Agent.md\n");
+    assert_eq!(said(&project, THREAD)[0], pair("user", "read: Agent.md"));
+}
+
+#[test]
+fn nothing_to_say_is_a_mistake_and_makes_no_thread() {
+    let project = offline();
+    for (args, input) in [(&["chat"][..], &b" \n"[..]), (&["chat"], b"\xff\xfe"), (&["chat", "  "], b"")] {
+        let output = pipe(&project, args, input);
+        assert_eq!(output.code, Some(2), "{output:?}");
+        assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{output:?}");
+    }
+    assert!(!project.path().join(".ship").exists());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn programs_get_the_answer_as_data() {
+    let project = offline();
+    let mut answers = Vec::new();
+    for served in [Served::Alone, Served::ByDaemon] {
+        let daemon = served.start(&project).await;
+        let args = ["chat", "--json", "--thread", "for programs 100%", "read: Agent.md"];
+        let output = project.run(&args);
+        assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""), "{output:?}");
+        let mut answer: Value = serde_json::from_str(&output.stdout).unwrap();
+        assert!(answer["messageId"].as_str().unwrap().starts_with("cli:"), "{answer}");
+        for key in ["messageId", "correlationId"] {
+            assert!(answer[key].take().is_string(), "{key}");
+        }
+        answers.push(answer);
+        drop(daemon);
+    }
+    assert_eq!(answers[0], answers[1]);
+    let answer = &answers[0];
+    assert_eq!(answer["threadId"], "cli:chat:for%20programs%20100%25");
+    assert_eq!((&answer["success"], &answer["status"]), (&json!(true), &json!("done")));
+    assert_eq!(answer["toolCalls"][0]["tool"], "read_file");
+    assert!(answer["output"].as_str().unwrap().contains("scratch project"), "{answer}");
+    assert_eq!(said(&project, "cli:chat:for%20programs%20100%25").len(), 4);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_turn_that_fails_is_told_and_is_a_failure() {
+    let model = FakeModel::start(Reply::status(401, r#"{"error":{"message":"no"}}"#)).await;
+    let project = with_model(&model);
+    for served in [Served::Alone, Served::ByDaemon] {
+        let daemon = served.start(&project).await;
+        let output = project.run(&["chat", "hello"]);
+        assert_eq!((output.code, output.stdout.as_str()), (Some(1), ""), "{output:?}");
+        assert!(output.stderr.contains("refused the API key"), "{output:?}");
+        let output = project.run(&["chat", "--json", "hello"]);
+        let answer: Value = serde_json::from_str(&output.stdout).unwrap();
+        assert_eq!((output.code, &answer["error"]["kind"]), (Some(1), &json!("auth")), "{answer}");
+        drop(daemon);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_daemon_that_dies_in_the_middle_is_told_and_the_question_is_not_lost() {
+    let model = FakeModel::start([Reply::hang(), Reply::text("late answer")]).await;
+    let project = with_model(&model);
+    let daemon = project.start().await;
+    let child = spawn(&project, &["chat", "hello"], Stdio::null());
+    model.wait_for_requests(1).await;
+    daemon.kill();
+    let output = finish(child);
+    assert_eq!((output.code, output.stdout.as_str()), (Some(1), ""), "{output:?}");
+    assert!(output.stderr.contains("the daemon has ended"), "{output:?}");
+    let daemon = project.start().await;
+    model.wait_for_requests(2).await;
+    daemon.until_state(THREAD, "idle").await;
+    assert_eq!(said(&project, THREAD), [pair("user", "hello"), pair("assistant", "late answer")]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ctrl_c_stops_the_turn_of_one_message() {
+    let model = FakeModel::start(Reply::hang()).await;
+    let project = with_model(&model);
+    for (requests, served) in [(1, Served::Alone), (2, Served::ByDaemon)] {
+        let daemon = served.start(&project).await;
+        let child = spawn(&project, &["chat", "hello"], Stdio::null());
+        model.wait_for_requests(requests).await;
+        signal(child.id(), Signal::INT);
+        let output = finish(child);
+        assert_eq!(output.code, Some(1), "{output:?}");
+        assert!(output.stdout.contains("Stopped."), "{output:?}");
+        model.wait_until_idle().await;
+        drop(daemon);
+    }
+    assert!(project.run(&["threads", "show", THREAD]).stdout.contains("(stopped)"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_project_that_another_chat_has_is_told() {
+    let model = FakeModel::start(Reply::hang()).await;
+    let project = with_model(&model);
+    let first = spawn(&project, &["chat", "hello"], Stdio::null());
+    model.wait_for_requests(1).await;
+    let second = project.run(&["chat", "hello"]);
+    assert_eq!(second.code, Some(4), "{second:?}");
+    assert!(second.stderr.contains(&first.id().to_string()), "{second:?}");
+    signal(first.id(), Signal::INT);
+    assert_eq!(finish(first).code, Some(1));
+}
