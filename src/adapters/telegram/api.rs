@@ -15,6 +15,9 @@ use teloxide_core::requests::Payload;
 
 /// How long an ordinary call may take.
 pub(super) const CALL: Duration = Duration::from_secs(20);
+/// How long a message may take to be sent. A server that stalls for half a minute and then goes on has sent it: whoever
+/// gave up before would send it again.
+pub(super) const SEND: Duration = Duration::from_secs(40);
 /// How long a file may take to be sent.
 const UPLOAD: Duration = Duration::from_secs(55);
 /// No answer that we read is longer.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::aliases::Aliases;
-use super::api::{Api, ApiError, CALL, Upload};
+use super::api::{Api, ApiError, CALL, SEND, Upload};
 use super::classify::{Obstacle, is_absent, obstacle};
 pub(super) use super::letter::Letter;
 use super::letter::{Way, deletion};
@@ -121,7 +121,7 @@ impl Post {
         let mut way = Way::of(place, letter);
         for _ in 0..DETOURS {
             self.turn(way.place, weight).await?;
-            match self.api.ask("sendMessage", &way.message(letter), CALL).await {
+            match self.api.ask("sendMessage", &way.message(letter), SEND).await {
                 Ok(sent) => return Ok(number(&sent)),
                 Err(error) => self.go_around(&mut way, error).await?,
             }

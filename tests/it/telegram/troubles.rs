@@ -1,6 +1,6 @@
 //! What goes wrong between Telegram and the daemon, and is survived.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -177,6 +177,7 @@ async fn a_stall_of_thirty_seconds_holds_up_one_answer_and_nobody_else() {
     let (slow, quick) = (scene.fake.private(&ann), scene.fake.private(&bob));
     let _daemon = scene.project.start().await;
     scene.fake.plan(Trouble::Stall(Duration::from_secs(30)).once().on("sendMessage").in_chat(7));
+    let began = Instant::now();
     slow.say(&ann, "one");
     slow.say(&ann, "two");
     for number in 0..10 {
@@ -188,6 +189,10 @@ async fn a_stall_of_thirty_seconds_holds_up_one_answer_and_nobody_else() {
     }
     assert_eq!(scene.fake.read(|world| world.bot_texts(7)), Vec::<String>::new(), "it stalls still");
     scene.until_said(7, &["re: one", "re: two"]).await;
+    assert!(
+        began.elapsed() >= Duration::from_secs(29),
+        "sent again before the stall was over, it shows twice afterwards"
+    );
     scene.fake.wait_for(|world| world.pending() == 0).await;
 }
 
