@@ -44,17 +44,25 @@ pub enum ApiError {
     /// The call did not reach the server.
     #[error("not sent: {0}")]
     NotSent(String),
+    /// Somebody answered for a server that is broken or not to be reached: it may have heard of the call all the same.
+    #[error("somebody answered {0} for the server")]
+    Gateway(u16),
     /// It was sent, and there was no answer one could understand: it may have taken effect.
     #[error("no usable answer: {0}")]
     Unsure(String),
 }
 
 impl ApiError {
+    /// Whether the server, or somebody for it, says that it is broken: it may not be for long.
+    pub(super) const fn is_broken(&self) -> bool {
+        matches!(self, Self::Gateway(_) | Self::Refused { code: 500 | 502.., .. })
+    }
+
     /// The server's code and words, where it said no.
     pub fn refusal(&self) -> Option<(u16, &str)> {
         match self {
             Self::Refused { code, description, .. } => Some((*code, description)),
-            Self::NoSuchCall(_) | Self::NotSent(_) | Self::Unsure(_) => None,
+            Self::NoSuchCall(_) | Self::NotSent(_) | Self::Gateway(_) | Self::Unsure(_) => None,
         }
     }
 
@@ -183,6 +191,7 @@ async fn read<T: DeserializeOwned>(answer: Result<reqwest::Response, reqwest::Er
         Err(_) if status.is_client_error() => {
             Err(ApiError::NotSent(format!("somebody on the way answered {status}")))
         }
+        Err(_) if status.is_server_error() => Err(ApiError::Gateway(status.as_u16())),
         Err(_) => Err(ApiError::Unsure(format!("the server answered {status} without JSON"))),
     }
 }

@@ -15,7 +15,7 @@ use super::live::{Live, Lives};
 use super::menu;
 use super::paint::Brush;
 use super::place::Place;
-use super::post::{Edited, Letter, Parcel, Post};
+use super::post::{BROKEN_TRIES, Edited, Letter, Parcel, Post};
 use crate::adapters::chat::{ChatParts, Painter, Screen, ScreenTask};
 use crate::domain::{Intent, LengthUnit, OutboundIntent};
 use crate::metrics::Metrics;
@@ -181,7 +181,8 @@ impl Sender {
         }
     }
 
-    /// Changes a message. A server that gives no answer to that, and then none again, is taken for one that cannot.
+    /// Changes a message. A server that gives no answer to that, and then none again, is taken for one that cannot; so
+    /// is one that breaks on it again and again.
     pub(super) async fn changes(
         &self,
         place: Place,
@@ -189,12 +190,18 @@ impl Sender {
         letter: &Letter,
         attempt: u32,
     ) -> Result<Edited, ApiError> {
-        match self.post.edit(place, message, letter, Weight::Must).await {
-            Err(ApiError::Unsure(error)) if attempt > 1 => {
+        let edited = self.post.edit(place, message, letter, Weight::Must).await;
+        let last_try = match &edited {
+            Err(ApiError::Unsure(_)) => 1,
+            Err(error) if error.is_broken() => BROKEN_TRIES,
+            _ => u32::MAX,
+        };
+        match edited {
+            Err(error) if attempt > last_try => {
                 tracing::warn!(
                     chat = place.chat,
                     message,
-                    error,
+                    %error,
                     "a message could not be changed: another is sent"
                 );
                 Ok(Edited::No)

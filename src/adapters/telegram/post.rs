@@ -24,6 +24,8 @@ use crate::ports::Notebook;
 const DETOURS: u32 = 4;
 /// How many messages are looked at for one that was sent without an answer.
 const LOOKED_AT: i64 = 8;
+/// A server that breaks on a call so often in a row is not just broken for a moment.
+pub(super) const BROKEN_TRIES: u32 = 4;
 /// No chat has come so far: the number of a message that cannot be there.
 const NOBODYS: i64 = 0x7fff_fff0;
 
@@ -142,7 +144,7 @@ impl Post {
             Trace::None => {}
             Trace::Is(message) => return Ok(Some(message)),
             Trace::Behind(behind, others) if is_traced(place) => {
-                if let Some(message) = self.find(place, letter, behind, &others).await? {
+                if let Some(message) = self.find(place, letter, parcel, behind, &others).await? {
                     self.trail.arrived(place, message, Some(parcel.delivery)).await;
                     return Ok(Some(message));
                 }
@@ -171,12 +173,12 @@ impl Post {
         match sent {
             Ok(Some(message)) => self.trail.arrived(place, *message, Some(parcel.delivery)).await,
             Ok(None) => {}
-            Err(ApiError::Unsure(error)) => {
+            Err(error @ (ApiError::Unsure(_) | ApiError::Gateway(_))) => {
                 self.metrics.deliveries_unsure.count();
                 tracing::warn!(
                     chat = place.chat,
                     attempt = parcel.attempt,
-                    error,
+                    %error,
                     "a message may show twice"
                 );
             }
@@ -191,16 +193,21 @@ impl Post {
         &self,
         place: Place,
         letter: &Letter,
+        parcel: Parcel<'_>,
         behind: i64,
         others: &[i64],
     ) -> Result<Option<i64>, ApiError> {
-        if !self.tells_what_is_missing(place, letter, behind).await? {
+        if !self.tells_what_is_missing(place, letter, parcel, behind).await? {
             return Ok(None);
         }
         let mut changed = Vec::new();
         let mut found = None;
         for message in (behind + 1..=behind + LOOKED_AT).filter(|message| !others.contains(message)) {
-            match self.change(place, message, letter, Weight::Must).await? {
+            let change = match self.change(place, message, letter, Weight::Must).await {
+                Err(error) if error.is_broken() && parcel.attempt > BROKEN_TRIES => break,
+                change => change?,
+            };
+            match change {
                 Change::Needless => {
                     found = Some(message);
                     break;
@@ -224,6 +231,7 @@ impl Post {
         &self,
         place: Place,
         letter: &Letter,
+        parcel: Parcel<'_>,
         behind: i64,
     ) -> Result<bool, ApiError> {
         let nobodys = if behind < NOBODYS / 2 { NOBODYS } else { behind.saturating_add(1 << 40) };
@@ -232,10 +240,14 @@ impl Post {
         match self.api.ask::<Value>("editMessageText", &change, CALL).await {
             Err(error) if is_absent(&error) => Ok(true),
             // Nobody knows anything yet, of the message no more than of the server.
-            Err(
-                error @ (ApiError::Refused { code: 429, .. } | ApiError::NotSent(_) | ApiError::Unsure(_)),
-            ) => {
+            Err(error @ (ApiError::Refused { code: 429, .. } | ApiError::NotSent(_))) => {
                 self.note(place, &error);
+                Err(error)
+            }
+            Err(error)
+                if (error.is_broken() || matches!(error, ApiError::Unsure(_)))
+                    && parcel.attempt <= BROKEN_TRIES =>
+            {
                 Err(error)
             }
             answer => {

@@ -306,3 +306,36 @@ async fn a_server_that_cannot_change_messages_gets_the_answer_as_another_one() {
     assert_eq!(desk.texts(ANN), ["done"], "the half of it is taken away");
     assert_eq!(desk.fake.read(|world| world.log.sent(ANN).len()), 2, "one frame, one answer");
 }
+
+#[tokio::test]
+async fn while_the_server_is_broken_nobody_looks_for_a_message_and_nothing_is_sent_twice() {
+    let broken = || [Trouble::BadGateway, Trouble::Refuse(Refusal::new(500, "Internal Server Error"))];
+    for trouble in broken() {
+        let desk = Desk::new().await;
+        let ann = desk.fake.user(ANN, "Ann");
+        let asked = desk.fake.private(&ann).say(&ann, "and now?");
+        let answer = replying(entry(&thread(ANN), "run_1", 0, text("now")), asked);
+        desk.fake.plan(Trouble::ResetAfter.once().on("sendMessage"));
+        assert!(matches!(desk.deliver(answer.clone()).await, Err(DeliveryError::Retry { .. })));
+        desk.fake.plan(trouble.times(2).on("editMessageText"));
+        for _ in 0..2 {
+            let again = desk.deliver_again(answer.clone()).await;
+            assert!(matches!(again, Err(DeliveryError::Retry { .. })), "{again:?}");
+        }
+        desk.deliver_again(answer).await.unwrap();
+        assert_eq!(desk.texts(ANN), ["now"]);
+    }
+    // One that breaks on it for ever keeps nothing back.
+    for trouble in broken() {
+        let desk = Desk::new().await;
+        let ann = desk.fake.user(ANN, "Ann");
+        let asked = desk.fake.private(&ann).say(&ann, "and now?");
+        let answer = replying(entry(&thread(ANN), "run_1", 0, text("now")), asked);
+        desk.fake.plan(Trouble::ResetBefore.once().on("sendMessage"));
+        desk.fake.plan(trouble.always().on("editMessageText"));
+        assert!(desk.deliver(answer.clone()).await.is_err());
+        desk.sender.deliver(answer, 5).await.unwrap();
+        assert_eq!(desk.texts(ANN), ["now"]);
+    }
+}
+
