@@ -62,6 +62,10 @@ impl Sender {
             let reason = format!("{} is not a chat", entry.intent.thread_id);
             return Err(DeliveryError::Permanent { reason });
         };
+        if let Some(after) = self.post.rests_long(place) {
+            let reason = "the chat has had enough for now".to_owned();
+            return Err(DeliveryError::Retry { after: Some(after), reason });
+        }
         let live = self.take(&entry).await;
         let delivered = match &entry.intent.intent {
             Intent::AssistantText { text } | Intent::Error { text, .. } => {

@@ -350,25 +350,36 @@ impl Post {
 
     /// Takes a message away, as far as that can be done.
     pub(super) async fn delete(&self, place: Place, message: i64) {
-        let deleted = self.api.ask::<Value>("deleteMessage", &deletion(place.chat, message), CALL).await;
-        if let Err(error) = deleted {
-            self.note(place, &error);
+        if let Err(error) = self.insist(place, "deleteMessage", &deletion(place.chat, message)).await {
             tracing::debug!(chat = place.chat, message, %error, "a message could not be taken away");
         }
     }
 
-    /// Any call about a chat that may be left out.
+    /// Any call about a chat that may be left out. It is, while the server wants to hear nothing about the chat.
     pub(super) async fn ask(&self, place: Place, method: &str, body: &Value) -> Result<Value, ApiError> {
+        if self.limits.rests_for(place).is_some() {
+            return Err(enough());
+        }
         let asked = self.api.ask(method, body, Duration::from_secs(8)).await;
         asked.inspect_err(|error| self.note(place, error))
     }
 
-    async fn turn(&self, place: Place, weight: Weight) -> Result<(), ApiError> {
-        if self.limits.turn(place, weight).await {
-            Ok(())
-        } else {
-            Err(ApiError::NotSent("the chat has had enough for now".to_owned()))
+    /// Any call about a chat that needs no turn, and only waits while the server wants to hear nothing about the chat.
+    pub(super) async fn insist(&self, place: Place, method: &str, body: &Value) -> Result<Value, ApiError> {
+        if !self.limits.rest(place).await {
+            return Err(enough());
         }
+        let asked = self.api.ask(method, body, CALL).await;
+        asked.inspect_err(|error| self.note(place, error))
+    }
+
+    /// How long the server still wants to hear nothing about a chat, where it is no use to wait for that here.
+    pub(super) fn rests_long(&self, place: Place) -> Option<Duration> {
+        self.limits.rests_long(place)
+    }
+
+    async fn turn(&self, place: Place, weight: Weight) -> Result<(), ApiError> {
+        if self.limits.turn(place, weight).await { Ok(()) } else { Err(enough()) }
     }
 
     async fn moved(&self, from: i64, to: i64) {
@@ -411,6 +422,10 @@ const fn is_traced(place: Place) -> bool {
 
 fn number(sent: &Value) -> Option<i64> {
     sent.get("message_id").and_then(Value::as_i64)
+}
+
+fn enough() -> ApiError {
+    ApiError::NotSent("the chat has had enough for now".to_owned())
 }
 
 fn lost() -> ApiError {
