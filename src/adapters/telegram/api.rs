@@ -20,6 +20,8 @@ pub(super) const CALL: Duration = Duration::from_secs(20);
 pub(super) const SEND: Duration = Duration::from_secs(40);
 /// How long a file may take to be sent.
 const UPLOAD: Duration = Duration::from_secs(55);
+/// Nobody is waited for longer than a day, however many seconds they write: clocks have an end.
+const LONGEST_ASKED: u64 = 24 * 3600;
 /// No answer that we read is longer.
 const MAX_ANSWER: usize = 16 << 20;
 
@@ -216,7 +218,7 @@ impl<T> Envelope<T> {
         let retry_after = parameters.retry_after.or_else(|| retry_after_in(&description));
         ApiError::Refused {
             code: code.unwrap_or_else(|| code_of(&description)),
-            retry_after: retry_after.map(Duration::from_secs),
+            retry_after: retry_after.map(|secs| Duration::from_secs(secs.min(LONGEST_ASKED))),
             migrate_to: parameters.migrate_to_chat_id,
             description,
         }
@@ -301,6 +303,11 @@ mod tests {
             (200, r#"{"ok":false}"#, (400, None)),
             (502, r#"{"ok":false,"parameters":null}"#, (502, None)),
             (429, r#"{"ok":false,"error_code":429,"parameters":{"retry_after":3}}"#, (429, Some(3))),
+            (
+                429,
+                r#"{"ok":false,"error_code":429,"parameters":{"retry_after":18446744073709551615}}"#,
+                (429, Some(86_400)),
+            ),
             (200, r#"{"ok":false,"description":"Too Many Requests: retry after 17"}"#, (429, Some(17))),
             (429, r#"{"ok":false,"description":"Too Many Requests"}"#, (429, None)),
         ] {
