@@ -14,6 +14,7 @@ use super::limits::Weight;
 use super::live::{Live, Lives};
 use super::menu;
 use super::paint::Brush;
+use super::patience::patiently;
 use super::place::Place;
 use super::post::{BROKEN_TRIES, Edited, Letter, Parcel, Post};
 use crate::adapters::chat::{ChatParts, Painter, Screen, ScreenTask};
@@ -105,7 +106,7 @@ impl Sender {
         let reply_to = reply_to.filter(|_| place.is_group());
         for (index, words) in render(markdown, MESSAGE_LIMIT).into_iter().enumerate() {
             let letter = Letter { words, reply_to: reply_to.filter(|_| index == 0), keyboard: None };
-            if let Err(error) = self.post.send(*place, &letter, Weight::Must).await {
+            if let Err(error) = patiently(|| self.post.send(*place, &letter, Weight::Must)).await {
                 tracing::warn!(chat = place.chat, %error, "a few words could not be said");
                 return;
             }
@@ -118,7 +119,7 @@ impl Sender {
         if let Some(text) = text {
             answer = answer.text(render_one(text, LONGEST_ANSWER).plain);
         }
-        if let Err(error) = self.post.api().call(&answer).await {
+        if let Err(error) = patiently(|| self.post.api().call(&answer)).await {
             tracing::debug!(%error, "a press could not be answered");
         }
     }

@@ -42,6 +42,7 @@ mod menu;
 mod offsets;
 mod options;
 mod paint;
+mod patience;
 mod place;
 mod poll;
 mod post;

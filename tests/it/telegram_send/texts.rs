@@ -318,9 +318,11 @@ async fn looking_for_a_message_overwrites_none_that_is_known_and_clears_what_was
     let place = Place { chat: ANN, topic: None };
     let asked = desk.fake.private(&ann).say(&ann, "and now?");
     let answer = replying(entry(&thread(ANN), "run_1", 0, text("now")), asked);
-    // A few words whose own answer was lost stand before it, and a few that are known behind.
+    // A frame whose own answer was lost stands before it, and a few words that are known behind.
+    desk.fake.plan(Trouble::Refuse(Refusal::not_found()).always().on("sendMessageDraft"));
     desk.fake.plan(Trouble::ResetAfter.times(2).on("sendMessage"));
-    desk.sender.say(&place, None, "lost words").await;
+    let frame = draft(&thread(ANN), "run_1", "The answer so far is long enough");
+    desk.show_until(&[frame], |world| !world.bot_texts(ANN).is_empty()).await;
     assert!(matches!(desk.deliver(answer.clone()).await, Err(DeliveryError::Retry { .. })));
     desk.sender.say(&place, None, "known words").await;
     desk.deliver_again(answer.clone()).await.unwrap();
@@ -381,3 +383,16 @@ async fn while_the_server_is_broken_nobody_looks_for_a_message_and_nothing_is_se
     }
 }
 
+#[tokio::test]
+async fn a_few_words_and_the_answer_to_a_press_are_tried_again() {
+    let desk = Desk::new().await;
+    let place = Place { chat: ANN, topic: None };
+    desk.fake.plan(Trouble::BadGateway.once().on("sendMessage"));
+    desk.fake.plan(Trouble::too_many(0).once().on("sendMessage"));
+    desk.sender.say(&place, None, "hello").await;
+    assert_eq!(desk.texts(ANN), ["hello"]);
+    desk.fake.plan(Trouble::ResetBefore.once().on("answerCallbackQuery"));
+    desk.fake.plan(Trouble::BadGateway.once().on("answerCallbackQuery"));
+    desk.sender.answer_callback("unknown", None).await;
+    assert_eq!(desk.fake.read(|world| world.log.calls("answerCallbackQuery")), 3);
+}
