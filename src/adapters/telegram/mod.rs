@@ -11,13 +11,14 @@
 //!
 //! `deliver` sends what the outbox holds, with `question` and `attach`; `paint` shows a running turn, and `live` notes
 //! the message it grows on. All go through `post`, which gets around what the server minds (`classify`) and is no
-//! faster than `limits` allow; `trail` lets it look for what was sent without an answer. `letter`, `html`, `keyboard` and
-//! `menu` are how things look.
+//! faster than `limits` allow; `trail` lets it look for what was sent without an answer, and `ability` remembers which
+//! calls the server has; `patience` repeats what is not in the outbox. `letter`, `html`, `keyboard` and `menu` are how things look.
 //!
 //! # Both
 //!
 //! `api` makes the calls and says whether they took effect; `check` asks who the bot is; `place` and `aliases` say where things are.
 
+mod ability;
 mod adapter;
 mod admins;
 mod albums;

@@ -1,13 +1,13 @@
 //! What a running turn shows: in private a draft, elsewhere one message that is changed; typing in either.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use super::ability::Ability;
 use super::aliases::Aliases;
 use super::api::ApiError;
 use super::classify::{Obstacle, obstacle};
@@ -44,7 +44,7 @@ pub(super) struct Brush {
     chats: Aliases,
     lives: Arc<Lives>,
     /// Whether the server knows drafts, as far as we know.
-    drafts: AtomicBool,
+    drafts: Ability,
     strokes: Mutex<HashMap<ThreadId, Stroke>>,
 }
 
@@ -65,7 +65,7 @@ struct Stroke {
 
 impl Brush {
     pub(super) fn new(post: Post, chats: Aliases, lives: Arc<Lives>) -> Self {
-        Self { post, chats, lives, drafts: AtomicBool::new(true), strokes: Mutex::default() }
+        Self { post, chats, lives, drafts: Ability::default(), strokes: Mutex::default() }
     }
 
     /// Remembers which message a turn answers, for the message that will grow.
@@ -185,13 +185,17 @@ impl Brush {
             asked = self.ask_draft(place, said(&picture.plain, None)).await;
         }
         match asked {
-            Ok(_) => true,
+            Ok(_) => {
+                self.drafts.works();
+                true
+            }
             Err(error) => {
                 if obstacle(&error) == Obstacle::UnknownMethod {
                     tracing::info!(
+                        %error,
                         "the server does not know drafts: answers are shown by changing a message"
                     );
-                    self.drafts.store(false, Ordering::Relaxed);
+                    self.drafts.is_missing(&error);
                 }
                 false
             }
@@ -213,7 +217,7 @@ impl Brush {
     }
 
     fn drafts_in(&self, place: Place) -> bool {
-        !place.is_group() && self.drafts.load(Ordering::Relaxed)
+        !place.is_group() && self.drafts.is_there()
     }
 
     /// Works on what is remembered of a turn; another turn's is forgotten for it.

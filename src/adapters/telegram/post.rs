@@ -2,12 +2,12 @@
 //! markup it does not understand. Knows no intents.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
 
+use super::ability::Ability;
 use super::aliases::Aliases;
 use super::api::{Api, ApiError, CALL, SEND, Upload};
 use super::classify::{Obstacle, is_absent, obstacle};
@@ -70,14 +70,14 @@ pub(super) struct Post {
     trail: Arc<Trail>,
     metrics: Arc<Metrics>,
     /// Whether the server can change messages, as far as we know.
-    edits: Arc<AtomicBool>,
+    edits: Arc<Ability>,
 }
 
 impl Post {
     pub(super) fn new(api: Api, chats: Aliases, notes: Arc<dyn Notebook>) -> Self {
         let trail = Arc::new(Trail::new(notes.clone()));
-        let edits = Arc::new(AtomicBool::new(true));
-        Self { api, limits: Arc::new(Limits::new()), chats, notes, trail, metrics: Arc::default(), edits }
+        let (limits, edits) = (Arc::new(Limits::new()), Arc::default());
+        Self { api, limits, chats, notes, trail, metrics: Arc::default(), edits }
     }
 
     /// The same, counting with everybody else.
@@ -91,7 +91,7 @@ impl Post {
 
     /// Whether messages can be changed here, as far as we know.
     pub(super) fn can_edit(&self) -> bool {
-        self.edits.load(Ordering::Relaxed)
+        self.edits.is_there()
     }
 
     /// Sends a letter; gives the number of the message.
@@ -327,14 +327,21 @@ impl Post {
             self.turn(way.place, weight).await?;
             let change = way.change(message, letter);
             let Err(error) = self.api.ask::<Value>("editMessageText", &change, CALL).await else {
+                self.edits.works();
                 return Ok(Change::Made);
             };
             match obstacle(&error) {
-                Obstacle::Unchanged => return Ok(Change::Needless),
-                Obstacle::NotEditable | Obstacle::TooLong => return Ok(Change::Impossible),
+                Obstacle::Unchanged => {
+                    self.edits.works();
+                    return Ok(Change::Needless);
+                }
+                Obstacle::NotEditable | Obstacle::TooLong => {
+                    self.edits.works();
+                    return Ok(Change::Impossible);
+                }
                 Obstacle::UnknownMethod => {
-                    tracing::info!("the server cannot change messages");
-                    self.edits.store(false, Ordering::Relaxed);
+                    tracing::info!(%error, "the server cannot change messages");
+                    self.edits.is_missing(&error);
                     return Ok(Change::Impossible);
                 }
                 Obstacle::Moved(to) => {
