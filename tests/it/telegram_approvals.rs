@@ -260,3 +260,18 @@ async fn those_who_run_a_group_decide_by_words_and_by_button_where_they_may_and_
         assert_eq!(scene.lines(), round + 1, "{how}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_button_from_before_a_group_got_its_new_number_works() {
+    let scene = Scene::new(json!({ "adapters": { "telegram": { "allowedChats": [-55] } } })).await;
+    let ann = scene.fake.user(ANN, "Ann");
+    let group = scene.fake.group(-55);
+    let _daemon = scene.project.start().await;
+    group.say(&ann, &format!("{BOT} append"));
+    let asked = scene.question(-55).await;
+    group.migrate(GROUP);
+    scene.fake.wait_for(|world| world.pending() == 0).await;
+    scene.press(&group, (ANN, "Ann"), &data(&asked, "Approve"), asked.id).await;
+    scene.until_last(GROUP, "appended").await;
+    assert_eq!(scene.lines(), 1);
+}

@@ -25,7 +25,7 @@ impl Reception {
         let Some(asked) = self.asked_in(&approval) else { return Ok(unknown()) };
         // A button works only where it was shown. Where Telegram does not say, that is where it was asked.
         let shown = press.shown.unwrap_or(asked);
-        if shown.place.chat != asked.place.chat {
+        if self.aliases.current(shown.place.chat) != asked.place.chat {
             return Ok(unknown());
         }
         if press.shown.is_none()
