@@ -150,6 +150,9 @@ async fn only_those_who_may_decide_and_everything_stays_in_the_topic() {
     scene.fake.wait_for(|world| world.pending() == 0).await;
     daemon.until_state(&format!("telegram:chat:{GROUP}:topic:{topic}"), "awaiting-approval").await;
     assert_eq!(scene.lines(), 0, "a stranger's yes is no yes");
+    // Whoever may not decide cannot change what those who may have before them.
+    let told = scene.press(&forum, (8, "Bob"), &data(&asked, "longer"), asked.id).await.unwrap();
+    assert!(told.contains("may not decide A1"), "{told}");
     // The menu of scopes opens and closes under the same message.
     scene.press(&forum, (ANN, "Ann"), &data(&asked, "longer"), asked.id).await;
     scene.fake.wait_for(|world| question(world, GROUP).is_some_and(|seen| seen.labels().len() == 6)).await;
