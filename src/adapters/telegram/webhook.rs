@@ -80,6 +80,19 @@ impl Hook for TelegramHook {
 /// Takes calls until told to stop.
 pub(super) async fn serve(
     api: &Api,
+    desk: Desk,
+    calls: &mut mpsc::Receiver<Call>,
+    io: &AdapterIo,
+    stop: &CancellationToken,
+) -> Result<(), AdapterError> {
+    // Beside each other: whoever asks Telegram something must keep no call waiting.
+    tokio::select! {
+        ended = take_calls(desk, calls, io, stop) => ended,
+        never = watch(api, io) => never,
+    }
+}
+
+async fn take_calls(
     mut desk: Desk,
     calls: &mut mpsc::Receiver<Call>,
     io: &AdapterIo,
@@ -88,7 +101,6 @@ pub(super) async fn serve(
     let mut waiting: BTreeMap<i64, oneshot::Sender<()>> = BTreeMap::new();
     // The same update may be sent twice at a time, so calls are counted.
     let mut count = 0;
-    let mut check = tokio::time::interval(CHECK);
     loop {
         tokio::select! {
             () = stop.cancelled() => return Ok(()),
@@ -102,8 +114,16 @@ pub(super) async fn serve(
                 // Whoever called may have gone; they come again.
                 let _gone = reply.send(()).is_err();
             },
-            _ = check.tick() => look(api, io).await,
         }
+    }
+}
+
+/// Asks Telegram now and then how its calls fare. Never ends.
+async fn watch<T>(api: &Api, io: &AdapterIo) -> T {
+    let mut check = tokio::time::interval(CHECK);
+    loop {
+        check.tick().await;
+        look(api, io).await;
     }
 }
 

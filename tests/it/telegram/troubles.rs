@@ -197,6 +197,27 @@ async fn a_stall_of_thirty_seconds_holds_up_one_answer_and_nobody_else() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_does_not_say_how_the_hook_fares_keeps_no_update_waiting() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let extra = json!({ "adapters": {
+        "telegram": { "mode": "webhook", "webhookUrl": format!("http://{free}/hooks/telegram") },
+        "web": { "listen": free.to_string(), "token": crate::support::daemon::TOKEN },
+    } });
+    let scene = Scene::new(extra).await;
+    let ann = scene.fake.user(7, "Ann");
+    let chat = scene.fake.private(&ann);
+    let gate = Gate::new();
+    scene.fake.plan(Trouble::Held(gate.clone()).always().on("getWebhookInfo"));
+    let _daemon = scene.project.start().await;
+    let began = Instant::now();
+    chat.say(&ann, "hello");
+    scene.until_said(7, &["re: hello"]).await;
+    scene.fake.wait_for(|world| world.pending() == 0).await;
+    assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
+    gate.open();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_token_that_is_refused_for_a_moment_is_no_end() {
     let scene = Scene::new(json!({})).await;
     let ann = scene.fake.user(7, "Ann");
