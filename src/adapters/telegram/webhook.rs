@@ -18,6 +18,8 @@ use crate::ports::{AdapterError, AdapterIo, BoxFuture, Hook, HookAnswer, HookReq
 const SECRET_HEADER: &str = "x-telegram-bot-api-secret-token";
 /// How many calls may wait for the desk.
 const WAITING: usize = 128;
+/// After so many it is looked who of them has gone.
+const MOST_WAITING: usize = 1024;
 /// How long Telegram is kept waiting; then it comes again.
 const PATIENCE: Duration = Duration::from_secs(50);
 /// How often Telegram is asked how its calls fare.
@@ -104,8 +106,12 @@ async fn take_calls(
     loop {
         tokio::select! {
             () = stop.cancelled() => return Ok(()),
-            Some(call) = calls.recv() => {
+            // Whoever is not taken waits, hears that it is too much, and comes again.
+            Some(call) = calls.recv(), if !desk.is_full() => {
                 count += 1;
+                if waiting.len() >= MOST_WAITING {
+                    waiting.retain(|_, reply| !reply.is_closed());
+                }
                 waiting.insert(count, call.reply);
                 desk.take(count, call.update);
                 io.health.alive(io.clock.now());
