@@ -7,7 +7,7 @@ use crate::adapters::chat::{ChatParts, GuestList, Respond};
 use crate::adapters::feishu::{FeishuAdapter, FeishuMode, FeishuOptions};
 use crate::adapters::qq::{QqAdapter, QqEvents, QqOptions, Threading as QqThreading};
 use crate::adapters::telegram::{
-    Acknowledge, Strangers, TelegramAdapter, TelegramOptions, Threading, WebhookOptions,
+    Acknowledge, Deciders, Strangers, TelegramAdapter, TelegramOptions, Threading, WebhookOptions,
 };
 use crate::config::{
     self, Approver, FeishuSettings, GroupRespond, GroupThreading, Pairing, QqMode, QqSettings, Settings,
@@ -17,6 +17,7 @@ use crate::domain::{AuthorId, Platform};
 use crate::http::Http;
 use crate::metrics::Metrics;
 use crate::ports::{AccessBook, Adapter, ApprovalBook, Clock, Hook, Ids};
+use crate::safeguards::rights;
 use crate::store::FileNotes;
 
 /// What all chat platforms share.
@@ -168,6 +169,7 @@ fn telegram(
     settings: &Settings,
     ids: &dyn Ids,
 ) -> TelegramOptions {
+    let rights = rights(settings);
     let texts = |numbers: &[i64]| -> Vec<String> { numbers.iter().map(i64::to_string).collect() };
     TelegramOptions {
         token: own.bot_token.clone(),
@@ -187,5 +189,6 @@ fn telegram(
             Pairing::Silent => Strangers::Silence,
         },
         admins_decide: admins_decide(settings),
+        deciders: Deciders(Arc::new(move |led, by, standing| rights.may_answer(led, by, standing))),
     }
 }

@@ -150,6 +150,9 @@ async fn only_those_who_may_decide_and_everything_stays_in_the_topic() {
     scene.fake.wait_for(|world| world.pending() == 0).await;
     daemon.until_state(&format!("telegram:chat:{GROUP}:topic:{topic}"), "awaiting-approval").await;
     assert_eq!(scene.lines(), 0, "a stranger's yes is no yes");
+    // Whoever may not decide cannot change what those who may have before them.
+    let told = scene.press(&forum, (8, "Bob"), &data(&asked, "longer"), asked.id).await.unwrap();
+    assert!(told.contains("may not decide A1"), "{told}");
     // The menu of scopes opens and closes under the same message.
     scene.press(&forum, (ANN, "Ann"), &data(&asked, "longer"), asked.id).await;
     scene.fake.wait_for(|world| question(world, GROUP).is_some_and(|seen| seen.labels().len() == 6)).await;
@@ -259,4 +262,19 @@ async fn those_who_run_a_group_decide_by_words_and_by_button_where_they_may_and_
         daemon.until_state(&format!("telegram:chat:{GROUP}"), "idle").await;
         assert_eq!(scene.lines(), round + 1, "{how}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_button_from_before_a_group_got_its_new_number_works() {
+    let scene = Scene::new(json!({ "adapters": { "telegram": { "allowedChats": [-55] } } })).await;
+    let ann = scene.fake.user(ANN, "Ann");
+    let group = scene.fake.group(-55);
+    let _daemon = scene.project.start().await;
+    group.say(&ann, &format!("{BOT} append"));
+    let asked = scene.question(-55).await;
+    group.migrate(GROUP);
+    scene.fake.wait_for(|world| world.pending() == 0).await;
+    scene.press(&group, (ANN, "Ann"), &data(&asked, "Approve"), asked.id).await;
+    scene.until_last(GROUP, "appended").await;
+    assert_eq!(scene.lines(), 1);
 }

@@ -59,6 +59,11 @@ pub trait Painter: Send + Sync + 'static {
 
     /// How long to wait between two frames of a thread that change a message.
     fn interval(&self, thread: &ThreadId) -> Duration;
+
+    /// Whether it is also said that somebody is writing while the answer is seen to grow.
+    fn types_throughout(&self) -> bool {
+        false
+    }
 }
 
 enum Order {
@@ -201,9 +206,14 @@ async fn serve(thread: ThreadId, painter: Arc<dyn Painter>, mut work: mpsc::Rece
         };
         match heard {
             Some(Work::Show(correlation, Frame::Typing)) => {
-                // It changes no message, so it needs no turn; while the answer is seen to grow, it says nothing new.
-                if canvas.is_none() && due.is_none() {
-                    painter.paint(thread.clone(), correlation, Frame::Typing, None).await;
+                // It changes no message, so it needs no turn.
+                if painter.types_throughout() || (canvas.is_none() && due.is_none()) {
+                    let mine = canvas.as_ref().filter(|known| known.correlation == correlation);
+                    let message = mine.map(|known| known.message.clone());
+                    let left =
+                        painter.paint(thread.clone(), correlation.clone(), Frame::Typing, message).await;
+                    // Whoever writes for long may have left a line about it.
+                    canvas = left.map(|message| Canvas { correlation, message }).or(canvas);
                 }
             }
             Some(Work::Show(correlation, frame)) => due = Some((correlation, frame)),

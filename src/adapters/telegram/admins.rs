@@ -62,7 +62,10 @@ impl Admins {
                 match error {
                     // What it says of one it need not say of another.
                     ApiError::Refused { .. } => self.known.put((chat, user), false, UNTOLD),
-                    ApiError::NoSuchCall(_) | ApiError::NotSent(_) | ApiError::Unsure(_) => {
+                    ApiError::NoSuchCall(_)
+                    | ApiError::NotSent(_)
+                    | ApiError::Gateway(_)
+                    | ApiError::Unsure(_) => {
                         self.silent.put(chat, (), UNTOLD);
                     }
                 }

@@ -15,8 +15,13 @@ use teloxide_core::requests::Payload;
 
 /// How long an ordinary call may take.
 pub(super) const CALL: Duration = Duration::from_secs(20);
+/// How long a message may take to be sent. A server that stalls for half a minute and then goes on has sent it: whoever
+/// gave up before would send it again.
+pub(super) const SEND: Duration = Duration::from_secs(40);
 /// How long a file may take to be sent.
 const UPLOAD: Duration = Duration::from_secs(55);
+/// Nobody is waited for longer than a day, however many seconds they write: clocks have an end.
+const LONGEST_ASKED: u64 = 24 * 3600;
 /// No answer that we read is longer.
 const MAX_ANSWER: usize = 16 << 20;
 
@@ -41,17 +46,25 @@ pub enum ApiError {
     /// The call did not reach the server.
     #[error("not sent: {0}")]
     NotSent(String),
+    /// Somebody answered for a server that is broken or not to be reached: it may have heard of the call all the same.
+    #[error("somebody answered {0} for the server")]
+    Gateway(u16),
     /// It was sent, and there was no answer one could understand: it may have taken effect.
     #[error("no usable answer: {0}")]
     Unsure(String),
 }
 
 impl ApiError {
+    /// Whether the server, or somebody for it, says that it is broken: it may not be for long.
+    pub(super) const fn is_broken(&self) -> bool {
+        matches!(self, Self::Gateway(_) | Self::Refused { code: 500 | 502.., .. })
+    }
+
     /// The server's code and words, where it said no.
     pub fn refusal(&self) -> Option<(u16, &str)> {
         match self {
             Self::Refused { code, description, .. } => Some((*code, description)),
-            Self::NoSuchCall(_) | Self::NotSent(_) | Self::Unsure(_) => None,
+            Self::NoSuchCall(_) | Self::NotSent(_) | Self::Gateway(_) | Self::Unsure(_) => None,
         }
     }
 
@@ -180,6 +193,7 @@ async fn read<T: DeserializeOwned>(answer: Result<reqwest::Response, reqwest::Er
         Err(_) if status.is_client_error() => {
             Err(ApiError::NotSent(format!("somebody on the way answered {status}")))
         }
+        Err(_) if status.is_server_error() => Err(ApiError::Gateway(status.as_u16())),
         Err(_) => Err(ApiError::Unsure(format!("the server answered {status} without JSON"))),
     }
 }
@@ -204,7 +218,7 @@ impl<T> Envelope<T> {
         let retry_after = parameters.retry_after.or_else(|| retry_after_in(&description));
         ApiError::Refused {
             code: code.unwrap_or_else(|| code_of(&description)),
-            retry_after: retry_after.map(Duration::from_secs),
+            retry_after: retry_after.map(|secs| Duration::from_secs(secs.min(LONGEST_ASKED))),
             migrate_to: parameters.migrate_to_chat_id,
             description,
         }
@@ -289,6 +303,11 @@ mod tests {
             (200, r#"{"ok":false}"#, (400, None)),
             (502, r#"{"ok":false,"parameters":null}"#, (502, None)),
             (429, r#"{"ok":false,"error_code":429,"parameters":{"retry_after":3}}"#, (429, Some(3))),
+            (
+                429,
+                r#"{"ok":false,"error_code":429,"parameters":{"retry_after":18446744073709551615}}"#,
+                (429, Some(86_400)),
+            ),
             (200, r#"{"ok":false,"description":"Too Many Requests: retry after 17"}"#, (429, Some(17))),
             (429, r#"{"ok":false,"description":"Too Many Requests"}"#, (429, None)),
         ] {

@@ -1,6 +1,7 @@
 //! A press of a button: whose question it answers, who pressed, and what they see. Whoever pressed is always answered,
 //! for their screen waits.
 
+use super::options::Deciders;
 use super::place::Place;
 use super::reception::{Aside, Done, Reception};
 use super::update::{Press, Shown};
@@ -25,7 +26,7 @@ impl Reception {
         let Some(asked) = self.asked_in(&approval) else { return Ok(unknown()) };
         // A button works only where it was shown. Where Telegram does not say, that is where it was asked.
         let shown = press.shown.unwrap_or(asked);
-        if shown.place.chat != asked.place.chat {
+        if self.aliases.current(shown.place.chat) != asked.place.chat {
             return Ok(unknown());
         }
         if press.shown.is_none()
@@ -52,12 +53,25 @@ impl Reception {
             Button::Scopes | Button::Back if stale => {
                 return Ok(Done::kept(unknown().asides.into_iter().chain(bare).collect()));
             }
+            // Others would change what those who may decide have before them.
+            Button::Scopes | Button::Back if !self.decides(&press, shown, &approval).await? => {
+                let words = Phrase::NotTheirs(approval.number).say(language);
+                return Ok(Done::kept(vec![answer(Some(words))]));
+            }
             Button::Scopes => Menu::Scopes,
             Button::Back => Menu::First,
         };
         let buttons =
             shown.message_id.map(|message| Aside::Buttons(shown.place, message, Box::new(approval), menu));
         Ok(Done::kept(std::iter::once(answer(None)).chain(buttons).collect()))
+    }
+
+    /// Whether whoever pressed may answer a question.
+    async fn decides(&self, press: &Press, shown: Shown, approval: &Approval) -> Result<bool, StoreError> {
+        let author = self.admins.vouch(press.author.clone(), shown.place.chat, shown.chat).await;
+        let standing = author.standing.with(self.parts.access.role_of(&author.id).await?);
+        let Deciders(may_answer) = &self.deciders;
+        Ok(may_answer(&approval.requested_by, &author.id, standing))
     }
 
     /// Where a question was asked, if that is a chat of ours.

@@ -36,7 +36,7 @@ pub(super) fn obstacle(error: &ApiError) -> Obstacle {
     let (code, migrate_to) = match error {
         ApiError::Refused { code, migrate_to, .. } => (code, migrate_to),
         ApiError::NoSuchCall(_) => return Obstacle::UnknownMethod,
-        ApiError::NotSent(_) | ApiError::Unsure(_) => return Obstacle::Other,
+        ApiError::NotSent(_) | ApiError::Gateway(_) | ApiError::Unsure(_) => return Obstacle::Other,
     };
     if let Some(to) = migrate_to {
         return Obstacle::Moved(*to);
@@ -84,7 +84,9 @@ pub(super) fn is_absent(error: &ApiError) -> bool {
 pub(super) fn verdict(error: &ApiError) -> DeliveryError {
     let reason = error.to_string();
     match error {
-        ApiError::NotSent(_) | ApiError::Unsure(_) => DeliveryError::Retry { after: None, reason },
+        ApiError::NotSent(_) | ApiError::Gateway(_) | ApiError::Unsure(_) => {
+            DeliveryError::Retry { after: None, reason }
+        }
         ApiError::Refused { code: 429, retry_after, .. } => {
             DeliveryError::Retry { after: *retry_after, reason }
         }
@@ -158,6 +160,7 @@ mod tests {
             (ApiError::NotSent("refused".to_owned()), false),
             (ApiError::Unsure("reset".to_owned()), false),
             (ApiError::NoSuchCall(404), false),
+            (ApiError::Gateway(502), false),
             (refused(400, "Bad Request: chat not found"), true),
             (refused(401, "Unauthorized"), false),
             (refused(403, "Forbidden: bot was kicked from the group chat"), true),

@@ -14,8 +14,9 @@ use super::limits::Weight;
 use super::live::{Live, Lives};
 use super::menu;
 use super::paint::Brush;
+use super::patience::patiently;
 use super::place::Place;
-use super::post::{Edited, Letter, Parcel, Post};
+use super::post::{BROKEN_TRIES, Edited, Letter, Parcel, Post};
 use crate::adapters::chat::{ChatParts, Painter, Screen, ScreenTask};
 use crate::domain::{Intent, LengthUnit, OutboundIntent};
 use crate::metrics::Metrics;
@@ -62,6 +63,10 @@ impl Sender {
             let reason = format!("{} is not a chat", entry.intent.thread_id);
             return Err(DeliveryError::Permanent { reason });
         };
+        if let Some(after) = self.post.rests_long(place) {
+            let reason = "the chat has had enough for now".to_owned();
+            return Err(DeliveryError::Retry { after: Some(after), reason });
+        }
         let live = self.take(&entry).await;
         let delivered = match &entry.intent.intent {
             Intent::AssistantText { text } | Intent::Error { text, .. } => {
@@ -101,7 +106,7 @@ impl Sender {
         let reply_to = reply_to.filter(|_| place.is_group());
         for (index, words) in render(markdown, MESSAGE_LIMIT).into_iter().enumerate() {
             let letter = Letter { words, reply_to: reply_to.filter(|_| index == 0), keyboard: None };
-            if let Err(error) = self.post.send(*place, &letter, Weight::Must).await {
+            if let Err(error) = patiently(|| self.post.send(*place, &letter, Weight::Must)).await {
                 tracing::warn!(chat = place.chat, %error, "a few words could not be said");
                 return;
             }
@@ -114,7 +119,7 @@ impl Sender {
         if let Some(text) = text {
             answer = answer.text(render_one(text, LONGEST_ANSWER).plain);
         }
-        if let Err(error) = self.post.api().call(&answer).await {
+        if let Err(error) = patiently(|| self.post.api().call(&answer)).await {
             tracing::debug!(%error, "a press could not be answered");
         }
     }
@@ -181,7 +186,8 @@ impl Sender {
         }
     }
 
-    /// Changes a message. A server that gives no answer to that, and then none again, is taken for one that cannot.
+    /// Changes a message. A server that gives no answer to that, and then none again, is taken for one that cannot; so
+    /// is one that breaks on it again and again.
     pub(super) async fn changes(
         &self,
         place: Place,
@@ -189,12 +195,18 @@ impl Sender {
         letter: &Letter,
         attempt: u32,
     ) -> Result<Edited, ApiError> {
-        match self.post.edit(place, message, letter, Weight::Must).await {
-            Err(ApiError::Unsure(error)) if attempt > 1 => {
+        let edited = self.post.edit(place, message, letter, Weight::Must).await;
+        let last_try = match &edited {
+            Err(ApiError::Unsure(_)) => 1,
+            Err(error) if error.is_broken() => BROKEN_TRIES,
+            _ => u32::MAX,
+        };
+        match edited {
+            Err(error) if attempt > last_try => {
                 tracing::warn!(
                     chat = place.chat,
                     message,
-                    error,
+                    %error,
                     "a message could not be changed: another is sent"
                 );
                 Ok(Edited::No)

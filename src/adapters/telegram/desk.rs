@@ -103,10 +103,16 @@ impl Desk {
         }
     }
 
-    /// Others wait: whatever has taken long is kept on the disk, and goes on.
-    pub(super) fn make_room(&mut self) {
+    /// Whether there is so much on the desk that no more is to be put there.
+    pub(super) fn is_full(&self) -> bool {
+        self.unsettled.is_full()
+    }
+
+    /// Others wait: whatever has taken long is kept on the disk, and goes on. False when the disk holds enough.
+    pub(super) fn make_room(&mut self) -> bool {
         let slow = self.unsettled.older_than(SLOW, Instant::now());
         self.save(slow);
+        self.unsettled.has_room()
     }
 
     fn sort(&mut self, key: i64) {

@@ -1,8 +1,9 @@
 //! How fast to send. Nobody is slowed down by a limit that the server does not enforce: until it complains there is
 //! only a wide ceiling. What may be left out keeps to the documented rate from the start. A chat that it complained
-//! about keeps to that rate for some minutes, and when the complaints come from several chats, so do all.
+//! about rests for as long as it said, and keeps to that rate for some minutes afterwards; when the complaints come from
+//! several chats, so do all. One chat alone concerns nobody else, lest whoever writes too much silence everybody.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -20,8 +21,10 @@ const NARROW_PRIVATE: Rate = Rate { burst: 20, every: Duration::from_secs(1) };
 const NARROW_GROUP: Rate = Rate { burst: 15, every: Duration::from_secs(3) };
 /// How long a complaint is remembered.
 const REMEMBERED: Duration = Duration::from_secs(300);
-/// So many complaints within this time mean everybody.
+/// So many complaints within this time mean everybody. Groups have limits of their own, which may be reached in two of
+/// them by chance; people have none that a conversation reaches, so two of them are enough.
 const SEVERAL: usize = 3;
+const SEVERAL_PEOPLE: usize = 2;
 const WITHIN: Duration = Duration::from_secs(10);
 /// A complaint without a time, and the longest time that everybody waits for.
 const UNNAMED: Duration = Duration::from_secs(3);
@@ -52,11 +55,13 @@ pub(super) struct Limits {
 
 #[derive(Debug, Default)]
 struct Complaints {
-    /// Until when a chat keeps to the documented rate.
+    /// When the rest of a chat ends. For some time afterwards it keeps to the documented rate.
     chats: HashMap<i64, Instant>,
-    /// Until when all together do.
+    /// When the rest of all ends.
+    rest: Option<Instant>,
+    /// Until when all together keep to the documented rate.
     all: Option<Instant>,
-    recent: VecDeque<(Instant, i64)>,
+    recent: VecDeque<(Instant, Place)>,
 }
 
 impl Limits {
@@ -92,20 +97,44 @@ impl Limits {
     pub(super) fn complained(&self, place: Place, retry_after: Option<Duration>) {
         let pause = retry_after.unwrap_or(UNNAMED);
         let now = Instant::now();
-        let everybody = self.locked(|complaints| complaints.add(place.chat, now, now + pause));
+        let everybody = self.locked(|complaints| complaints.add(place, now, now + pause));
         let (rate, _) = self.rate(place);
         self.wide.pause(&place.chat.to_string(), rate, pause);
         if everybody {
+            let pause = pause.min(LONGEST_FOR_ALL);
             tracing::warn!(secs = pause.as_secs(), "telegram asks for fewer messages over all chats");
-            self.wide.pause_all(pause.min(LONGEST_FOR_ALL));
+            self.locked(|complaints| complaints.rest = complaints.rest.max(Some(now + pause)));
+            self.wide.pause_all(pause);
         }
+    }
+
+    /// How long the server still wants to hear nothing about a chat.
+    pub(super) fn rests_for(&self, place: Place) -> Option<Duration> {
+        let ends = self.locked(|complaints| complaints.rest.max(complaints.chats.get(&place.chat).copied()));
+        ends?.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
+    }
+
+    /// The same where it is longer than anybody waits for.
+    pub(super) fn rests_long(&self, place: Place) -> Option<Duration> {
+        self.rests_for(place).filter(|left| *left > PATIENCE)
+    }
+
+    /// Waits until the server wants to hear about a chat again; false when that is not within a reasonable time.
+    pub(super) async fn rest(&self, place: Place) -> bool {
+        if self.rests_long(place).is_some() {
+            return false;
+        }
+        if let Some(left) = self.rests_for(place) {
+            tokio::time::sleep(left).await;
+        }
+        true
     }
 
     /// The rate of a chat, and whether all together have one.
     fn rate(&self, place: Place) -> (Rate, bool) {
         let now = Instant::now();
         let (narrow, all) = self.locked(|complaints| {
-            let narrow = complaints.chats.get(&place.chat).is_some_and(|until| *until > now);
+            let narrow = complaints.chats.get(&place.chat).is_some_and(|rested| *rested + REMEMBERED > now);
             (narrow, complaints.all.is_some_and(|until| until > now))
         });
         let rate = if narrow { documented(place) } else { WIDE_CHAT };
@@ -124,15 +153,17 @@ fn documented(place: Place) -> Rate {
 
 impl Complaints {
     /// Notes a complaint; true when it is one of several, about several chats.
-    fn add(&mut self, chat: i64, now: Instant, pause_ends: Instant) -> bool {
+    fn add(&mut self, place: Place, now: Instant, pause_ends: Instant) -> bool {
         if self.chats.len() >= MOST {
-            self.chats.retain(|_, until| *until > now);
+            self.chats.retain(|_, rested| *rested + REMEMBERED > now);
         }
-        self.chats.insert(chat, pause_ends + REMEMBERED);
-        self.recent.push_back((now, chat));
+        let rested = self.chats.entry(place.chat).or_insert(pause_ends);
+        *rested = pause_ends.max(*rested);
+        self.recent.push_back((now, place));
         self.recent.retain(|(at, _)| now.duration_since(*at) < WITHIN);
-        let others = self.recent.iter().any(|(_, other)| *other != chat);
-        let everybody = self.recent.len() >= SEVERAL && others;
+        let chats: BTreeSet<i64> = self.recent.iter().map(|(_, place)| place.chat).collect();
+        let people = chats.iter().filter(|chat| **chat > 0).count();
+        let everybody = people >= SEVERAL_PEOPLE || (self.recent.len() >= SEVERAL && chats.len() > 1);
         if everybody {
             self.recent.clear();
             self.all = Some(pause_ends + REMEMBERED);
@@ -186,10 +217,13 @@ mod tests {
         let limits = Limits::new();
         limits.complained(place(-5), Some(Duration::from_secs(7)));
         assert!(!limits.turn(place(-5), Weight::May).await);
-        assert!(limits.turn(place(6), Weight::May).await);
+        assert_eq!(limits.rests_for(place(-5)), Some(Duration::from_secs(7)));
+        assert!(limits.turn(place(6), Weight::May).await, "it concerns that group");
+        assert_eq!(limits.rests_for(place(6)), None);
         let began = Instant::now();
         assert!(limits.turn(place(-5), Weight::Must).await);
         assert_eq!(began.elapsed().as_secs(), 7);
+        assert_eq!(limits.rests_for(place(-5)), None);
         assert!(limits.turn(place(-5), Weight::Must).await);
         assert_eq!(began.elapsed().as_secs(), 10);
         tokio::time::advance(REMEMBERED * 2).await;
@@ -219,17 +253,34 @@ mod tests {
         let limits = Limits::new();
         limits.complained(place(5), Some(Duration::from_secs(100)));
         assert!(!limits.turn(place(5), Weight::Must).await);
+        let (began, left) = (Instant::now(), limits.rests_long(place(5)).unwrap());
+        assert!(!limits.rest(place(5)).await && began.elapsed().is_zero());
+        tokio::time::advance(left - PATIENCE).await;
+        assert_eq!(limits.rests_long(place(5)), None);
+        assert!(limits.rest(place(5)).await);
+        assert_eq!(began.elapsed(), left);
     }
 
     #[tokio::test(start_paused = true)]
     async fn complaints_about_several_chats_hold_everybody() {
-        let limits = Limits::new();
-        for chat in 1..=3 {
-            limits.complained(place(chat), Some(Duration::from_secs(5)));
+        for (chats, everybody) in [
+            (vec![1], false),
+            (vec![1, 1, 1, 1], false),
+            (vec![1, 2], true),
+            (vec![-1, -2], false),
+            (vec![-1, 2], false),
+            (vec![-1, -2, -1], true),
+        ] {
+            let limits = Limits::new();
+            for chat in &chats {
+                limits.complained(place(*chat), Some(Duration::from_secs(9)));
+            }
+            let held = Some(Duration::from_secs(9)).filter(|_| everybody);
+            assert_eq!(limits.rests_for(place(9)), held, "{chats:?}");
+            assert_eq!(limits.turn(place(9), Weight::May).await, !everybody, "{chats:?}");
+            let began = Instant::now();
+            assert!(limits.turn(place(9), Weight::Must).await);
+            assert_eq!(began.elapsed().as_secs(), held.unwrap_or_default().as_secs(), "{chats:?}");
         }
-        assert!(!limits.turn(place(9), Weight::May).await);
-        let began = Instant::now();
-        assert!(limits.turn(place(9), Weight::Must).await);
-        assert_eq!(began.elapsed().as_secs(), 5);
     }
 }

@@ -11,13 +11,14 @@
 //!
 //! `deliver` sends what the outbox holds, with `question` and `attach`; `paint` shows a running turn, and `live` notes
 //! the message it grows on. All go through `post`, which gets around what the server minds (`classify`) and is no
-//! faster than `limits` allow; `trail` lets it look for what was sent without an answer. `letter`, `html`, `keyboard` and
-//! `menu` are how things look.
+//! faster than `limits` allow; `trail` lets it look for what was sent without an answer, and `ability` remembers which
+//! calls the server has; `patience` repeats what is not in the outbox. `letter`, `html`, `keyboard` and `menu` are how things look.
 //!
 //! # Both
 //!
 //! `api` makes the calls and says whether they took effect; `check` asks who the bot is; `place` and `aliases` say where things are.
 
+mod ability;
 mod adapter;
 mod admins;
 mod albums;
@@ -42,6 +43,7 @@ mod menu;
 mod offsets;
 mod options;
 mod paint;
+mod patience;
 mod place;
 mod poll;
 mod post;
@@ -59,6 +61,6 @@ pub use aliases::Aliases;
 pub use api::{Api, ApiError, Upload};
 pub use check::{Finding, check};
 pub use deliver::Sender;
-pub use options::{Acknowledge, Strangers, TelegramOptions, Threading, WebhookOptions};
+pub use options::{Acknowledge, Deciders, MayAnswer, Strangers, TelegramOptions, Threading, WebhookOptions};
 pub use place::Place;
 pub use webhook::TelegramHook;

@@ -1,13 +1,13 @@
 //! What a running turn shows: in private a draft, elsewhere one message that is changed; typing in either.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use super::ability::Ability;
 use super::aliases::Aliases;
 use super::api::ApiError;
 use super::classify::{Obstacle, obstacle};
@@ -31,10 +31,15 @@ const BETWEEN_GROUP_EDITS: Duration = Duration::from_secs(3);
 const REFRESH: Duration = Duration::from_secs(15);
 /// A frame takes no longer than this; less than whoever takes the canvas away is ready to wait.
 const DEADLINE: Duration = Duration::from_secs(9);
+/// How long the frames of a chat wait for the sign that somebody writes.
+const SIGN: Duration = Duration::from_secs(2);
+/// After so long without anything new to see, a line says that work goes on.
+const SILENCE: Duration = Duration::from_secs(7);
 /// The longest line of progress.
 const LINE: usize = 300;
-/// How many turns are remembered before those that have gone quiet are let go.
+/// How many turns are remembered before those that have gone quiet are let go, and before those are that may be over.
 const MOST: usize = 4096;
+const MOST_OVER: usize = 1024;
 const QUIET: Duration = Duration::from_secs(3600);
 
 /// Shows frames in Telegram.
@@ -44,7 +49,7 @@ pub(super) struct Brush {
     chats: Aliases,
     lives: Arc<Lives>,
     /// Whether the server knows drafts, as far as we know.
-    drafts: AtomicBool,
+    drafts: Ability,
     strokes: Mutex<HashMap<ThreadId, Stroke>>,
 }
 
@@ -56,16 +61,61 @@ struct Stroke {
     since: Instant,
     /// The answer so far.
     text: String,
+    /// What was last said to be going on, since the answer last grew.
+    line: Option<String>,
     /// What was last put before people.
     shown: Option<Rendered>,
     shown_at: Instant,
+    /// When there was last something new to see.
+    news_at: Instant,
     /// The message that the turn answers.
     reply_to: Option<i64>,
 }
 
+impl Stroke {
+    /// Of a turn that has shown nothing.
+    fn new(correlation: &CorrelationId, now: Instant) -> Self {
+        Self {
+            correlation: correlation.clone(),
+            since: now,
+            text: String::new(),
+            line: None,
+            shown: None,
+            shown_at: now,
+            news_at: now,
+            reply_to: None,
+        }
+    }
+
+    /// Remembers what a frame tells.
+    fn hear(&mut self, frame: &Frame) {
+        match frame {
+            Frame::Draft(text) => {
+                self.text.clone_from(text);
+                self.line = None;
+            }
+            Frame::Progress(line) => self.line = Some(line.clone()),
+            Frame::Typing => return,
+        }
+        self.news_at = Instant::now();
+    }
+
+    /// What is shown although there is nothing new: that work goes on and for how long, or a draft before the server
+    /// forgets it.
+    fn sign(&self, drafts: bool) -> Option<Rendered> {
+        if self.shown_at.max(self.news_at).elapsed() >= SILENCE {
+            let clock = format!("⏳ {} s", self.since.elapsed().as_secs());
+            let line = self.line.as_deref().map(|line| format!("{clock} · {}", line.trim()));
+            return Some(picture(&self.text, Some(line.as_deref().unwrap_or(&clock))));
+        }
+        let stale = self.shown.is_none() || self.shown_at.elapsed() > REFRESH;
+        (drafts && stale && !self.text.is_empty()).then(|| picture(&self.text, self.line.as_deref()))
+    }
+}
+
 impl Brush {
     pub(super) fn new(post: Post, chats: Aliases, lives: Arc<Lives>) -> Self {
-        Self { post, chats, lives, drafts: AtomicBool::new(true), strokes: Mutex::default() }
+        Self { post, chats, lives, drafts: Ability::default(), strokes: Mutex::default() }
     }
 
     /// Remembers which message a turn answers, for the message that will grow.
@@ -73,11 +123,15 @@ impl Brush {
         self.stroke(thread, correlation, |stroke| stroke.reply_to = Some(reply_to));
     }
 
-    /// Nothing more is shown of what a turn has said so far.
+    /// Nothing more is shown of what a turn has said so far. It may go on, and then its silence counts from now.
     pub(super) fn forget(&self, thread: &ThreadId, correlation: &CorrelationId) {
         self.locked(|strokes| {
-            if strokes.get(thread).is_some_and(|stroke| stroke.correlation == *correlation) {
-                strokes.remove(thread);
+            if strokes.get(thread).is_none_or(|stroke| stroke.correlation != *correlation) {
+                return;
+            }
+            strokes.remove(thread);
+            if strokes.len() < MOST_OVER {
+                strokes.insert(thread.clone(), Stroke::new(correlation, Instant::now()));
             }
         });
     }
@@ -93,26 +147,23 @@ impl Brush {
         let drafts = self.drafts_in(place);
         let hold = if drafts { HOLD_DRAFT } else { HOLD_MESSAGE };
         let stroke = self.stroke(thread, &correlation, |stroke| {
-            if let Frame::Draft(text) = &frame {
-                stroke.text.clone_from(text);
-            }
+            stroke.hear(&frame);
             stroke.clone()
         });
         let held = stroke.shown.is_none() && stroke.since.elapsed() < hold;
         let picture = match &frame {
             Frame::Typing => {
                 self.type_in(place).await;
-                let stale = stroke.shown_at.elapsed() > REFRESH || stroke.shown.is_none();
-                if !drafts || held || !stale || stroke.text.is_empty() {
-                    return message;
+                match stroke.sign(drafts) {
+                    Some(picture) if !held => picture,
+                    _ => return message,
                 }
-                picture(&stroke.text, None)
             }
             Frame::Draft(_) if held => return message,
             Frame::Draft(text) => picture(text, None),
             Frame::Progress(line) => picture(&stroke.text, Some(line)),
         };
-        let unchanged = stroke.shown.as_ref() == Some(&picture) && frame != Frame::Typing;
+        let unchanged = stroke.shown.as_ref() == Some(&picture) && !(drafts && frame == Frame::Typing);
         if picture.html.is_empty() || unchanged {
             return message;
         }
@@ -120,8 +171,8 @@ impl Brush {
             self.shown(thread, &correlation, picture);
             return message;
         }
-        // Drafts may just have turned out to be unknown here. Typing leaves no message.
-        if frame == Frame::Typing || self.drafts_in(place) || !self.post.can_edit() {
+        // Drafts may just have turned out to be unknown here.
+        if self.drafts_in(place) || !self.post.can_edit() {
             return message;
         }
         let letter = Letter { words: picture.clone(), reply_to: stroke.reply_to, keyboard: None };
@@ -185,13 +236,17 @@ impl Brush {
             asked = self.ask_draft(place, said(&picture.plain, None)).await;
         }
         match asked {
-            Ok(_) => true,
+            Ok(_) => {
+                self.drafts.works();
+                true
+            }
             Err(error) => {
                 if obstacle(&error) == Obstacle::UnknownMethod {
                     tracing::info!(
+                        %error,
                         "the server does not know drafts: answers are shown by changing a message"
                     );
-                    self.drafts.store(false, Ordering::Relaxed);
+                    self.drafts.is_missing(&error);
                 }
                 false
             }
@@ -207,13 +262,15 @@ impl Brush {
         if let (Some(topic), Some(body)) = (place.topic, body.as_object_mut()) {
             body.insert("message_thread_id".to_owned(), json!(topic));
         }
-        if let Err(error) = self.post.ask(place, "sendChatAction", &body).await {
-            tracing::debug!(chat = place.chat, %error, "typing could not be shown");
+        match tokio::time::timeout(SIGN, self.post.ask(place, "sendChatAction", &body)).await {
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => tracing::debug!(chat = place.chat, %error, "typing could not be shown"),
+            Err(_) => tracing::debug!(chat = place.chat, "typing is not waited for"),
         }
     }
 
     fn drafts_in(&self, place: Place) -> bool {
-        !place.is_group() && self.drafts.load(Ordering::Relaxed)
+        !place.is_group() && self.drafts.is_there()
     }
 
     /// Works on what is remembered of a turn; another turn's is forgotten for it.
@@ -223,15 +280,7 @@ impl Brush {
         correlation: &CorrelationId,
         work: impl FnOnce(&mut Stroke) -> T,
     ) -> T {
-        let now = Instant::now();
-        let new = || Stroke {
-            correlation: correlation.clone(),
-            since: now,
-            text: String::new(),
-            shown: None,
-            shown_at: now,
-            reply_to: None,
-        };
+        let new = || Stroke::new(correlation, Instant::now());
         self.locked(|strokes| {
             if strokes.len() >= MOST {
                 strokes.retain(|_, stroke| stroke.shown_at.elapsed() < QUIET);
@@ -269,6 +318,10 @@ impl Painter for Brush {
             let shown = self.show(&thread, correlation, frame, message);
             tokio::time::timeout(DEADLINE, shown).await.unwrap_or(before)
         })
+    }
+
+    fn types_throughout(&self) -> bool {
+        true
     }
 
     fn interval(&self, thread: &ThreadId) -> Duration {

@@ -21,8 +21,10 @@ const LONG_POLL: Duration = Duration::from_secs(30);
 const STALL: Duration = Duration::from_secs(10);
 /// How long a batch is waited for before asking on.
 const SETTLING: Duration = Duration::from_millis(150);
-/// How long to wait when asking gave nothing but what is being worked on.
+/// How long to wait when asking gave nothing but what is being worked on, and when it will give nothing else before
+/// some of that is accepted.
 const PAUSE: Duration = Duration::from_millis(250);
+const LONG_PAUSE: Duration = Duration::from_secs(2);
 /// Whoever says so quickly that there is nothing does not hold requests open, and is not asked at once again.
 const AT_ONCE: Duration = Duration::from_millis(30);
 /// After so many refusals the bot asks who it is.
@@ -77,13 +79,12 @@ impl Poll<'_> {
                     }
                     let given = batch.len();
                     let any = self.take(batch, &mut offsets);
-                    if given >= BATCH && !any {
-                        // Telegram gives no more before the oldest are confirmed.
-                        self.desk.make_room();
-                    }
+                    // Telegram gives no more before the oldest are confirmed.
+                    let blocked = given >= BATCH && !any && !self.desk.make_room();
+                    let pause = if blocked { LONG_PAUSE } else { PAUSE };
                     tokio::select! {
                         () = stop.cancelled() => return Ok(()),
-                        () = self.settle(any, given, began, &mut offsets) => {}
+                        () = self.settle(any, (given > 0).then_some(pause), began, &mut offsets) => {}
                     }
                 }
                 Err(error) => {
@@ -134,8 +135,9 @@ impl Poll<'_> {
         any
     }
 
-    /// Waits until everything is accepted, but not for long.
-    async fn settle(&mut self, any: bool, given: usize, began: Instant, offsets: &mut Offsets) {
+    /// Waits until everything is accepted, but not for long; where nothing is new, until something is accepted, for as
+    /// long as `known` says.
+    async fn settle(&mut self, any: bool, known: Option<Duration>, began: Instant, offsets: &mut Offsets) {
         if any {
             let deadline = Instant::now() + SETTLING;
             while !offsets.at_rest() {
@@ -144,9 +146,9 @@ impl Poll<'_> {
                     Err(_) => return,
                 }
             }
-        } else if given > 0 {
+        } else if let Some(pause) = known {
             // Asking at once would give the same again.
-            if let Ok(number) = tokio::time::timeout(PAUSE, self.desk.next()).await {
+            if let Ok(number) = tokio::time::timeout(pause, self.desk.next()).await {
                 offsets.done(number);
             }
         } else if began.elapsed() < AT_ONCE {

@@ -2,14 +2,14 @@
 //! markup it does not understand. Knows no intents.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
 
+use super::ability::Ability;
 use super::aliases::Aliases;
-use super::api::{Api, ApiError, CALL, Upload};
+use super::api::{Api, ApiError, CALL, SEND, Upload};
 use super::classify::{Obstacle, is_absent, obstacle};
 pub(super) use super::letter::Letter;
 use super::letter::{Way, deletion};
@@ -24,6 +24,8 @@ use crate::ports::Notebook;
 const DETOURS: u32 = 4;
 /// How many messages are looked at for one that was sent without an answer.
 const LOOKED_AT: i64 = 8;
+/// A server that breaks on a call so often in a row is not just broken for a moment.
+pub(super) const BROKEN_TRIES: u32 = 4;
 /// No chat has come so far: the number of a message that cannot be there.
 const NOBODYS: i64 = 0x7fff_fff0;
 
@@ -68,14 +70,14 @@ pub(super) struct Post {
     trail: Arc<Trail>,
     metrics: Arc<Metrics>,
     /// Whether the server can change messages, as far as we know.
-    edits: Arc<AtomicBool>,
+    edits: Arc<Ability>,
 }
 
 impl Post {
     pub(super) fn new(api: Api, chats: Aliases, notes: Arc<dyn Notebook>) -> Self {
         let trail = Arc::new(Trail::new(notes.clone()));
-        let edits = Arc::new(AtomicBool::new(true));
-        Self { api, limits: Arc::new(Limits::new()), chats, notes, trail, metrics: Arc::default(), edits }
+        let (limits, edits) = (Arc::new(Limits::new()), Arc::default());
+        Self { api, limits, chats, notes, trail, metrics: Arc::default(), edits }
     }
 
     /// The same, counting with everybody else.
@@ -89,7 +91,7 @@ impl Post {
 
     /// Whether messages can be changed here, as far as we know.
     pub(super) fn can_edit(&self) -> bool {
-        self.edits.load(Ordering::Relaxed)
+        self.edits.is_there()
     }
 
     /// Sends a letter; gives the number of the message.
@@ -121,7 +123,7 @@ impl Post {
         let mut way = Way::of(place, letter);
         for _ in 0..DETOURS {
             self.turn(way.place, weight).await?;
-            match self.api.ask("sendMessage", &way.message(letter), CALL).await {
+            match self.api.ask("sendMessage", &way.message(letter), SEND).await {
                 Ok(sent) => return Ok(number(&sent)),
                 Err(error) => self.go_around(&mut way, error).await?,
             }
@@ -142,7 +144,7 @@ impl Post {
             Trace::None => {}
             Trace::Is(message) => return Ok(Some(message)),
             Trace::Behind(behind, others) if is_traced(place) => {
-                if let Some(message) = self.find(place, letter, behind, &others).await? {
+                if let Some(message) = self.find(place, letter, parcel, behind, &others).await? {
                     self.trail.arrived(place, message, Some(parcel.delivery)).await;
                     return Ok(Some(message));
                 }
@@ -171,12 +173,12 @@ impl Post {
         match sent {
             Ok(Some(message)) => self.trail.arrived(place, *message, Some(parcel.delivery)).await,
             Ok(None) => {}
-            Err(ApiError::Unsure(error)) => {
+            Err(error @ (ApiError::Unsure(_) | ApiError::Gateway(_))) => {
                 self.metrics.deliveries_unsure.count();
                 tracing::warn!(
                     chat = place.chat,
                     attempt = parcel.attempt,
-                    error,
+                    %error,
                     "a message may show twice"
                 );
             }
@@ -191,16 +193,21 @@ impl Post {
         &self,
         place: Place,
         letter: &Letter,
+        parcel: Parcel<'_>,
         behind: i64,
         others: &[i64],
     ) -> Result<Option<i64>, ApiError> {
-        if !self.tells_what_is_missing(place, letter, behind).await? {
+        if !self.tells_what_is_missing(place, letter, parcel, behind).await? {
             return Ok(None);
         }
         let mut changed = Vec::new();
         let mut found = None;
         for message in (behind + 1..=behind + LOOKED_AT).filter(|message| !others.contains(message)) {
-            match self.change(place, message, letter, Weight::Must).await? {
+            let change = match self.change(place, message, letter, Weight::Must).await {
+                Err(error) if error.is_broken() && parcel.attempt > BROKEN_TRIES => break,
+                change => change?,
+            };
+            match change {
                 Change::Needless => {
                     found = Some(message);
                     break;
@@ -224,6 +231,7 @@ impl Post {
         &self,
         place: Place,
         letter: &Letter,
+        parcel: Parcel<'_>,
         behind: i64,
     ) -> Result<bool, ApiError> {
         let nobodys = if behind < NOBODYS / 2 { NOBODYS } else { behind.saturating_add(1 << 40) };
@@ -232,10 +240,14 @@ impl Post {
         match self.api.ask::<Value>("editMessageText", &change, CALL).await {
             Err(error) if is_absent(&error) => Ok(true),
             // Nobody knows anything yet, of the message no more than of the server.
-            Err(
-                error @ (ApiError::Refused { code: 429, .. } | ApiError::NotSent(_) | ApiError::Unsure(_)),
-            ) => {
+            Err(error @ (ApiError::Refused { code: 429, .. } | ApiError::NotSent(_))) => {
                 self.note(place, &error);
+                Err(error)
+            }
+            Err(error)
+                if (error.is_broken() || matches!(error, ApiError::Unsure(_)))
+                    && parcel.attempt <= BROKEN_TRIES =>
+            {
                 Err(error)
             }
             answer => {
@@ -315,14 +327,21 @@ impl Post {
             self.turn(way.place, weight).await?;
             let change = way.change(message, letter);
             let Err(error) = self.api.ask::<Value>("editMessageText", &change, CALL).await else {
+                self.edits.works();
                 return Ok(Change::Made);
             };
             match obstacle(&error) {
-                Obstacle::Unchanged => return Ok(Change::Needless),
-                Obstacle::NotEditable | Obstacle::TooLong => return Ok(Change::Impossible),
+                Obstacle::Unchanged => {
+                    self.edits.works();
+                    return Ok(Change::Needless);
+                }
+                Obstacle::NotEditable | Obstacle::TooLong => {
+                    self.edits.works();
+                    return Ok(Change::Impossible);
+                }
                 Obstacle::UnknownMethod => {
-                    tracing::info!("the server cannot change messages");
-                    self.edits.store(false, Ordering::Relaxed);
+                    tracing::info!(%error, "the server cannot change messages");
+                    self.edits.is_missing(&error);
                     return Ok(Change::Impossible);
                 }
                 Obstacle::Moved(to) => {
@@ -338,25 +357,36 @@ impl Post {
 
     /// Takes a message away, as far as that can be done.
     pub(super) async fn delete(&self, place: Place, message: i64) {
-        let deleted = self.api.ask::<Value>("deleteMessage", &deletion(place.chat, message), CALL).await;
-        if let Err(error) = deleted {
-            self.note(place, &error);
+        if let Err(error) = self.insist(place, "deleteMessage", &deletion(place.chat, message)).await {
             tracing::debug!(chat = place.chat, message, %error, "a message could not be taken away");
         }
     }
 
-    /// Any call about a chat that may be left out.
+    /// Any call about a chat that may be left out. It is, while the server wants to hear nothing about the chat.
     pub(super) async fn ask(&self, place: Place, method: &str, body: &Value) -> Result<Value, ApiError> {
+        if self.limits.rests_for(place).is_some() {
+            return Err(enough());
+        }
         let asked = self.api.ask(method, body, Duration::from_secs(8)).await;
         asked.inspect_err(|error| self.note(place, error))
     }
 
-    async fn turn(&self, place: Place, weight: Weight) -> Result<(), ApiError> {
-        if self.limits.turn(place, weight).await {
-            Ok(())
-        } else {
-            Err(ApiError::NotSent("the chat has had enough for now".to_owned()))
+    /// Any call about a chat that needs no turn, and only waits while the server wants to hear nothing about the chat.
+    pub(super) async fn insist(&self, place: Place, method: &str, body: &Value) -> Result<Value, ApiError> {
+        if !self.limits.rest(place).await {
+            return Err(enough());
         }
+        let asked = self.api.ask(method, body, CALL).await;
+        asked.inspect_err(|error| self.note(place, error))
+    }
+
+    /// How long the server still wants to hear nothing about a chat, where it is no use to wait for that here.
+    pub(super) fn rests_long(&self, place: Place) -> Option<Duration> {
+        self.limits.rests_long(place)
+    }
+
+    async fn turn(&self, place: Place, weight: Weight) -> Result<(), ApiError> {
+        if self.limits.turn(place, weight).await { Ok(()) } else { Err(enough()) }
     }
 
     async fn moved(&self, from: i64, to: i64) {
@@ -399,6 +429,10 @@ const fn is_traced(place: Place) -> bool {
 
 fn number(sent: &Value) -> Option<i64> {
     sent.get("message_id").and_then(Value::as_i64)
+}
+
+fn enough() -> ApiError {
+    ApiError::NotSent("the chat has had enough for now".to_owned())
 }
 
 fn lost() -> ApiError {

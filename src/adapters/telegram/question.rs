@@ -3,12 +3,13 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::api::CALL;
+use super::api::ApiError;
 use super::classify::{Obstacle, obstacle};
 use super::deliver::{Failure, Sender, parcel, reply_target, text_file};
 use super::html::{MESSAGE_LIMIT, SOURCE_LIMIT, render_one};
 use super::keyboard::keyboard;
 use super::letter::new_buttons;
+use super::patience::patiently;
 use super::place::Place;
 use super::post::{Edited, Letter, Parcel};
 use crate::adapters::chat::{Menu, fenced, question};
@@ -103,10 +104,14 @@ impl Sender {
         };
         let keyboard = keyboard(&approval.id, approval.kind, menu, language);
         let change = new_buttons(place.chat, message, keyboard);
-        let changed = self.post.api().ask::<Value>("editMessageReplyMarkup", &change, CALL).await;
-        if let Err(error) = changed {
+        if let Err(error) = self.change_buttons(*place, &change).await {
             tracing::debug!(chat = place.chat, %error, "the buttons of a question could not be changed");
         }
+    }
+
+    /// Changes nothing but the buttons of a message.
+    pub(super) async fn change_buttons(&self, place: Place, body: &Value) -> Result<(), ApiError> {
+        patiently(|| self.post.insist(place, "editMessageReplyMarkup", body)).await.map(drop)
     }
 
     async fn asked(&self, approval: &ApprovalId) -> Option<Asked> {

@@ -11,7 +11,8 @@ use super::api::Api;
 use super::attachments::{Fetched, Fetcher};
 use super::contents::named;
 use super::deliver::Sender;
-use super::options::{Acknowledge, Strangers, TelegramOptions};
+use super::options::{Acknowledge, Deciders, Strangers, TelegramOptions};
+use super::patience::patiently;
 use super::place::Place;
 use super::update::{Heard, Invitation, Parcel, Press, What};
 use crate::adapters::chat::{Admission, ChatParts, Gate, Handed, Hearing, Menu, hand_in};
@@ -92,6 +93,7 @@ pub(super) struct Reception {
     pub(super) door: Door,
     pub(super) admins: Admins,
     pub(super) aliases: Aliases,
+    pub(super) deciders: Deciders,
     fetcher: Fetcher,
     acknowledge: Acknowledge,
     strangers: Strangers,
@@ -118,6 +120,7 @@ impl Reception {
             parts,
             aliases,
             api,
+            deciders: options.deciders.clone(),
             acknowledge: options.acknowledge,
             strangers: options.strangers,
         }
@@ -306,15 +309,20 @@ impl Reception {
 
     async fn bare(&self, place: Place, message: i64) {
         let body = json!({ "chat_id": place.chat, "message_id": message });
-        if let Err(error) = self.api.ask::<Value>("editMessageReplyMarkup", &body, POLITE).await {
+        if let Err(error) = self.sender.change_buttons(place, &body).await {
             // The right copy lost its buttons when the question was answered.
             tracing::debug!(%error, "there were no buttons to take away");
         }
     }
 
     async fn leave(&self, chat: i64, words: &str) {
-        self.sender.say(&Place { chat, topic: None }, None, words).await;
-        if let Err(error) = self.api.ask::<Value>("leaveChat", &json!({ "chat_id": chat }), POLITE).await {
+        let place = Place { chat, topic: None };
+        if tokio::time::timeout(POLITE, self.sender.say(&place, None, words)).await.is_err() {
+            tracing::warn!(chat, "a group that is not served is left without a word");
+        }
+        let body = json!({ "chat_id": chat });
+        let left = patiently(|| self.api.ask::<Value>("leaveChat", &body, POLITE)).await;
+        if let Err(error) = left {
             tracing::warn!(%error, chat, "a group that is not served could not be left");
         }
     }

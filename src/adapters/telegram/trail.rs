@@ -200,4 +200,32 @@ mod tests {
         trail(dir.path()).sets_out(topic, &second).await;
         assert_eq!(trail(dir.path()).trace(CHAT, &second, Some(3)).await, Trace::None);
     }
+
+    #[tokio::test]
+    async fn whoever_puts_something_into_a_place_does_so_alone_however_many_places_there_are() {
+        let dir = tempfile::tempdir().unwrap();
+        let trail = trail(dir.path());
+        let turn = trail.alone(CHAT).await;
+        assert!(turn.is_some());
+        let mut second = std::pin::pin!(trail.alone(CHAT));
+        assert!(futures_util::poll!(&mut second).is_pending());
+        // More places than are remembered: those where nobody is are forgotten, and this one is not.
+        for chat in 100..100 + i64::try_from(MOST).unwrap() + 10 {
+            let others = trail.alone(Place { chat, topic: None });
+            let turn = tokio::time::timeout(std::time::Duration::from_secs(5), others).await;
+            assert!(turn.is_ok(), "{chat}");
+        }
+        tokio::task::yield_now().await;
+        assert!(trail.turns.lock().unwrap().len() <= MOST);
+        let topic = Place { topic: Some(9), ..CHAT };
+        assert!(futures_util::poll!(std::pin::pin!(trail.alone(topic))).is_ready());
+        assert!(futures_util::poll!(&mut second).is_pending());
+        let mut third = std::pin::pin!(trail.alone(CHAT));
+        assert!(futures_util::poll!(&mut third).is_pending());
+        drop(turn);
+        let turn = second.await;
+        assert!(turn.is_some() && futures_util::poll!(&mut third).is_pending(), "one after the other");
+        drop(turn);
+        assert!(third.await.is_some());
+    }
 }

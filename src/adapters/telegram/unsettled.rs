@@ -8,6 +8,12 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::Instant;
 
+/// How many are kept on the disk. What comes then is not confirmed before one of them is at its end: it is safe at
+/// Telegram, and in nobody's way there but its own.
+const MOST_KEPT: usize = 1000;
+/// How many are worked on at once. More are not to be taken in.
+const MOST_TAKEN: usize = 2 * MOST_KEPT;
+
 /// The number of an update.
 pub(super) fn number_of(update: &Value) -> Option<i64> {
     update.get("update_id").and_then(Value::as_i64)
@@ -56,6 +62,8 @@ pub(super) struct Unsettled {
     taken: BTreeMap<i64, Taken>,
     /// The keys by the updates' own numbers.
     keys: BTreeMap<i64, i64>,
+    /// How many are on the disk, or about to be.
+    kept: usize,
 }
 
 impl Unsettled {
@@ -94,6 +102,7 @@ impl Unsettled {
         if let Some(id) = id {
             self.keys.insert(id, self.last);
         }
+        self.kept += usize::from(state != State::Here);
         self.taken.insert(self.last, Taken { id, update, since, waiters, state });
         self.last
     }
@@ -103,15 +112,29 @@ impl Unsettled {
         self.taken.get(&key).map(|taken| &taken.update)
     }
 
-    /// Those of these that have to be written down. From now on they are being.
+    /// Whether there is room for more on the disk.
+    pub(super) fn has_room(&self) -> bool {
+        self.kept < MOST_KEPT
+    }
+
+    /// Whether there are so many that no more are to be taken in.
+    pub(super) fn is_full(&self) -> bool {
+        self.taken.len() >= MOST_TAKEN
+    }
+
+    /// Those of these that have to be written down, as far as there is room. From now on they are being.
     pub(super) fn begin_saving(&mut self, keys: impl IntoIterator<Item = i64>) -> Vec<ToSave> {
         let mut found = Vec::new();
         for key in keys {
+            if !self.has_room() {
+                break;
+            }
             let Some(taken) = self.taken.get_mut(&key).filter(|taken| taken.state == State::Here) else {
                 continue;
             };
             if let Some(id) = taken.id {
                 taken.state = State::Saving;
+                self.kept += 1;
                 found.push((key, name(id), taken.update.clone()));
             }
         }
@@ -129,6 +152,9 @@ impl Unsettled {
     pub(super) fn saved(&mut self, key: i64, safe: bool) -> Option<Vec<i64>> {
         let taken = self.taken.get_mut(&key)?;
         taken.state = if safe { State::Safe } else { State::Here };
+        if !safe {
+            self.kept = self.kept.saturating_sub(1);
+        }
         Some(if safe { std::mem::take(&mut taken.waiters) } else { Vec::new() })
     }
 
@@ -137,6 +163,9 @@ impl Unsettled {
         let Some(taken) = self.taken.remove(&key) else { return Default::default() };
         if let Some(id) = taken.id {
             self.keys.remove(&id);
+        }
+        if taken.state != State::Here {
+            self.kept = self.kept.saturating_sub(1);
         }
         let name = taken.id.filter(|_| taken.state == State::Safe).map(name);
         (taken.waiters, name)
@@ -197,5 +226,37 @@ mod tests {
         assert_eq!(unsettled.begin_saving([1, 2]), []);
         assert_eq!(unsettled.older_than(Duration::from_secs(1), now), [] as [i64; 0]);
         assert_eq!(unsettled.older_than(Duration::from_secs(1), now + Duration::from_secs(2)), [1, 2]);
+    }
+
+    #[tokio::test]
+    async fn what_there_is_no_room_for_on_the_disk_stays_unconfirmed_until_there_is() {
+        let (mut unsettled, now) = (Unsettled::default(), Instant::now());
+        let most = i64::try_from(MOST_KEPT).unwrap();
+        for id in 1..=most + 2 {
+            assert_eq!(unsettled.take(id, update(id), now), Given::New(id));
+        }
+        assert_eq!(unsettled.begin_saving(1..=most + 2).len(), MOST_KEPT);
+        assert_eq!(unsettled.saved(1, true), Some(vec![1]));
+        assert_eq!(unsettled.begin_saving([most + 1]), [], "what is safe takes room too");
+        assert_eq!(unsettled.take(most + 1, update(most + 1), now), Given::Waits, "and nothing is dropped");
+        unsettled.saved(2, false);
+        assert_eq!(unsettled.begin_saving([most + 1]).len(), 1, "what could not be written takes none");
+        unsettled.end(1);
+        assert_eq!(unsettled.begin_saving([most + 2]).len(), 1);
+        assert_eq!(unsettled.begin_saving([2]), []);
+        assert_eq!(unsettled.end(most + 1).0, [most + 1, most + 1]);
+    }
+
+    #[tokio::test]
+    async fn no_more_are_taken_in_than_can_be_held() {
+        let (mut unsettled, now) = (Unsettled::default(), Instant::now());
+        let most = i64::try_from(MOST_TAKEN).unwrap();
+        for id in 1..=most {
+            assert!(!unsettled.is_full());
+            unsettled.take(id, update(id), now);
+        }
+        assert!(unsettled.is_full());
+        unsettled.end(1);
+        assert!(!unsettled.is_full());
     }
 }

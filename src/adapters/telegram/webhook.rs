@@ -18,6 +18,8 @@ use crate::ports::{AdapterError, AdapterIo, BoxFuture, Hook, HookAnswer, HookReq
 const SECRET_HEADER: &str = "x-telegram-bot-api-secret-token";
 /// How many calls may wait for the desk.
 const WAITING: usize = 128;
+/// After so many it is looked who of them has gone.
+const MOST_WAITING: usize = 1024;
 /// How long Telegram is kept waiting; then it comes again.
 const PATIENCE: Duration = Duration::from_secs(50);
 /// How often Telegram is asked how its calls fare.
@@ -80,6 +82,19 @@ impl Hook for TelegramHook {
 /// Takes calls until told to stop.
 pub(super) async fn serve(
     api: &Api,
+    desk: Desk,
+    calls: &mut mpsc::Receiver<Call>,
+    io: &AdapterIo,
+    stop: &CancellationToken,
+) -> Result<(), AdapterError> {
+    // Beside each other: whoever asks Telegram something must keep no call waiting.
+    tokio::select! {
+        ended = take_calls(desk, calls, io, stop) => ended,
+        never = watch(api, io) => never,
+    }
+}
+
+async fn take_calls(
     mut desk: Desk,
     calls: &mut mpsc::Receiver<Call>,
     io: &AdapterIo,
@@ -88,12 +103,15 @@ pub(super) async fn serve(
     let mut waiting: BTreeMap<i64, oneshot::Sender<()>> = BTreeMap::new();
     // The same update may be sent twice at a time, so calls are counted.
     let mut count = 0;
-    let mut check = tokio::time::interval(CHECK);
     loop {
         tokio::select! {
             () = stop.cancelled() => return Ok(()),
-            Some(call) = calls.recv() => {
+            // Whoever is not taken waits, hears that it is too much, and comes again.
+            Some(call) = calls.recv(), if !desk.is_full() => {
                 count += 1;
+                if waiting.len() >= MOST_WAITING {
+                    waiting.retain(|_, reply| !reply.is_closed());
+                }
                 waiting.insert(count, call.reply);
                 desk.take(count, call.update);
                 io.health.alive(io.clock.now());
@@ -102,8 +120,16 @@ pub(super) async fn serve(
                 // Whoever called may have gone; they come again.
                 let _gone = reply.send(()).is_err();
             },
-            _ = check.tick() => look(api, io).await,
         }
+    }
+}
+
+/// Asks Telegram now and then how its calls fare. Never ends.
+async fn watch<T>(api: &Api, io: &AdapterIo) -> T {
+    let mut check = tokio::time::interval(CHECK);
+    loop {
+        check.tick().await;
+        look(api, io).await;
     }
 }
 

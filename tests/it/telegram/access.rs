@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::stage::{BOT, Scene, said};
 use crate::support::telegram::log::Deed;
+use crate::support::telegram::trouble::Trouble;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stranger_gets_a_code_and_is_answered_once_the_operator_confirmed_it() {
@@ -80,6 +81,10 @@ async fn a_group_that_is_not_served_is_left_and_an_owner_opens_one() {
     closed.remove_bot(&eve);
     opened.remove_bot(&boss);
     let _daemon = scene.project.start().await;
+    // Also where the server is broken for a moment.
+    for method in ["sendMessage", "leaveChat"] {
+        scene.fake.plan(Trouble::BadGateway.once().on(method).in_chat(-1008));
+    }
     closed.add_bot(&eve);
     scene.fake.wait_for(|world| world.log.deeds(-1008).any(|deed| *deed == Deed::Left)).await;
     let told = scene.fake.read(|world| world.bot_texts(-1008));

@@ -1,6 +1,6 @@
 //! What goes wrong between Telegram and the daemon, and is survived.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -177,6 +177,7 @@ async fn a_stall_of_thirty_seconds_holds_up_one_answer_and_nobody_else() {
     let (slow, quick) = (scene.fake.private(&ann), scene.fake.private(&bob));
     let _daemon = scene.project.start().await;
     scene.fake.plan(Trouble::Stall(Duration::from_secs(30)).once().on("sendMessage").in_chat(7));
+    let began = Instant::now();
     slow.say(&ann, "one");
     slow.say(&ann, "two");
     for number in 0..10 {
@@ -188,7 +189,32 @@ async fn a_stall_of_thirty_seconds_holds_up_one_answer_and_nobody_else() {
     }
     assert_eq!(scene.fake.read(|world| world.bot_texts(7)), Vec::<String>::new(), "it stalls still");
     scene.until_said(7, &["re: one", "re: two"]).await;
+    assert!(
+        began.elapsed() >= Duration::from_secs(29),
+        "sent again before the stall was over, it shows twice afterwards"
+    );
     scene.fake.wait_for(|world| world.pending() == 0).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_does_not_say_how_the_hook_fares_keeps_no_update_waiting() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let extra = json!({ "adapters": {
+        "telegram": { "mode": "webhook", "webhookUrl": format!("http://{free}/hooks/telegram") },
+        "web": { "listen": free.to_string(), "token": crate::support::daemon::TOKEN },
+    } });
+    let scene = Scene::new(extra).await;
+    let ann = scene.fake.user(7, "Ann");
+    let chat = scene.fake.private(&ann);
+    let gate = Gate::new();
+    scene.fake.plan(Trouble::Held(gate.clone()).always().on("getWebhookInfo"));
+    let _daemon = scene.project.start().await;
+    let began = Instant::now();
+    chat.say(&ann, "hello");
+    scene.until_said(7, &["re: hello"]).await;
+    scene.fake.wait_for(|world| world.pending() == 0).await;
+    assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
+    gate.open();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -5,6 +5,7 @@ use shipagent::domain::{ErrorKind, Intent};
 use super::desk::{ANN, Desk, FORUM, GROUP, draft, entry, intent, progress, text, thread, topic};
 use crate::support::telegram::log::Deed;
 use crate::support::telegram::trouble::Trouble;
+use crate::support::telegram::world::World;
 
 const SO_FAR: &str = "The answer so far is long enough to be worth showing";
 
@@ -171,4 +172,40 @@ async fn typing_is_shown_in_the_topic_it_is_about() {
         desk.fake.read(|world| world.log.actions(FORUM).iter().map(|(_, topic, _)| *topic).collect());
     topics.sort_unstable();
     assert_eq!(topics, [None, Some(deploys)]);
+}
+
+#[tokio::test]
+async fn typing_goes_on_while_the_answer_is_seen_to_grow() {
+    let desk = Desk::new().await;
+    for chat in [ANN, GROUP] {
+        let grows = |world: &World| match chat {
+            ANN => !world.drafts(ANN).is_empty(),
+            _ => world.bot_texts(chat) == [SO_FAR],
+        };
+        desk.show_until(&[draft(&thread(chat), "run_1", SO_FAR)], grows).await;
+        let typed = desk.fake.read(|world| world.log.actions(chat).len());
+        desk.sender.show(draft(&thread(chat), "run_1", "The answer has grown meanwhile"));
+        desk.sender.show(intent(&thread(chat), "run_1", Intent::Typing));
+        desk.fake.wait_for(|world| world.log.actions(chat).len() > typed).await;
+        desk.deliver(entry(&thread(chat), "run_1", 0, text("done"))).await.unwrap();
+        assert_eq!(desk.texts(chat), ["done"]);
+    }
+}
+
+#[tokio::test]
+async fn work_that_takes_long_without_a_word_is_told_of_in_one_line_that_is_gone_at_the_end() {
+    let desk = Desk::new().await;
+    let typing = |chat| intent(&thread(chat), "run_1", Intent::Typing);
+    let waits = |text: &str| text.starts_with('⏳');
+    let both = [typing(ANN), typing(GROUP)];
+    desk.show_until(&both, |world| {
+        let told = world.bot_texts(GROUP);
+        told.len() == 1 && waits(&told[0]) && world.drafts(ANN).last().is_some_and(|draft| waits(&draft.text))
+    })
+    .await;
+    for chat in [ANN, GROUP] {
+        desk.deliver(entry(&thread(chat), "run_1", 0, text("done"))).await.unwrap();
+        assert_eq!(desk.texts(chat), ["done"]);
+        assert_eq!(desk.fake.read(|world| world.log.sent(chat).len()), 1);
+    }
 }

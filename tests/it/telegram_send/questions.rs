@@ -7,6 +7,7 @@ use shipagent::domain::{
 };
 
 use super::desk::{ANN, Desk, FORUM, GROUP, draft, entry, thread, topic};
+use crate::support::telegram::answer::Refusal;
 use crate::support::telegram::trouble::Trouble;
 
 const ID: &str = "apr_0123456789abcdef0123456789abcdef";
@@ -74,6 +75,23 @@ async fn a_question_has_buttons_and_its_message_then_says_who_decided() {
     assert_eq!(seen.len(), 1, "the outcome stands on the question");
     assert_eq!(seen[0].text, "🔴 A1: may I do this?\n\nrm -r out\n\n✅ A1 approved by Ann");
     assert!(seen[0].labels().is_empty());
+}
+
+#[tokio::test]
+async fn the_outcome_stands_on_the_question_also_when_the_server_was_broken_for_a_while() {
+    for broken in [Trouble::BadGateway, Trouble::Refuse(Refusal::new(502, "Bad Gateway"))] {
+        let desk = Desk::new().await;
+        desk.deliver(entry(&thread(ANN), "run_1", 0, question("- why"))).await.unwrap();
+        desk.fake.plan(broken.times(4).on("editMessageText"));
+        let outcome = entry(&thread(ANN), "run_1", 1, resolved());
+        for attempt in 1..=4 {
+            assert!(desk.sender.deliver(outcome.clone(), attempt).await.is_err(), "{attempt}");
+        }
+        desk.sender.deliver(outcome, 5).await.unwrap();
+        let seen = desk.fake.read(|world| world.visible(ANN));
+        assert_eq!(seen.len(), 1);
+        assert!(seen[0].text.ends_with("approved by Ann") && seen[0].labels().is_empty(), "{seen:?}");
+    }
 }
 
 #[tokio::test]

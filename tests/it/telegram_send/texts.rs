@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use shipagent::domain::{LengthUnit, Timestamp};
+use shipagent::adapters::telegram::Place;
+use shipagent::domain::{Intent, LengthUnit, Timestamp};
 use shipagent::ports::{DeliveryError, OutboxEntry};
 use shipagent::render::split;
 
-use super::desk::{ANN, Desk, FORUM, GROUP, entry, replying, text, thread, topic};
+use super::desk::{ANN, Desk, FORUM, GROUP, draft, entry, intent, replying, text, thread, topic};
 use crate::support::telegram::answer::Refusal;
 use crate::support::telegram::log::Deed;
 use crate::support::telegram::trouble::Trouble;
@@ -120,24 +121,65 @@ async fn a_person_who_wants_no_more_is_given_up_with_the_reason() {
     assert!(matches!(nowhere, Err(DeliveryError::Permanent { .. })));
 }
 
+/// When the server heard of a chat, whatever it was.
+fn heard(desk: &Desk, chat: i64) -> Vec<Duration> {
+    desk.fake.read(|world| {
+        let entries = world.log.entries().iter().filter(|entry| entry.chat == Some(chat));
+        entries.map(|entry| entry.at).collect()
+    })
+}
+
 #[tokio::test]
-async fn a_server_that_asks_to_wait_is_waited_for_in_that_chat_alone() {
+async fn a_server_that_asks_to_wait_hears_nothing_of_that_chat_before_the_time_and_of_others_as_ever() {
+    for (chat, other) in [(ANN, GROUP), (GROUP, ANN)] {
+        let desk = Desk::new().await;
+        desk.fake.plan(Trouble::too_many(2).once().on("sendMessage").in_chat(chat));
+        let first = entry(&thread(chat), "run_1", 0, text("one"));
+        let refused = desk.deliver(first.clone()).await;
+        let Err(DeliveryError::Retry { after, .. }) = refused else { panic!("{refused:?}") };
+        assert_eq!(after, Some(Duration::from_secs(2)));
+        // What may be left out is.
+        desk.sender.show(intent(&thread(chat), "run_3", Intent::Typing));
+        desk.sender.show(draft(&thread(chat), "run_3", "An answer that is on its way"));
+        desk.sender.acknowledge(&Place { chat, topic: None }, 1).await;
+        desk.deliver(entry(&thread(other), "run_2", 0, text("other"))).await.unwrap();
+        // Whoever comes too early is held until the time is over.
+        desk.deliver(first).await.unwrap();
+        let (times, others) = (heard(&desk, chat), heard(&desk, other));
+        let (asked, later) = times.split_first().unwrap();
+        assert!(!later.is_empty(), "{times:?}");
+        assert!(later.iter().all(|at| *at - *asked >= Duration::from_millis(1990)), "{times:?}");
+        assert!(others[0] - *asked < Duration::from_secs(1), "{others:?}");
+        assert_eq!(desk.texts(chat), ["one"]);
+    }
+}
+
+#[tokio::test]
+async fn where_the_time_is_long_it_is_not_waited_for_on_the_spot() {
     let desk = Desk::new().await;
-    desk.fake.plan(Trouble::too_many(1).once().on("sendMessage").in_chat(ANN));
-    let first = entry(&thread(ANN), "run_1", 0, text("one"));
-    let refused = desk.deliver(first.clone()).await;
-    let Err(DeliveryError::Retry { after, .. }) = refused else { panic!("{refused:?}") };
-    assert_eq!(after, Some(Duration::from_secs(1)));
+    desk.fake.plan(Trouble::too_many(40).once().on("sendMessage").in_chat(ANN));
+    let answer = entry(&thread(ANN), "run_1", 0, text("one"));
+    for _ in 0..2 {
+        let refused = desk.deliver(answer.clone()).await;
+        let Err(DeliveryError::Retry { after: Some(after), .. }) = refused else { panic!("{refused:?}") };
+        assert!(after > Duration::from_secs(30), "{after:?}");
+    }
+    assert_eq!(heard(&desk, ANN).len(), 1);
+}
+
+#[tokio::test]
+async fn a_server_that_asks_to_wait_about_several_people_hears_nothing_of_anybody_before_the_time() {
+    let desk = Desk::new().await;
+    let bob = desk.fake.user(8, "Bob");
+    drop(desk.fake.private(&bob));
+    for chat in [ANN, 8] {
+        desk.fake.plan(Trouble::too_many(2).once().on("sendMessage").in_chat(chat));
+        assert!(desk.deliver(entry(&thread(chat), "run_1", 0, text("one"))).await.is_err());
+    }
+    desk.sender.show(intent(&thread(GROUP), "run_3", Intent::Typing));
     desk.deliver(entry(&thread(GROUP), "run_2", 0, text("other"))).await.unwrap();
-    // Whoever comes too early is held until the time is over.
-    desk.deliver(first).await.unwrap();
-    let times = desk.fake.read(|world| {
-        let of_chat = world.log.of("sendMessage").filter(|entry| entry.chat == Some(ANN));
-        of_chat.map(|entry| entry.at).collect::<Vec<_>>()
-    });
-    assert_eq!(times.len(), 2);
-    assert!(times[1] - times[0] >= Duration::from_millis(990), "{times:?}");
-    assert_eq!(desk.texts(ANN), ["one"]);
+    let (asked, others) = (heard(&desk, 8)[0], heard(&desk, GROUP));
+    assert!(others.iter().all(|at| *at - asked >= Duration::from_millis(1990)), "{asked:?} {others:?}");
 }
 
 #[tokio::test]
@@ -182,7 +224,7 @@ async fn many_chats_are_served_at_once() {
 async fn a_few_words_a_sign_and_the_menu_need_no_outbox() {
     let desk = Desk::new().await;
     let asked = desk.fake.group(GROUP).say(&desk.fake.user(ANN, "Ann"), "why?");
-    let place = shipagent::adapters::telegram::Place { chat: GROUP, topic: None };
+    let place = Place { chat: GROUP, topic: None };
     desk.sender.say(&place, Some(asked), "_no_").await;
     desk.sender.acknowledge(&place, asked).await;
     desk.sender.acknowledge(&place, 999).await;
@@ -273,12 +315,14 @@ async fn what_the_daemon_before_was_cut_off_from_is_counted_when_it_is_sent_agai
 async fn looking_for_a_message_overwrites_none_that_is_known_and_clears_what_was_left_behind() {
     let desk = Desk::new().await;
     let ann = desk.fake.user(ANN, "Ann");
-    let place = shipagent::adapters::telegram::Place { chat: ANN, topic: None };
+    let place = Place { chat: ANN, topic: None };
     let asked = desk.fake.private(&ann).say(&ann, "and now?");
     let answer = replying(entry(&thread(ANN), "run_1", 0, text("now")), asked);
-    // A few words whose own answer was lost stand before it, and a few that are known behind.
+    // A frame whose own answer was lost stands before it, and a few words that are known behind.
+    desk.fake.plan(Trouble::Refuse(Refusal::not_found()).always().on("sendMessageDraft"));
     desk.fake.plan(Trouble::ResetAfter.times(2).on("sendMessage"));
-    desk.sender.say(&place, None, "lost words").await;
+    let frame = draft(&thread(ANN), "run_1", "The answer so far is long enough");
+    desk.show_until(&[frame], |world| !world.bot_texts(ANN).is_empty()).await;
     assert!(matches!(desk.deliver(answer.clone()).await, Err(DeliveryError::Retry { .. })));
     desk.sender.say(&place, None, "known words").await;
     desk.deliver_again(answer.clone()).await.unwrap();
@@ -300,9 +344,55 @@ async fn a_server_that_cannot_change_messages_gets_the_answer_as_another_one() {
     desk.fake.plan(unknown().on("sendMessageDraft"));
     desk.fake.plan(unknown().on("editMessageText"));
     let frames = ["The answer so far is long enough", "The answer so far is long enough and grows"];
-    let frames = frames.map(|words| super::desk::draft(&thread(ANN), "run_1", words));
+    let frames = frames.map(|words| draft(&thread(ANN), "run_1", words));
     desk.show_until(&frames, |world| world.log.calls("editMessageText") > 0).await;
     desk.deliver(entry(&thread(ANN), "run_1", 0, text("done"))).await.unwrap();
     assert_eq!(desk.texts(ANN), ["done"], "the half of it is taken away");
     assert_eq!(desk.fake.read(|world| world.log.sent(ANN).len()), 2, "one frame, one answer");
+}
+
+#[tokio::test]
+async fn while_the_server_is_broken_nobody_looks_for_a_message_and_nothing_is_sent_twice() {
+    let broken = || [Trouble::BadGateway, Trouble::Refuse(Refusal::new(500, "Internal Server Error"))];
+    for trouble in broken() {
+        let desk = Desk::new().await;
+        let ann = desk.fake.user(ANN, "Ann");
+        let asked = desk.fake.private(&ann).say(&ann, "and now?");
+        let answer = replying(entry(&thread(ANN), "run_1", 0, text("now")), asked);
+        desk.fake.plan(Trouble::ResetAfter.once().on("sendMessage"));
+        assert!(matches!(desk.deliver(answer.clone()).await, Err(DeliveryError::Retry { .. })));
+        desk.fake.plan(trouble.times(2).on("editMessageText"));
+        for _ in 0..2 {
+            let again = desk.deliver_again(answer.clone()).await;
+            assert!(matches!(again, Err(DeliveryError::Retry { .. })), "{again:?}");
+        }
+        desk.deliver_again(answer).await.unwrap();
+        assert_eq!(desk.texts(ANN), ["now"]);
+    }
+    // One that breaks on it for ever keeps nothing back.
+    for trouble in broken() {
+        let desk = Desk::new().await;
+        let ann = desk.fake.user(ANN, "Ann");
+        let asked = desk.fake.private(&ann).say(&ann, "and now?");
+        let answer = replying(entry(&thread(ANN), "run_1", 0, text("now")), asked);
+        desk.fake.plan(Trouble::ResetBefore.once().on("sendMessage"));
+        desk.fake.plan(trouble.always().on("editMessageText"));
+        assert!(desk.deliver(answer.clone()).await.is_err());
+        desk.sender.deliver(answer, 5).await.unwrap();
+        assert_eq!(desk.texts(ANN), ["now"]);
+    }
+}
+
+#[tokio::test]
+async fn a_few_words_and_the_answer_to_a_press_are_tried_again() {
+    let desk = Desk::new().await;
+    let place = Place { chat: ANN, topic: None };
+    desk.fake.plan(Trouble::BadGateway.once().on("sendMessage"));
+    desk.fake.plan(Trouble::too_many(0).once().on("sendMessage"));
+    desk.sender.say(&place, None, "hello").await;
+    assert_eq!(desk.texts(ANN), ["hello"]);
+    desk.fake.plan(Trouble::ResetBefore.once().on("answerCallbackQuery"));
+    desk.fake.plan(Trouble::BadGateway.once().on("answerCallbackQuery"));
+    desk.sender.answer_callback("unknown", None).await;
+    assert_eq!(desk.fake.read(|world| world.log.calls("answerCallbackQuery")), 3);
 }

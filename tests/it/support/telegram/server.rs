@@ -209,7 +209,13 @@ async fn respond(shared: Shared, request: Request<Incoming>) -> Result<Response<
         Ok(params) => params,
         Err(refusal) => return Ok(json(refusal.code, &refusal.body())),
     };
-    calls::perform(&shared, &method, &params).await.map(written)
+    if method == "getupdates" {
+        return calls::perform(&shared, &method, &params).await.map(written);
+    }
+    // What the server has begun it finishes, whoever hangs up meanwhile.
+    let calls = shared.calls.clone();
+    let done = calls.spawn(async move { calls::perform(&shared, &method, &params).await });
+    done.await.map_err(|_| Reset)?.map(written)
 }
 
 /// Whether a token opens the door: one that is none at all is a page that is not there.

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;
+use tokio_util::task::TaskTracker;
 
 use super::account::{Account, User};
 use super::flood::Flood;
@@ -136,12 +137,15 @@ pub(crate) fn now() -> i64 {
 pub(crate) struct Shared {
     world: Arc<Mutex<World>>,
     bell: Arc<watch::Sender<u64>>,
+    /// The calls that are being carried out.
+    pub(crate) calls: TaskTracker,
 }
 
 impl Shared {
     /// A world with nobody in it but the bot.
     pub(crate) fn new(account: Account) -> Self {
-        Self { world: Arc::new(Mutex::new(World::new(account))), bell: Arc::new(watch::Sender::new(0)) }
+        let (world, bell) = (Mutex::new(World::new(account)), watch::Sender::new(0));
+        Self { world: Arc::new(world), bell: Arc::new(bell), calls: TaskTracker::new() }
     }
 
     /// Reads the world.
