@@ -81,8 +81,7 @@ mod tests {
 
     #[tokio::test]
     async fn nobody_else_of_a_group_waits_for_a_server_that_gave_no_answer() {
-        // An error says that somebody was faster.
-        drop(rustls::crypto::ring::default_provider().install_default());
+        crate::http::install_tls();
         // Nobody answers there.
         let api = Api::new(reqwest::Client::new(), "http://127.0.0.1:1", "7:x".to_owned().into());
         let admins = Admins::new(api, true);

@@ -13,6 +13,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use teloxide_core::requests::Payload;
 
+use crate::http::whole_story;
+
 /// How long an ordinary call may take.
 pub(super) const CALL: Duration = Duration::from_secs(20);
 /// How long a message may take to be sent. A server that stalls for half a minute and then goes on has sent it: whoever
@@ -265,14 +267,7 @@ fn unanswered(error: reqwest::Error) -> ApiError {
 
 /// An error's words without the address, which has the token in it.
 fn told(error: reqwest::Error) -> String {
-    let error = error.without_url();
-    let mut words = error.to_string();
-    let mut source = std::error::Error::source(&error);
-    while let Some(cause) = source {
-        words.push_str(&format!(": {cause}"));
-        source = cause.source();
-    }
-    words
+    whole_story(&error.without_url())
 }
 
 #[cfg(test)]

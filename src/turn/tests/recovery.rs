@@ -150,38 +150,57 @@ fn the_steps_before_a_restart_count() {
     assert_eq!(last.metadata.status, Some(RunStatus::Failed), "five steps are all it has: {last:?}");
 }
 
+fn assert_ends_well(moves: &[u8], cut: f64, mode: u8) {
+    let mut settings = rules();
+    settings.while_running =
+        [WhileRunning::Merge, WhileRunning::Steer, WhileRunning::Interrupt][usize::from(mode)];
+    let mut driver = Driver::with(settings.clone(), Vec::new());
+    for (at, next) in moves.iter().enumerate() {
+        match next {
+            0 | 1 => drop(driver.say(&format!("m{at}"))),
+            2 => _ = driver.shows("x"),
+            3 => _ = driver.model(words("x answer")),
+            4 => _ = driver.model(calls(vec![call(&format!("c{at}"), "look", json!({"at": at}))])),
+            5 => {
+                for n in 0..moves.len() {
+                    driver.tool(&format!("c{n}"), "seen");
+                }
+            }
+            6 => drop(driver.command(&format!("s{at}"), Command::Stop)),
+            _ => driver.now += 700,
+        }
+        assert_provider_valid(&to_model(driver.conversation.context()));
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "a share of a small number"
+    )]
+    let cut = (driver.lines.len() as f64 * cut) as usize;
+    let prefix: Vec<UiMessage> = driver.lines[..cut].to_vec();
+    assert_provider_valid(&to_model(&fold(prefix.clone())));
+    let accepted: Vec<String> = fold(prefix.clone())
+        .iter()
+        .filter(|m| m.role == Role::User && !m.metadata.command)
+        .map(|m| m.id.to_string())
+        .collect();
+    let mut again = Driver::with(settings, prefix);
+    drive_to_rest(&mut again);
+    assert_answered_once(&again.lines, &accepted);
+}
+
+#[test]
+fn stopped_and_asked_again_by_turns_and_cut_in_the_middle_it_ends_well() {
+    assert_ends_well(&[6, 0, 6, 0, 6], 0.53, 0);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     /// Whatever happens in whatever order, and wherever it is cut.
     #[test]
     fn any_day_cut_anywhere_ends_well(moves in proptest::collection::vec(0_u8..8, 1..40), cut in 0.0_f64..1.0, mode in 0_u8..3) {
-        let mut settings = rules();
-        settings.while_running = [WhileRunning::Merge, WhileRunning::Steer, WhileRunning::Interrupt][usize::from(mode)];
-        let mut driver = Driver::with(settings.clone(), Vec::new());
-        for (at, next) in moves.iter().enumerate() {
-            match next {
-                0 | 1 => drop(driver.say(&format!("m{at}"))),
-                2 => _ = driver.shows("x"),
-                3 => _ = driver.model(words("x answer")),
-                4 => _ = driver.model(calls(vec![call(&format!("c{at}"), "look", json!({"at": at}))])),
-                5 => {
-                    for n in 0..moves.len() {
-                        driver.tool(&format!("c{n}"), "seen");
-                    }
-                }
-                6 => drop(driver.command(&format!("s{at}"), Command::Stop)),
-                _ => driver.now += 700,
-            }
-            assert_provider_valid(&to_model(driver.conversation.context()));
-        }
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a share of a small number")]
-        let cut = (driver.lines.len() as f64 * cut) as usize;
-        let prefix: Vec<UiMessage> = driver.lines[..cut].to_vec();
-        assert_provider_valid(&to_model(&fold(prefix.clone())));
-        let accepted: Vec<String> = fold(prefix.clone()).iter().filter(|m| m.role == Role::User && !m.metadata.command).map(|m| m.id.to_string()).collect();
-        let mut again = Driver::with(settings, prefix);
-        drive_to_rest(&mut again);
-        assert_answered_once(&again.lines, &accepted);
+        assert_ends_well(&moves, cut, mode);
     }
 }
