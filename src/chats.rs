@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use crate::adapters::chat::{ChatParts, GuestList, Respond};
+use crate::adapters::chat::{ChatParts, Deciders, GuestList, Respond};
 use crate::adapters::feishu::{FeishuAdapter, FeishuMode, FeishuOptions};
 use crate::adapters::qq::{QqAdapter, QqEvents, QqOptions, Threading as QqThreading};
 use crate::adapters::telegram::{
-    Acknowledge, Deciders, Strangers, TelegramAdapter, TelegramOptions, Threading, WebhookOptions,
+    Acknowledge, Strangers, TelegramAdapter, TelegramOptions, Threading, WebhookOptions,
 };
 use crate::config::{
     self, Approver, FeishuSettings, GroupRespond, GroupThreading, Pairing, QqMode, QqSettings, Settings,
@@ -85,9 +85,11 @@ impl Chats {
 impl Shared<'_> {
     /// What the adapter of a platform whose server is at this address is given.
     fn parts(&self, platform: &Platform, server: &str) -> Result<ChatParts, reqwest::Error> {
+        let rights = rights(self.settings);
         Ok(ChatParts {
             approvals: self.approvals.clone(),
             access: self.access.clone(),
+            deciders: Deciders::new(move |led, by, standing| rights.may_answer(led, by, standing)),
             notes: Arc::new(FileNotes::new(&self.settings.state, platform)),
             http: self.http.client(server)?,
             files: self.settings.state.join("files"),
@@ -169,7 +171,6 @@ fn telegram(
     settings: &Settings,
     ids: &dyn Ids,
 ) -> TelegramOptions {
-    let rights = rights(settings);
     let texts = |numbers: &[i64]| -> Vec<String> { numbers.iter().map(i64::to_string).collect() };
     TelegramOptions {
         token: own.bot_token.clone(),
@@ -189,6 +190,5 @@ fn telegram(
             Pairing::Silent => Strangers::Silence,
         },
         admins_decide: admins_decide(settings),
-        deciders: Deciders(Arc::new(move |led, by, standing| rights.may_answer(led, by, standing))),
     }
 }

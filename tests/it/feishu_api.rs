@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use cbc::cipher::{BlockEncryptMut as _, KeyIvInit as _, block_padding::Pkcs7};
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
-use shipagent::adapters::chat::{ChatParts, GuestList, Respond};
+use shipagent::adapters::chat::{ChatParts, Deciders, GuestList, Respond};
 use shipagent::adapters::feishu::{About, Api, FeishuAdapter, FeishuMode, FeishuOptions, Standing, check};
 use shipagent::domain::{CorrelationId, IngressEvent, IngressKind};
 use shipagent::permissions::FileAccess;
@@ -62,6 +62,7 @@ impl Hooked {
         let parts = ChatParts {
             approvals: Arc::new(FileApprovals::new(dir.path())),
             access: Arc::new(FileAccess::new(dir.path(), replace_file, audit)),
+            deciders: Deciders::new(|led, by, _| led == by),
             notes: Arc::new(FileNotes::new(dir.path(), &"feishu".parse().unwrap())),
             http: client(),
             files: dir.path().join("files"),

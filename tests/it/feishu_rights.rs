@@ -39,8 +39,17 @@ async fn whoever_runs_a_group_decides_by_words_and_by_button_and_nobody_else() {
         feishu.write(&Message::group("oc_group", "ou_ada", "make it").mentioning());
         let card = feishu.question("oc_group").await;
         if by_button {
-            let press = feishu.press(&card, "Approve", "ou_ada");
-            assert_eq!(feishu.acknowledgement(&press).await.data["toast"]["type"], "warning");
+            for button in ["Approve", "for longer"] {
+                let press = feishu.press(&card, button, "ou_ada");
+                let shown = feishu.acknowledgement(&press).await.data;
+                assert_eq!(
+                    (&shown["toast"]["type"], shown.get("card")),
+                    (&json!("warning"), None),
+                    "{button}"
+                );
+            }
+            let press = feishu.press(&card, "for longer", boss);
+            assert_eq!(feishu.acknowledgement(&press).await.data["card"]["type"], "raw");
             assert!(!made(&project));
             let press = feishu.press(&card, "Approve", boss);
             assert_eq!(feishu.acknowledgement(&press).await.data["toast"]["type"], "success");

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::Deciders;
 use crate::domain::Language;
 use crate::ports::{AccessBook, ApprovalBook, Clock, Ids, Notebook};
 
@@ -13,6 +14,8 @@ pub struct ChatParts {
     pub approvals: Arc<dyn ApprovalBook>,
     /// Who was let in beyond the settings.
     pub access: Arc<dyn AccessBook>,
+    /// Who may answer a question.
+    pub deciders: Deciders,
     /// What must not be forgotten over a restart.
     pub notes: Arc<dyn Notebook>,
     /// The one client that everybody shares. It bounds how long a connection takes to be made, and nothing else.

@@ -7,7 +7,9 @@ use super::intake::{Intake, Outcome, Trouble};
 use super::press::{menu_card, pressed_button, shown_again};
 use super::words::Words;
 use crate::adapters::chat::{Admission, Button, Handed, Menu, hand_in};
-use crate::domain::{Decision, IngressEvent, IngressKind};
+use crate::domain::{Approval, Author, ChatKind, Decision, IngressEvent, IngressKind};
+use crate::ports::StoreError;
+use crate::render::Phrase;
 
 impl Intake {
     /// Does what a button says.
@@ -30,6 +32,12 @@ impl Intake {
         let shown = shown.unwrap_or_else(|| shown_again(&known, self.parts.clock.now()));
         let language = self.parts.language.unwrap_or(shown.language);
         let menu = match button {
+            // Others would change the card that those who may decide have before them.
+            Button::Scopes | Button::Back
+                if !self.decides(author.clone(), &pressed.by, &known, kind).await? =>
+            {
+                return Ok(toast("warning", &Phrase::NotTheirs(known.number).say(language)));
+            }
             Button::Scopes => Menu::Scopes,
             Button::Back => Menu::First,
             Button::Answer(answer) => {
@@ -56,6 +64,18 @@ impl Intake {
         };
         let card = menu_card(&shown, &approval, menu, language);
         Ok(Outcome::Answered(json!({ "card": { "type": "raw", "data": card } })))
+    }
+
+    /// Whether whoever pressed may answer a question.
+    async fn decides(
+        &self,
+        author: Author,
+        open_id: &str,
+        question: &Approval,
+        kind: ChatKind,
+    ) -> Result<bool, StoreError> {
+        let author = self.admins.vouched(author, open_id, &question.thread.chat(), kind).await;
+        self.parts.deciders.decides(&*self.parts.access, &author, question).await
     }
 }
 

@@ -1,7 +1,6 @@
 //! A press of a button: whose question it answers, who pressed, and what they see. Whoever pressed is always answered,
 //! for their screen waits.
 
-use super::options::Deciders;
 use super::place::Place;
 use super::reception::{Aside, Done, Reception};
 use super::update::{Press, Shown};
@@ -69,9 +68,7 @@ impl Reception {
     /// Whether whoever pressed may answer a question.
     async fn decides(&self, press: &Press, shown: Shown, approval: &Approval) -> Result<bool, StoreError> {
         let author = self.admins.vouch(press.author.clone(), shown.place.chat, shown.chat).await;
-        let standing = author.standing.with(self.parts.access.role_of(&author.id).await?);
-        let Deciders(may_answer) = &self.deciders;
-        Ok(may_answer(&approval.requested_by, &author.id, standing))
+        self.parts.deciders.decides(&*self.parts.access, &author, approval).await
     }
 
     /// Where a question was asked, if that is a chat of ours.

@@ -61,6 +61,6 @@ pub use aliases::Aliases;
 pub use api::{Api, ApiError, Upload};
 pub use check::{Finding, check};
 pub use deliver::Sender;
-pub use options::{Acknowledge, Deciders, MayAnswer, Strangers, TelegramOptions, Threading, WebhookOptions};
+pub use options::{Acknowledge, Strangers, TelegramOptions, Threading, WebhookOptions};
 pub use place::Place;
 pub use webhook::TelegramHook;

@@ -1,12 +1,10 @@
 //! What the composition root hands to the Telegram adapter.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use secrecy::SecretString;
 
 use crate::adapters::chat::{GuestList, Respond};
-use crate::domain::{AuthorId, Standing};
 
 /// What is known about the bot before it runs.
 #[derive(Clone, Debug)]
@@ -31,21 +29,6 @@ pub struct TelegramOptions {
     pub strangers: Strangers,
     /// Whether those who run a group may answer questions there.
     pub admins_decide: bool,
-    /// Who may answer a question, and so look at other answers to it.
-    pub deciders: Deciders,
-}
-
-/// Whether somebody may answer what somebody led to: who led to it, who wants to answer, and their standing.
-pub type MayAnswer = dyn Fn(&AuthorId, &AuthorId, Standing) -> bool + Send + Sync;
-
-/// Knows who may answer a question.
-#[derive(Clone)]
-pub struct Deciders(pub Arc<MayAnswer>);
-
-impl std::fmt::Debug for Deciders {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Deciders")
-    }
 }
 
 /// How updates are sent to us.

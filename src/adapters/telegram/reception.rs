@@ -11,7 +11,7 @@ use super::api::Api;
 use super::attachments::{Fetched, Fetcher};
 use super::contents::named;
 use super::deliver::Sender;
-use super::options::{Acknowledge, Deciders, Strangers, TelegramOptions};
+use super::options::{Acknowledge, Strangers, TelegramOptions};
 use super::patience::patiently;
 use super::place::Place;
 use super::update::{Heard, Invitation, Parcel, Press, What};
@@ -93,7 +93,6 @@ pub(super) struct Reception {
     pub(super) door: Door,
     pub(super) admins: Admins,
     pub(super) aliases: Aliases,
-    pub(super) deciders: Deciders,
     fetcher: Fetcher,
     acknowledge: Acknowledge,
     strangers: Strangers,
@@ -120,7 +119,6 @@ impl Reception {
             parts,
             aliases,
             api,
-            deciders: options.deciders.clone(),
             acknowledge: options.acknowledge,
             strangers: options.strangers,
         }

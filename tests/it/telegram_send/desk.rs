@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use secrecy::SecretString;
-use shipagent::adapters::chat::ChatParts;
+use shipagent::adapters::chat::{ChatParts, Deciders};
 use shipagent::adapters::telegram::{Aliases, Api, Sender};
 use shipagent::domain::{DeliveryId, Intent, OutboundIntent, ThreadId, Timestamp};
 use shipagent::metrics::Metrics;
@@ -106,6 +106,7 @@ async fn seated(fake: &FakeTelegram, dir: &Path) -> (Sender, Arc<Metrics>, JoinS
     let parts = ChatParts {
         approvals: Arc::new(FileApprovals::new(dir)),
         access: Arc::new(FileAccess::new(dir, replace_file, Arc::new(Unread))),
+        deciders: Deciders::new(|led, by, _| led == by),
         notes,
         http,
         files: dir.join("files"),
