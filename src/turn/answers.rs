@@ -10,7 +10,7 @@ use crate::domain::{
     Answer, Approval, ApprovalId, ApprovalNumber, ApprovalState, CorrelationId, Decided, Decision,
     IngressEvent, Intent, Said, Timestamp, WhileWaiting,
 };
-use crate::policy::reply::{Pending, Reading, Ruling, read};
+use crate::policy::reply::{Meant, Pending, Reading, Ruling, read};
 use crate::ports::{Acceptance, Durability};
 use crate::render::Phrase;
 use crate::uimessage::{Role, UiMessage};
@@ -89,8 +89,10 @@ impl Conversation {
         };
         let certain = |ruling: &Ruling| {
             let question = candidates.get(ruling.index);
-            let meant = ruling.named || pointed == Pointed::At(ruling.index);
-            let other = beside_settled || pointed == Pointed::Elsewhere;
+            let meant = ruling.meant == Meant::ByItsName || pointed == Pointed::At(ruling.index);
+            // Words tell it from another one, but not whether it had been asked by then.
+            let alone = ruling.meant == Meant::ByWords || !beside_settled;
+            let other = !alone || pointed == Pointed::Elsewhere;
             // Who may not answer is told that, whatever they mean.
             let may = question.is_some_and(|one| self.may_answer_one(event, std::slice::from_ref(one)));
             meant || !may || (!other && question.is_some_and(seen))
@@ -299,7 +301,8 @@ fn numbers_in(text: &str) -> Vec<ApprovalNumber> {
 fn read_pointed(words: &str, candidates: &[Approval], pointed: Option<usize>) -> Reading {
     let all: Vec<Pending<'_>> = candidates.iter().map(as_pending).collect();
     let reading = read(words, &all);
-    let named = matches!(&reading, Reading::Decide(rulings) if rulings.iter().any(|ruling| ruling.named));
+    let names = |ruling: &Ruling| ruling.meant != Meant::Unnamed;
+    let named = matches!(&reading, Reading::Decide(rulings) if rulings.iter().any(names));
     match pointed.and_then(|index| Some((index, candidates.get(index)?))) {
         Some((index, one)) if !named => match read(words, &[as_pending(one)]) {
             Reading::Decide(mut rulings) => {

@@ -25,4 +25,4 @@ mod words_zh;
 pub use model_hint::{HintedReading, INSTRUCTIONS, Leaning, ModelHint, ask_back_from_model};
 pub use outright::{Named, decided_outright};
 pub use question::{Question, Side};
-pub use reader::{Pending, Reading, Ruling, read};
+pub use reader::{Meant, Pending, Reading, Ruling, read};

@@ -50,8 +50,20 @@ pub struct Ruling {
     pub answer: Answer,
     /// The person's own reason for a no, as they wrote it.
     pub reason: Option<String>,
-    /// Whether the reply names it, by its number, its id or its command.
-    pub named: bool,
+    /// How the reply speaks of it.
+    pub meant: Meant,
+}
+
+/// How a reply speaks of an approval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Meant {
+    /// It does not, or as one of several.
+    #[default]
+    Unnamed,
+    /// By its tool or its command, which another one may share.
+    ByWords,
+    /// By its number or its id, which no other one has.
+    ByItsName,
 }
 
 /// Why words that look like a decision are none.
@@ -97,7 +109,7 @@ pub(super) fn decide(tokens: &[Token], pending: &[Pending<'_>]) -> Result<Vec<Ru
     let mut said = statement(tokens).ok_or(Trouble::Unclear)?;
     let only = only(&mut said, pending)?;
     let mut ruled: Vec<Option<Answer>> = vec![None; pending.len()];
-    let mut named = vec![false; pending.len()];
+    let mut said_of = vec![Meant::default(); pending.len()];
     let mut outcomes = Vec::new();
     let mut rest = None;
     for group in &said.groups {
@@ -108,14 +120,14 @@ pub(super) fn decide(tokens: &[Token], pending: &[Pending<'_>]) -> Result<Vec<Ru
             }
             continue;
         }
-        for index in targets(group, &said, only, pending)? {
+        for (index, meant) in targets(group, &said, only, pending)? {
             let one = pending.get(index).ok_or(Trouble::Which)?;
             let place = ruled.get_mut(index).ok_or(Trouble::Which)?;
             match answer(one.kind, act, group)? {
                 Some(answer) if place.is_none() => {
                     *place = Some(answer);
-                    if let Some(named) = named.get_mut(index) {
-                        *named = group.targets.iter().any(is_name);
+                    if let Some(known) = said_of.get_mut(index) {
+                        *known = meant;
                     }
                 }
                 // Named by two acts, even by two that agree: something was misheard.
@@ -129,8 +141,8 @@ pub(super) fn decide(tokens: &[Token], pending: &[Pending<'_>]) -> Result<Vec<Ru
     }
     deny_the_rest(rest, only, &mut ruled)?;
     let rulings: Vec<Ruling> = (0..)
-        .zip(ruled.into_iter().zip(named))
-        .filter_map(|(index, (answer, named))| Some(Ruling { index, answer: answer?, reason: None, named }))
+        .zip(ruled.into_iter().zip(said_of))
+        .filter_map(|(index, (answer, meant))| Some(Ruling { index, answer: answer?, reason: None, meant }))
         .collect();
     if rulings.is_empty() { Err(Trouble::Unclear) } else { Ok(rulings) }
 }
@@ -176,46 +188,44 @@ fn only(said: &mut Statement, pending: &[Pending<'_>]) -> Result<Others, Trouble
     Ok(Others::Denied)
 }
 
-/// The places of the approvals that a group is about, each once.
+/// The places of the approvals that a group is about, each once, and how it speaks of them.
 fn targets(
     group: &Group,
     said: &Statement,
     only: Others,
     pending: &[Pending<'_>],
-) -> Result<Vec<usize>, Trouble> {
+) -> Result<Vec<(usize, Meant)>, Trouble> {
+    let unnamed_all = |places: Vec<usize>| places.into_iter().map(|place| (place, Meant::Unnamed)).collect();
     if group.targets.is_empty() {
-        return unnamed(group, said, pending);
+        return unnamed(group, said, pending).map(unnamed_all);
     }
-    let every = || (0..pending.len()).collect();
+    let every = || unnamed_all((0..pending.len()).collect());
     match group.targets.as_slice() {
         [Target::All] if !group.negated => return Ok(every()),
         [Target::Both] if !group.negated && pending.len() == 2 => return Ok(every()),
         [Target::Both] => return Err(Trouble::Which),
         _ => {}
     }
-    let mut places = Vec::new();
+    let mut places: Vec<(usize, Meant)> = Vec::new();
     for target in &group.targets {
-        let place = match *target {
-            Target::Number(number) => by_number(number, pending)?,
-            Target::Ordinal(number) => by_ordinal(number, pending)?,
-            Target::Index(index) | Target::Named(index) => index,
+        let (place, meant) = match *target {
+            Target::Number(number) => (by_number(number, pending)?, Meant::ByItsName),
+            Target::Ordinal(number) => (by_ordinal(number, pending)?, Meant::Unnamed),
+            Target::Index(index) => (index, Meant::ByItsName),
+            Target::Named(index) => (index, Meant::ByWords),
             Target::Loose { index, clause } => {
                 let close = group.clauses.contains(&clause) || only == Others::Denied;
                 let plain = !matches!(group.act, Some(Act::Approve(Weight::Nod)));
-                if close && plain { index } else { return Err(Trouble::Unclear) }
+                if close && plain { (index, Meant::ByWords) } else { return Err(Trouble::Unclear) }
             }
             Target::All | Target::Both | Target::Rest => return Err(Trouble::Unclear),
         };
-        if !places.contains(&place) {
-            places.push(place);
+        match places.iter_mut().find(|(known, _)| *known == place) {
+            Some((_, known)) => *known = meant.max(*known),
+            None => places.push((place, meant)),
         }
     }
     Ok(places)
-}
-
-/// Whether a target is meant by its own name, whatever else waits.
-const fn is_name(target: &Target) -> bool {
-    matches!(target, Target::Number(_) | Target::Index(_) | Target::Named(_) | Target::Loose { .. })
 }
 
 /// Nobody was named: the only one that waits, or all if `都` says so and can mean nothing else.

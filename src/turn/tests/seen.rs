@@ -108,7 +108,11 @@ fn a_yes_for_a_question_that_expired_does_not_approve_the_one_that_came_after_it
         (900, 1_000, plain("yes"), false),
         (12_000, 12_500, plain("yes"), true),
         (-1_000, 500, plain("approve A2"), true),
-        (-1_000, 500, plain("approve rm"), true),
+        // Its command and its tool may be those of the one before.
+        (-1_000, 500, plain("approve rm"), false),
+        (-1_000, 500, plain("approve ask"), false),
+        (-1_000, 500, plain("同意 ask"), false),
+        (12_000, 12_500, plain("approve ask"), true),
         (-1_000, 500, quoting("yes", "A2", ""), true),
         (12_000, 12_500, quoting("yes", "A1", ""), false),
         // Which message showed what is not known any more, but it says so itself.
@@ -161,8 +165,10 @@ fn what_has_not_been_sent_has_not_been_seen() {
     says(&mut driver, ADA, DAWN, said("clean up"));
     wants(&mut driver, "rm");
     driver.now += 3_000;
-    let told = says_now(&mut driver, ADA, said("ok"));
-    assert!(told.contains("A1") && state(&driver, 1) == "Pending", "{told}");
+    for text in ["ok", "approve ask", "approve rm", "同意 ask"] {
+        let told = says_now(&mut driver, ADA, said(text));
+        assert!(told.contains("A1") && state(&driver, 1) == "Pending", "{text}: {told}");
+    }
     // A try that came to nothing has shown nothing either.
     let question = asked(&driver).pop().unwrap();
     driver.conversation.note_sending(&question, Timestamp::from_millis(driver.now));

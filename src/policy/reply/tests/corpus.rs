@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::stage::{Stage, approved};
+use crate::policy::reply::{Meant, Reading};
 
 const CORPUS: &str = include_str!("../../../../tests/fixtures/reply_corpus.tsv");
 
@@ -60,5 +61,25 @@ fn the_corpus_is_large_and_none_of_its_unclear_replies_approves() {
     assert!(unclear.len() >= 100, "{}", unclear.len());
     for case in unclear {
         assert_eq!(approved(&sets[case.set].read(&case.reply)), 0, "{case:?}");
+    }
+}
+
+#[test]
+fn a_name_that_others_may_share_is_told_from_one_that_no_other_has() {
+    use Meant::{ByItsName, ByWords, Unnamed};
+    let stage = Stage::of(["A1=git status", "A2=@write_file"]);
+    for (reply, expected) in [
+        ("approve A1", vec![ByItsName]),
+        ("approve git status", vec![ByWords]),
+        ("同意 write_file", vec![ByWords]),
+        ("approve A1 and write_file", vec![ByItsName, ByWords]),
+        ("approve A2 write_file", vec![ByItsName]),
+        ("全部同意", vec![Unnamed, Unnamed]),
+        ("approve A1, deny write_file", vec![ByItsName, ByWords]),
+    ] {
+        let reading = stage.read(reply);
+        let Reading::Decide(rulings) = &reading else { panic!("{reply}: {reading:?}") };
+        let meant: Vec<Meant> = rulings.iter().map(|ruling| ruling.meant).collect();
+        assert_eq!(meant, expected, "{reply}");
     }
 }
