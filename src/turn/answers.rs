@@ -85,7 +85,9 @@ impl Conversation {
         let seen = |question: &Approval| {
             let requested = self.requested_at(question);
             let said = self.sight.said_at(event.at, requested, now);
-            self.sight.can_answer(question, requested, &event.author.id, said)
+            let others = pending.iter().filter(|other| other.id != question.id);
+            let others = others.map(|other| other.created_at).min();
+            self.sight.can_answer(question, requested, others, &event.author.id, said)
         };
         let certain = |ruling: &Ruling| {
             let question = candidates.get(ruling.index);

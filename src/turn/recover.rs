@@ -16,6 +16,7 @@ use crate::uimessage::{
 impl Conversation {
     /// Goes on with what was open. The first open run is taken up where it was cut off; the others wait.
     pub(super) fn resume(&mut self, approvals: Vec<Approval>, now: Timestamp, out: &mut Vec<Effect>) {
+        self.sight.take_up(&self.history, now);
         let mut open = unfinished_runs(&self.history).into_iter();
         let Some(first) = open.next() else { return };
         self.waiting = open.map(|correlation| self.waiting_for(correlation)).collect();

@@ -5,10 +5,11 @@
 //! apart is learned from the messages themselves.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::RangeInclusive;
 
 use crate::domain::{Approval, ApprovalId, AuthorId, CorrelationId, Intent, Timestamp};
 use crate::ports::ThreadRecord;
-use crate::uimessage::Role;
+use crate::uimessage::{Part, Role, ToolState, UiMessage};
 
 /// Two people who answer the same question do so within this time, or one of them has seen what came of it.
 const CROSSING_MS: u64 = 10_000;
@@ -44,6 +45,8 @@ pub(super) struct Sight {
     /// How much later than its own time each of the last messages came.
     lags: VecDeque<i64>,
     settled: Option<Settled>,
+    /// From when until when people may have spoken of questions that wait no more.
+    gone: Option<RangeInclusive<Timestamp>>,
 }
 
 impl Sight {
@@ -99,34 +102,63 @@ impl Sight {
         self.hidden.remove(&question.id);
         self.since.remove(&question.id);
         self.settled = Some(Settled { by: by.cloned(), at: now, run: question.correlation.clone() });
+        self.went(question.created_at, now.plus_millis(CROSSING_MS));
+    }
+
+    /// A thread is taken up now. What became of its earlier questions, and when, is not known any more.
+    pub(super) fn take_up(&mut self, history: &[UiMessage], now: Timestamp) {
+        let asked = history.iter().find(|message| message.parts.iter().any(has_gone));
+        if let Some(first) = asked {
+            self.went(first.metadata.timestamp, now);
+        }
+    }
+
+    /// Questions were open from then on that nobody speaks of any more after that.
+    fn went(&mut self, first: Timestamp, last: Timestamp) {
+        self.gone = Some(match &self.gone {
+            Some(known) => first.min(*known.start())..=last.max(*known.end()),
+            None => first..=last,
+        });
     }
 
     /// When something that came now was said, by our clock and at the latest. `before` is when the request was said that
-    /// led to what it answers: a platform that gives both the same time gives everything the same time, or as good as.
+    /// led to what it answers: a platform that gives both the same time gives everything the same time, or as good as, and
+    /// what is said before its request tells no time, unless it is late and about something else.
     pub(super) fn said_at(&self, at: Timestamp, before: Option<Timestamp>, now: Timestamp) -> Timestamp {
         let lag = self.lags.iter().copied().min().filter(|lag| lag.unsigned_abs() <= FARTHEST_MS);
         let Some(lag) = lag.filter(|_| before != Some(at)) else { return now };
         let cut = if at.as_millis() % SECOND_MS == 0 { SECOND_MS - 1 } else { 0 };
-        Timestamp::from_millis(at.as_millis().saturating_add(cut).saturating_add(lag)).min(now)
+        let said = Timestamp::from_millis(at.as_millis().saturating_add(cut).saturating_add(lag)).min(now);
+        let timeless = before.is_some_and(|before| at < before) && !self.may_be_for_one_gone(said);
+        if timeless { now } else { said }
     }
 
     /// Whether words said by somebody then can be an answer to this question. `requested` is when the request that led to
-    /// it was said, by the platform's clock.
+    /// it was said, by the platform's clock; `others` is since when others are open.
     pub(super) fn can_answer(
         &self,
         question: &Approval,
         requested: Option<Timestamp>,
+        others: Option<Timestamp>,
         by: &AuthorId,
         said: Timestamp,
     ) -> bool {
         let since = self.since.get(&question.id).copied().unwrap_or(question.created_at);
         let requested = requested.map(|at| self.said_at(at, None, question.created_at));
+        // Where there never was another one, what seems to be said before it is an answer by a clock that is off.
+        let another = self.may_be_for_one_gone(said) || others.is_some_and(|others| said >= others);
+        let before = said < since && another;
         let crosses = self.crosses(question, requested, since, by, said);
-        !self.hidden.contains(&question.id) && said >= since && !crosses
+        !self.hidden.contains(&question.id) && !before && !crosses
+    }
+
+    /// Whether words said then may have been for a question that waits no more.
+    fn may_be_for_one_gone(&self, said: Timestamp) -> bool {
+        self.gone.as_ref().is_some_and(|gone| gone.contains(&said))
     }
 
     /// Whether words may be for another question that has just gone, and not by the hand of whoever says them. What was
-    /// requested only since then is plainly something else.
+    /// requested only since then is plainly something else to whoever did, and to others once they can have read it.
     fn crosses(
         &self,
         question: &Approval,
@@ -141,8 +173,22 @@ impl Sight {
         let new = question.correlation != gone.run && requested.is_some_and(|at| at >= gone.at);
         let after = question.created_at >= gone.at;
         let soon = question.created_at.millis_since(gone.at) < CROSSING_MS;
-        let until = gone.at.plus_millis(CROSSING_MS).max(since.plus_millis(READING_MS));
-        after && soon && !new && said < until
+        let read = since.plus_millis(READING_MS);
+        let until = if new { read } else { gone.at.plus_millis(CROSSING_MS).max(read) };
+        let their_own = new && question.requested_by == *by;
+        after && soon && !their_own && said < until
+    }
+}
+
+/// Whether a part of a message is a call that somebody was asked about, and is not any more.
+const fn has_gone(part: &Part) -> bool {
+    let Part::Tool(tool) = part else { return false };
+    match &tool.state {
+        ToolState::ApprovalResponded { .. } | ToolState::OutputDenied { .. } => true,
+        ToolState::OutputAvailable { approval, .. } | ToolState::OutputError { approval, .. } => {
+            approval.is_some()
+        }
+        _ => false,
     }
 }
 

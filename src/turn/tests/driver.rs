@@ -126,7 +126,7 @@ pub(super) struct Driver {
     pub(super) world: String,
     tickets: u64,
     runs: u64,
-    seats: u32,
+    pub(super) seats: u32,
 }
 
 impl Driver {
@@ -140,22 +140,23 @@ impl Driver {
 
     /// A restart: the lines and the record are all that is left.
     pub(super) fn resumed(rules: Rules, lines: Vec<UiMessage>, book: BTreeMap<String, Approval>) -> Self {
+        Self::resumed_at(1000, rules, lines, book)
+    }
+
+    /// The same at another time.
+    pub(super) fn resumed_at(
+        now: i64,
+        rules: Rules,
+        lines: Vec<UiMessage>,
+        book: BTreeMap<String, Approval>,
+    ) -> Self {
         let record = ThreadRecord { tail: fold(lines.clone()), ..ThreadRecord::default() };
         let runs = u64::try_from(lines.len()).unwrap() * 1000;
         let conversation = Conversation::new(thread(), Arc::new(rules), effects_of(), record);
         let approvals = book.values().cloned().collect();
         let world = String::new();
-        let mut driver = Self {
-            conversation,
-            lines,
-            effects: Vec::new(),
-            now: 1000,
-            book,
-            world,
-            tickets: 0,
-            runs,
-            seats: 0,
-        };
+        let mut driver =
+            Self { conversation, lines, effects: Vec::new(), now, book, world, tickets: 0, runs, seats: 0 };
         driver.feed(Event::Resumed(approvals));
         driver
     }

@@ -12,6 +12,7 @@ use crate::uimessage::Part;
 
 const ADA: &str = "web:user:u";
 const OWNER: &str = "web:user:owner";
+const BOB: &str = "web:user:bob";
 /// When the day begins, by both clocks.
 const DAWN: i64 = 1_700_000_000_123;
 
@@ -20,6 +21,7 @@ fn chat() -> Driver {
     let mut settings = rules();
     settings.capabilities = Capabilities { delivery: Delivery::Push, ..Capabilities::pull() };
     settings.language = Some(Language::En);
+    settings.rights.people.push(BOB.parse().unwrap());
     let mut driver = Driver::with(settings, Vec::new());
     driver.now = DAWN;
     driver
@@ -186,19 +188,25 @@ fn what_has_not_been_sent_has_not_been_seen() {
 #[test]
 fn a_platform_with_a_strange_clock_is_answered_all_the_same() {
     let hour = 3_600_000;
-    // When the request is said and when the answer is, by a clock that is off, stands still or counts messages.
-    for (request, answer, approves) in [
-        (DAWN, DAWN, true),
-        (1_000, 2_000, true),
-        (DAWN - 24 * hour, DAWN - 24 * hour + 1_000, true),
-        (DAWN + 24 * hour, DAWN + 24 * hour + 1_000, true),
+    // When the request is said and when the answer is, by a clock that is off, stands still or counts messages. Nobody was
+    // ever asked anything else here, so there is nothing else that the answer could be for.
+    for (request, answer) in [
+        (DAWN, DAWN),
+        (1_000, 2_000),
+        (DAWN - 24 * hour, DAWN - 24 * hour + 1_000),
+        (DAWN + 24 * hour, DAWN + 24 * hour + 1_000),
         // Half a minute behind, and half a minute ahead.
-        (DAWN - 30_000, DAWN - 30_000 + 9_000, true),
-        (DAWN + 30_000, DAWN + 30_000 + 9_000, true),
-        (DAWN - 30_000, DAWN - 30_000 + 2_000, false),
-        (DAWN + 30_000, DAWN + 30_000 + 2_000, false),
+        (DAWN - 30_000, DAWN - 30_000 + 9_000),
+        (DAWN + 30_000, DAWN + 30_000 + 9_000),
+        (DAWN - 30_000, DAWN - 30_000 + 2_000),
+        (DAWN + 30_000, DAWN + 30_000 + 2_000),
+        // It counts messages, from when it began.
+        (DAWN, DAWN + 1_000),
+        // Only one of the two has a real time.
+        (DAWN, 1_000),
+        (DAWN, DAWN - 60_000),
         // A second that was cut off.
-        (DAWN, (DAWN + 5_000) / 1000 * 1000, true),
+        (DAWN, (DAWN + 5_000) / 1000 * 1000),
     ] {
         let mut driver = chat();
         says(&mut driver, ADA, request, said("clean up"));
@@ -207,7 +215,75 @@ fn a_platform_with_a_strange_clock_is_answered_all_the_same() {
         deliver(&mut driver);
         driver.now = DAWN + 9_000;
         says(&mut driver, ADA, answer, said("yes"));
-        assert_eq!(state(&driver, 1) == "Approved", approves, "{request} {answer}");
+        assert_eq!(state(&driver, 1), "Approved", "{request} {answer}");
+    }
+}
+
+#[test]
+fn a_yes_by_a_strange_clock_is_asked_back_only_where_another_question_was_open_by_then() {
+    // When the answer is said, from when the first question was asked on; whether it approves the second one.
+    for (answer, approves) in [
+        (70_000, true),
+        // Late, and for the first one.
+        (2_000, false),
+        (36_000, false),
+        (44_000, false),
+        // Before anything was asked: it tells no time.
+        (-1_000, true),
+        (-86_400_000, true),
+        (-DAWN, true),
+        // Too long after the first one went to be for it, though nobody saw the second one yet.
+        (52_000, true),
+    ] {
+        let mut driver = waiting();
+        driver.now = DAWN + 35_000;
+        says_now(&mut driver, ADA, said("yes"));
+        driver.tool("ls", "done");
+        driver.model(words("done"));
+        driver.now = DAWN + 50_000;
+        says_now(&mut driver, ADA, said("and now the rest"));
+        driver.now = DAWN + 60_000;
+        wants(&mut driver, "rm");
+        deliver(&mut driver);
+        driver.now = DAWN + 70_000;
+        let told = says(&mut driver, ADA, DAWN + answer, said("yes"));
+        assert_eq!(state(&driver, 3) == "Approved", approves, "{answer}: {told}");
+    }
+}
+
+#[test]
+fn a_yes_to_all_leaves_out_what_was_not_shown_by_then_however_late_it_comes() {
+    let mut driver = chat();
+    says(&mut driver, ADA, DAWN, said("clean up"));
+    let two =
+        vec![call("c1", "ask", json!({ "command": "ls" })), call("c2", "ask", json!({ "command": "rm" }))];
+    driver.model(calls(two));
+    let (first, second) = (asked(&driver).remove(0), asked(&driver).remove(1));
+    driver.conversation.note_sending(&first, Timestamp::from_millis(DAWN + 1_000));
+    driver.conversation.note_sending(&second, Timestamp::from_millis(DAWN + 9_000));
+    driver.now = DAWN + 10_000;
+    says(&mut driver, ADA, DAWN + 5_000, said("全部同意"));
+    assert_eq!((state(&driver, 1).as_str(), numbers(&driver)), ("Approved", vec![2]));
+}
+
+#[test]
+fn a_yes_for_what_went_before_a_restart_does_not_approve_what_is_asked_after_it() {
+    for (answer, approves) in [(2_000, false), (31_000, true), (38_000, true), (-1_000, true)] {
+        let mut driver = waiting();
+        driver.now = DAWN + 5_000;
+        says_now(&mut driver, OWNER, said("no"));
+        driver.model(words("I leave it"));
+        let mut settings = rules();
+        settings.capabilities = Capabilities { delivery: Delivery::Push, ..Capabilities::pull() };
+        let mut driver = Driver::resumed_at(DAWN + 30_000, settings, driver.lines, driver.book);
+        driver.seats = 10;
+        says_now(&mut driver, ADA, said("and now the rest"));
+        driver.now = DAWN + 35_000;
+        wants(&mut driver, "rm");
+        deliver(&mut driver);
+        driver.now = DAWN + 40_000;
+        let told = says(&mut driver, ADA, DAWN + answer, said("yes"));
+        assert_eq!(numbers(&driver).is_empty(), approves, "{answer}: {told}");
     }
 }
 
@@ -281,8 +357,30 @@ fn who_may_not_answer_hears_that_and_a_new_request_is_no_crossing() {
     driver.now += 500;
     let told = says_now(&mut driver, "web:user:eve", said("yes"));
     assert!(told.contains("may not decide A3"), "{told}");
+    let told = says_now(&mut driver, OWNER, said("yes"));
+    assert!(told.contains("approve A3") && state(&driver, 3) == "Pending", "not read yet: {told}");
+    driver.now += 3_000;
     says_now(&mut driver, OWNER, said("yes"));
     assert_eq!(state(&driver, 3), "Approved");
+}
+
+#[test]
+fn whoever_requested_something_new_may_answer_for_it_at_once() {
+    for (by, approves) in [(ADA, true), (OWNER, false)] {
+        let mut driver = waiting();
+        driver.now += 5_000;
+        says_now(&mut driver, BOB, said("yes"));
+        assert_eq!(state(&driver, 1), "Approved");
+        driver.tool("ls", "done");
+        driver.model(words("done"));
+        driver.now += 1_000;
+        says_now(&mut driver, ADA, said("and now the rest"));
+        wants(&mut driver, "rm");
+        deliver(&mut driver);
+        driver.now += 500;
+        let told = says_now(&mut driver, by, said("yes"));
+        assert_eq!(state(&driver, 3) == "Approved", approves, "{by}: {told}");
+    }
 }
 
 #[test]
