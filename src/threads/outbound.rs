@@ -37,7 +37,7 @@ impl Actor {
         }
         count::delivery(&self.shop.metrics, &result);
         if let Some(entry) = self.deliveries.first() {
-            self.conversation.note_sent(&entry.intent.intent, result.as_ref().ok());
+            self.conversation.note_sent(&entry.intent.intent, result.as_ref());
         }
         let chance = self.shop.ids.chance();
         match self.deliveries.tried(result, self.shop.clock.now(), chance) {

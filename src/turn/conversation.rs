@@ -12,11 +12,11 @@ use super::sight::{Sight, asked_by};
 use super::tail::TRIM_EVERY;
 use super::{Effect, Event};
 use crate::domain::{
-    Capabilities, CorrelationId, Effects, Intent, Language, MessageId, ReadReplies, ThreadId, ThreadState,
-    Timestamp, ToolCallId, WhileRunning, WhileWaiting,
+    ApprovalId, Capabilities, CorrelationId, Effects, Intent, Language, MessageId, ReadReplies, ThreadId,
+    ThreadState, Timestamp, ToolCallId, WhileRunning, WhileWaiting,
 };
 use crate::policy::Rights;
-use crate::ports::{Receipt, ThreadRecord, ThreadView};
+use crate::ports::{DeliveryError, Receipt, ThreadRecord, ThreadView};
 use crate::uimessage::{ErrorRecord, Part, Role, RunStatus, UiMessage};
 
 /// What a conversation goes by. The same for all threads of a daemon, but for the capabilities.
@@ -227,22 +227,32 @@ impl Conversation {
 
     /// Tells that a question, if this is one, is being sent now: from now on people may see it.
     pub fn note_sending(&mut self, intent: &Intent, now: Timestamp) {
-        if let Some(question) = asked_by(intent) {
+        if let Some(question) = asked_by(intent).filter(|question| self.waits(question)) {
             self.sight.show(question, now);
         }
     }
 
-    /// Tells which message of the platform's shows what was sent; nothing where it could not be sent.
-    pub fn note_sent(&mut self, intent: &Intent, receipt: Option<&Receipt>) {
+    /// Tells what became of sending it: which message of the platform's shows it, or why none does.
+    pub fn note_sent(&mut self, intent: &Intent, result: Result<&Receipt, &DeliveryError>) {
         let Some(question) = asked_by(intent) else { return };
-        match receipt {
-            Some(receipt) => {
+        match result {
+            Ok(receipt) => {
                 if let Some(post) = &receipt.platform_message {
                     self.sight.post(question, post);
                 }
             }
-            None => self.sight.hide(question),
+            Err(_) if !self.waits(question) => {}
+            // It may have come through, with only the answer lost.
+            Err(DeliveryError::Retry { .. }) => self.sight.doubt(question),
+            Err(DeliveryError::Hold { .. } | DeliveryError::Permanent { .. }) => {
+                self.sight.take_back(question);
+            }
         }
+    }
+
+    /// Whether this question waits for a person.
+    fn waits(&self, question: &ApprovalId) -> bool {
+        self.run.as_ref().is_some_and(|run| run.ledger.find_asked(question).is_some())
     }
 
     /// How far the estimate of tokens is off, by the server's last word.

@@ -40,6 +40,8 @@ pub(super) struct Sight {
     hidden: BTreeSet<ApprovalId>,
     /// Since when the others can be seen, where that is later than when they were asked.
     since: BTreeMap<ApprovalId, Timestamp>,
+    /// Questions that were sent without a word on whether they came through.
+    unsure: BTreeSet<ApprovalId>,
     /// Which question a message of the platform shows; the oldest first.
     posts: VecDeque<(String, ApprovalId)>,
     /// How much later than its own time each of the last messages came.
@@ -50,15 +52,24 @@ pub(super) struct Sight {
 }
 
 impl Sight {
-    /// What can be told of a thread that is taken up: what was not delivered was not seen.
+    /// What can be told of a thread that is taken up. Which of its questions was being sent when it was left, nobody
+    /// knows: any of them may have been seen.
     pub(super) fn resumed(record: &ThreadRecord) -> Self {
-        let hidden = record.undelivered.iter().filter_map(|entry| asked_by(&entry.intent.intent)).cloned();
-        let mut sight = Self { hidden: hidden.collect(), ..Self::default() };
-        // A run begins when the first of its messages comes.
-        for (said, answer) in record.tail.iter().zip(record.tail.iter().skip(1)) {
-            let same_run = said.metadata.correlation_id == answer.metadata.correlation_id;
-            if same_run && said.role == Role::User && answer.role == Role::Assistant {
-                sight.hear(said.metadata.timestamp, answer.metadata.timestamp);
+        let mut sight = Self::default();
+        let mut runs = BTreeSet::new();
+        for message in &record.tail {
+            let run = &message.metadata.correlation_id;
+            if message.role != Role::User || !runs.insert(run) {
+                continue;
+            }
+            let answers =
+                |other: &&UiMessage| other.role == Role::Assistant && other.metadata.correlation_id == *run;
+            // A run begins when the first of its messages comes, and never before it was said.
+            if let Some(answer) = record.tail.iter().find(answers) {
+                let (at, began) = (message.metadata.timestamp, answer.metadata.timestamp);
+                if began >= at {
+                    sight.hear(at, began);
+                }
             }
         }
         sight
@@ -74,14 +85,26 @@ impl Sight {
 
     /// A question is asked that has to be sent first.
     pub(super) fn hide(&mut self, question: &ApprovalId) {
-        self.since.remove(question);
         self.hidden.insert(question.clone());
     }
 
-    /// A question is being sent: from now on it may be seen.
+    /// A question is being sent: from now on it may be seen, unless it was before.
     pub(super) fn show(&mut self, question: &ApprovalId, now: Timestamp) {
         self.hidden.remove(question);
-        self.since.insert(question.clone(), now);
+        self.since.entry(question.clone()).or_insert(now);
+    }
+
+    /// Nobody knows whether a question came through.
+    pub(super) fn doubt(&mut self, question: &ApprovalId) {
+        self.unsure.insert(question.clone());
+    }
+
+    /// A question did not come through this time.
+    pub(super) fn take_back(&mut self, question: &ApprovalId) {
+        if !self.unsure.contains(question) {
+            self.since.remove(question);
+            self.hide(question);
+        }
     }
 
     /// A question is shown by this message of the platform's.
@@ -101,6 +124,7 @@ impl Sight {
     pub(super) fn settle(&mut self, question: &Approval, by: Option<&AuthorId>, now: Timestamp) {
         self.hidden.remove(&question.id);
         self.since.remove(&question.id);
+        self.unsure.remove(&question.id);
         self.settled = Some(Settled { by: by.cloned(), at: now, run: question.correlation.clone() });
         self.went(question.created_at, now.plus_millis(CROSSING_MS));
     }

@@ -1,13 +1,17 @@
 //! A bare yes counts for a question that whoever says it can have seen, and for no other.
 
+use std::sync::Arc;
+
 use serde_json::json;
 
-use super::driver::{Driver, call, calls, event, rules, said, state_word, words};
+use super::driver::{Driver, call, calls, effects_of, event, rules, said, state_word, thread, words};
 use crate::domain::{
-    Capabilities, Command, Delivery, IngressKind, Intent, Language, Quoted, Said, Timestamp,
+    Capabilities, Command, Delivery, DeliveryId, IngressKind, Intent, Language, OutboundIntent, Quoted, Said,
+    Timestamp,
 };
-use crate::ports::Receipt;
-use crate::turn::{Brought, Effect, Event, Ticket};
+use crate::ports::{DeliveryError, OutboxEntry, Receipt, ThreadRecord};
+use crate::turn::sight::Sight;
+use crate::turn::{Brought, Conversation, Effect, Event, Rules, Ticket};
 use crate::uimessage::Part;
 
 const ADA: &str = "web:user:u";
@@ -18,13 +22,17 @@ const DAWN: i64 = 1_700_000_000_123;
 
 /// A chat whose questions have to be sent.
 fn chat() -> Driver {
-    let mut settings = rules();
-    settings.capabilities = Capabilities { delivery: Delivery::Push, ..Capabilities::pull() };
+    let mut settings = push();
     settings.language = Some(Language::En);
     settings.rights.people.push(BOB.parse().unwrap());
     let mut driver = Driver::with(settings, Vec::new());
     driver.now = DAWN;
     driver
+}
+
+/// The rules of such a chat.
+fn push() -> Rules {
+    Rules { capabilities: Capabilities { delivery: Delivery::Push, ..Capabilities::pull() }, ..rules() }
 }
 
 /// Somebody says something at a time of the platform's that reaches us now.
@@ -57,7 +65,7 @@ fn deliver(driver: &mut Driver) {
         let Intent::ApprovalRequest { number, .. } = &intent else { continue };
         driver.conversation.note_sending(&intent, now);
         let receipt = Receipt { platform_message: Some(number.clone()) };
-        driver.conversation.note_sent(&intent, Some(&receipt));
+        driver.conversation.note_sent(&intent, Ok(&receipt));
     }
     driver.effects.clear();
 }
@@ -174,7 +182,7 @@ fn what_has_not_been_sent_has_not_been_seen() {
     // A try that came to nothing has shown nothing either.
     let question = asked(&driver).pop().unwrap();
     driver.conversation.note_sending(&question, Timestamp::from_millis(driver.now));
-    driver.conversation.note_sent(&question, None);
+    driver.conversation.note_sent(&question, Err(&held()));
     driver.now += 3_000;
     says_now(&mut driver, ADA, said("ok"));
     assert_eq!(state(&driver, 1), "Pending");
@@ -183,6 +191,106 @@ fn what_has_not_been_sent_has_not_been_seen() {
     driver.now += 3_000;
     says_now(&mut driver, ADA, said("ok"));
     assert_eq!(state(&driver, 1), "Approved");
+}
+
+fn held() -> DeliveryError {
+    DeliveryError::Hold { reason: "not before somebody speaks".to_owned() }
+}
+
+fn cut_off() -> DeliveryError {
+    DeliveryError::Retry { after: None, reason: "no answer came".to_owned() }
+}
+
+#[test]
+fn what_may_have_come_through_may_have_been_seen_from_the_first_try_on() {
+    // What becomes of two tries, four seconds apart; whether what was said between them counts, once another question
+    // has gone.
+    for (first, second, counts) in [
+        (cut_off(), None, true),
+        (cut_off(), Some(cut_off()), true),
+        (cut_off(), Some(held()), true),
+        (held(), None, false),
+        (held(), Some(held()), false),
+    ] {
+        let mut driver = waiting();
+        driver.now += 1_000;
+        says_now(&mut driver, ADA, said("yes"));
+        driver.tool("ls", "done");
+        wants(&mut driver, "rm");
+        let question = asked(&driver).pop().unwrap();
+        let begun = driver.now;
+        let sending = |driver: &mut Driver, at| {
+            driver.conversation.note_sending(&question, Timestamp::from_millis(at));
+        };
+        sending(&mut driver, begun + 1_000);
+        driver.conversation.note_sent(&question, Err(&first));
+        sending(&mut driver, begun + 5_000);
+        if let Some(second) = &second {
+            driver.conversation.note_sent(&question, Err(second));
+        }
+        driver.now = begun + 6_000;
+        let told = says(&mut driver, ADA, begun + 3_000, said("yes"));
+        assert_eq!(state(&driver, 3) == "Approved", counts, "{first:?} {second:?}: {told}");
+    }
+}
+
+#[test]
+fn a_question_that_was_left_in_the_outbox_may_have_been_seen() {
+    let mut driver = chat();
+    says(&mut driver, ADA, DAWN, said("clean up"));
+    wants(&mut driver, "rm");
+    let intent = asked(&driver).pop().unwrap();
+    let sent = OutboundIntent {
+        thread_id: thread(),
+        correlation_id: "run".parse().unwrap(),
+        reply_to: None,
+        intent: intent.clone(),
+    };
+    let at = Timestamp::from_millis(DAWN);
+    let entry = OutboxEntry { id: DeliveryId::new("m", 1), at, intent: sent };
+    for sent_again in [false, true] {
+        let record = ThreadRecord {
+            tail: driver.lines.clone(),
+            undelivered: vec![entry.clone()],
+            ..ThreadRecord::default()
+        };
+        let mut again = Driver::resumed_at(DAWN + 30_000, push(), driver.lines.clone(), driver.book.clone());
+        again.conversation = Conversation::new(thread(), Arc::new(push()), effects_of(), record);
+        again.feed(Event::Resumed(driver.book.values().cloned().collect()));
+        if sent_again {
+            again.conversation.note_sending(&intent, Timestamp::from_millis(again.now));
+        }
+        again.now += 1_000;
+        let told = says(&mut again, ADA, DAWN + 4_000, said("yes"));
+        assert_eq!(state(&again, 1), "Approved", "{sent_again}: {told}");
+    }
+}
+
+#[test]
+fn how_far_the_clocks_are_apart_is_learned_from_the_first_message_of_a_run() {
+    // Two messages were joined: the second came after the run had begun.
+    let mut driver = chat();
+    says(&mut driver, ADA, DAWN, said("clean up"));
+    driver.now += 500;
+    says(&mut driver, ADA, DAWN + 500, said("all of it"));
+    wants(&mut driver, "ls");
+    deliver(&mut driver);
+    driver.now = DAWN + 5_000;
+    says_now(&mut driver, OWNER, said("no"));
+    driver.model(words("I leave it"));
+    // What says it was said after it was answered tells nothing.
+    let mut lines = driver.lines.clone();
+    let mut odd = lines[0].clone();
+    (odd.id, odd.metadata.correlation_id) = ("odd".parse().unwrap(), "odd".parse().unwrap());
+    let mut answer = lines.last().unwrap().clone();
+    (answer.id, answer.metadata.correlation_id) = ("odder".parse().unwrap(), "odd".parse().unwrap());
+    odd.metadata.timestamp = Timestamp::from_millis(DAWN + 7_000);
+    answer.metadata.timestamp = Timestamp::from_millis(DAWN + 6_000);
+    lines.extend([odd, answer]);
+    let record = ThreadRecord { tail: lines, ..ThreadRecord::default() };
+    let at = Timestamp::from_millis(DAWN + 20_000);
+    let told = Sight::resumed(&record).said_at(at, None, Timestamp::from_millis(DAWN + 60_000));
+    assert_eq!(told, at);
 }
 
 #[test]
@@ -273,9 +381,7 @@ fn a_yes_for_what_went_before_a_restart_does_not_approve_what_is_asked_after_it(
         driver.now = DAWN + 5_000;
         says_now(&mut driver, OWNER, said("no"));
         driver.model(words("I leave it"));
-        let mut settings = rules();
-        settings.capabilities = Capabilities { delivery: Delivery::Push, ..Capabilities::pull() };
-        let mut driver = Driver::resumed_at(DAWN + 30_000, settings, driver.lines, driver.book);
+        let mut driver = Driver::resumed_at(DAWN + 30_000, push(), driver.lines, driver.book);
         driver.seats = 10;
         says_now(&mut driver, ADA, said("and now the rest"));
         driver.now = DAWN + 35_000;
@@ -291,15 +397,13 @@ fn a_yes_for_what_went_before_a_restart_does_not_approve_what_is_asked_after_it(
 fn a_yes_from_before_a_restart_is_no_answer_to_what_is_asked_after_it() {
     let mut driver = waiting();
     let (lines, book) = (driver.lines.clone(), driver.book.clone());
-    let mut settings = rules();
-    settings.capabilities = Capabilities { delivery: Delivery::Push, ..Capabilities::pull() };
     // What was on the screen before is answered by what was said meanwhile.
-    let mut again = Driver::resumed(settings.clone(), lines.clone(), book.clone());
+    let mut again = Driver::resumed(push(), lines.clone(), book.clone());
     again.now = DAWN + 30_000;
     says(&mut again, ADA, DAWN + 4_000, said("yes"));
     assert_eq!(state(&again, 1), "Approved");
     // What is asked only afterwards is not.
-    driver = Driver::resumed(settings, lines, book);
+    driver = Driver::resumed(push(), lines, book);
     driver.now = DAWN + 70_000;
     driver.feed(Event::Tick);
     wants(&mut driver, "rm");
