@@ -9,11 +9,14 @@ use crate::render::Phrase;
 use crate::uimessage::{Role, UiMessage};
 
 impl Conversation {
-    /// Whether somebody may end the run in flight, if there is one. Where nobody else speaks, whoever does may.
+    /// Whether somebody may end the run in flight, if there is one: it answers everybody whose words it was given. Where
+    /// nobody else speaks, whoever does may.
     pub(super) fn may_stop(&self, event: &IngressEvent) -> bool {
         let alone = event.chat == ChatKind::Direct || self.thread.is_of_one_person();
+        let Some(run) = self.run.as_ref().filter(|_| !alone) else { return true };
         let (rights, by) = (&self.rules.rights, &event.author);
-        alone || self.run.is_none() || rights.may_end(self.requester().as_ref(), &by.id, by.standing)
+        let theirs = self.who_said(&run.correlation).any(|who| *who == by.id);
+        theirs || rights.may_end(self.requester().as_ref(), &by.id, by.standing)
     }
 
     /// Whether somebody may begin a new conversation: everything that waits to be answered ends with the old one.
@@ -26,8 +29,10 @@ impl Conversation {
     }
 
     fn who_said<'a>(&'a self, run: &'a CorrelationId) -> impl Iterator<Item = &'a AuthorId> {
-        let said =
-            move |message: &&UiMessage| message.role == Role::User && message.metadata.correlation_id == *run;
+        let said = move |message: &&UiMessage| {
+            let theirs = message.role == Role::User && !message.metadata.context;
+            theirs && message.metadata.correlation_id == *run
+        };
         self.history.iter().filter(said).filter_map(|message| message.metadata.author_id.as_ref())
     }
 

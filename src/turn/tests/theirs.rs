@@ -71,6 +71,22 @@ fn in_a_group_only_those_above_whoever_began_a_turn_may_end_it_besides_them() {
 }
 
 #[test]
+fn a_run_that_answers_two_people_may_be_ended_by_both_and_by_no_third() {
+    for command in [Command::Stop, Command::New] {
+        for (by, may) in [(ADA, true), (BOB, true), ("web:user:cid", false)] {
+            let mut driver = Driver::new();
+            say(&mut driver, ADA, "clean up");
+            driver.now += 100;
+            say(&mut driver, BOB, "and the logs");
+            driver.model(calls(vec![call("c1", "ask", serde_json::json!({}))]));
+            let told = order(&mut driver, by, Standing::Person, command);
+            let stands = driver.conversation.state() == ThreadState::AwaitingApproval;
+            assert_eq!(stands, !may, "{command:?} {by}: {told}");
+        }
+    }
+}
+
+#[test]
 fn what_others_wait_for_is_not_thrown_away_and_a_refusal_changes_nothing() {
     let mut driver = group(Language::En);
     say(&mut driver, BOB, "and the logs");
