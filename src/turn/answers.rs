@@ -122,16 +122,12 @@ impl Conversation {
     fn pointed_at(&self, said: &Said, candidates: &[Approval]) -> Pointed {
         let Some(quoted) = &said.quoted else { return Pointed::Nowhere };
         let post = self.quoted_question(said);
-        let numbers = if post.is_none() { numbers_in(&quoted.text) } else { Vec::new() };
-        if post.is_none() && numbers.is_empty() {
+        let number = number_of(&quoted.text).filter(|_| post.is_none());
+        if post.is_none() && number.is_none() {
             return Pointed::Nowhere;
         }
-        let is_meant = |one: &Approval| post == Some(&one.id) || numbers.contains(&one.number);
-        let mut meant = candidates.iter().enumerate().filter(|(_, one)| is_meant(one));
-        match (meant.next(), meant.next()) {
-            (Some((index, _)), None) => Pointed::At(index),
-            _ => Pointed::Elsewhere,
-        }
+        let is_meant = |one: &Approval| post == Some(&one.id) || number == Some(one.number);
+        candidates.iter().position(is_meant).map_or(Pointed::Elsewhere, Pointed::At)
     }
 
     /// Whether words can be a decision at all. What somebody else wrote, what goes with files, and what was overheard
@@ -279,7 +275,7 @@ enum Pointed {
     Nowhere,
     /// The question at this place.
     At(usize),
-    /// A question that is none of these, or several.
+    /// A question that is none of these.
     Elsewhere,
 }
 
@@ -292,11 +288,12 @@ impl Pointed {
     }
 }
 
-/// The numbers of questions that a text tells.
-fn numbers_in(text: &str) -> Vec<ApprovalNumber> {
-    let words = text.split(|letter: char| !letter.is_ascii_alphanumeric());
-    let numbers = words.filter_map(|word| word.strip_prefix('A')?.parse().ok());
-    numbers.map(ApprovalNumber).collect()
+/// The number of the question that a text is, by its form: it begins with the number and a colon, behind signs at most.
+/// Whose words they are is not told, and people speak of numbers too.
+fn number_of(text: &str) -> Option<ApprovalNumber> {
+    let head = text.trim_start_matches(|letter: char| !letter.is_alphanumeric());
+    let (number, _) = head.strip_prefix('A')?.split_once([':', '：'])?;
+    number.parse().ok().map(ApprovalNumber)
 }
 
 /// What words say about these questions. Those that reply to one of them are about it, unless they name another.

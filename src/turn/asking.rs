@@ -196,6 +196,9 @@ impl Conversation {
             return Heard::NotAnAnswer;
         }
         self.sight.settle(&approval, Some(&decided.by), now);
+        if authority == Authority::Operator {
+            self.sight.settled_by_operator();
+        }
         match (answer, approval.kind) {
             (Answer::Approve(scope), _) => self.allow(approval, *scope, decided, out),
             (Answer::Deny, _) => {

@@ -29,8 +29,18 @@ const POSTS: usize = 64;
 struct Settled {
     /// By whom; nobody where it expired.
     by: Option<AuthorId>,
+    /// Whether they held the operator's token.
+    operator: bool,
     at: Timestamp,
     run: CorrelationId,
+}
+
+impl Settled {
+    fn is_by(&self, somebody: &AuthorId) -> bool {
+        let name = |id: &AuthorId| id.as_str().rsplit(':').next().map(str::to_owned);
+        let one = |by: &AuthorId| by == somebody || (self.operator && name(by) == name(somebody));
+        self.by.as_ref().is_some_and(one)
+    }
 }
 
 /// What people can have seen.
@@ -125,8 +135,16 @@ impl Sight {
         self.hidden.remove(&question.id);
         self.since.remove(&question.id);
         self.unsure.remove(&question.id);
-        self.settled = Some(Settled { by: by.cloned(), at: now, run: question.correlation.clone() });
+        let run = question.correlation.clone();
+        self.settled = Some(Settled { by: by.cloned(), operator: false, at: now, run });
         self.went(question.created_at, now.plus_millis(CROSSING_MS));
+    }
+
+    /// Whoever settled the last one holds the operator's token: they go by the same name on every surface.
+    pub(super) const fn settled_by_operator(&mut self) {
+        if let Some(settled) = &mut self.settled {
+            settled.operator = true;
+        }
     }
 
     /// A thread is taken up now. What became of its earlier questions, and when, is not known any more.
@@ -191,7 +209,7 @@ impl Sight {
         by: &AuthorId,
         said: Timestamp,
     ) -> bool {
-        let Some(gone) = self.settled.as_ref().filter(|gone| gone.by.as_ref() != Some(by)) else {
+        let Some(gone) = self.settled.as_ref().filter(|gone| !gone.is_by(by)) else {
             return false;
         };
         let new = question.correlation != gone.run && requested.is_some_and(|at| at >= gone.at);

@@ -6,8 +6,8 @@ use serde_json::json;
 
 use super::driver::{Driver, call, calls, effects_of, event, rules, said, state_word, thread, words};
 use crate::domain::{
-    Capabilities, Command, Delivery, DeliveryId, IngressKind, Intent, Language, OutboundIntent, Quoted, Said,
-    Timestamp,
+    Answer, Capabilities, Command, Decision, Delivery, DeliveryId, IngressKind, Intent, Language,
+    OutboundIntent, Quoted, Said, Scope, Timestamp,
 };
 use crate::ports::{DeliveryError, OutboxEntry, Receipt, ThreadRecord};
 use crate::turn::sight::Sight;
@@ -126,9 +126,14 @@ fn a_yes_for_a_question_that_expired_does_not_approve_the_one_that_came_after_it
         (-1_000, 500, quoting("yes", "A2", ""), true),
         (12_000, 12_500, quoting("yes", "A1", ""), false),
         // Which message showed what is not known any more, but it says so itself.
-        (-1_000, 500, quoting("yes", "9", "A2: rm"), true),
-        (12_000, 12_500, quoting("yes", "9", "A1: ls"), false),
+        (-1_000, 500, quoting("yes", "9", "🔴 A2: may I do this?\n\nrm"), true),
+        (-1_000, 500, quoting("yes", "9", "🟡 **A2：可以执行吗？**"), true),
+        (12_000, 12_500, quoting("yes", "9", "🔴 A1: may I do this?\n\nls"), false),
         (12_000, 12_500, quoting("yes", "9", "how are you?"), true),
+        // People speak of numbers as well, and of paper.
+        (12_000, 12_500, quoting("yes", "9", "shall we print it on A4?"), true),
+        (12_000, 12_500, quoting("yes", "9", "A4 or A1, I cannot tell"), true),
+        (-1_000, 500, quoting("yes", "9", "what about A2?"), false),
     ] {
         let shown = format!("{said_after} {what:?}");
         let mut driver = waiting();
@@ -466,6 +471,32 @@ fn who_may_not_answer_hears_that_and_a_new_request_is_no_crossing() {
     driver.now += 3_000;
     says_now(&mut driver, OWNER, said("yes"));
     assert_eq!(state(&driver, 3), "Approved");
+}
+
+#[test]
+fn the_operator_is_one_person_on_every_surface() {
+    for (operator, approves) in [(true, true), (false, false)] {
+        let mut driver = chat();
+        says(&mut driver, "api:user:operator", DAWN, said("clean up"));
+        wants(&mut driver, "ls");
+        deliver(&mut driver);
+        driver.now += 5_000;
+        let approval = driver.conversation.pending_approvals()[0].id.clone();
+        let (answer, via) = (Answer::Approve(Scope::Once), "console".to_owned());
+        let decision = Decision { approval, answer, via, operator, reason: None };
+        let mut event = event("d1", IngressKind::Decision(decision));
+        event.author.id = if operator { "web:user:operator" } else { BOB }.parse().unwrap();
+        let (ticket, brought) = (Ticket(98), Brought::default());
+        driver.feed(Event::Arrived { event, ticket, known: false, brought });
+        assert_eq!(state(&driver, 1), "Approved");
+        driver.tool("ls", "done");
+        driver.now += 1_000;
+        wants(&mut driver, "rm");
+        deliver(&mut driver);
+        driver.now += 500;
+        let told = says_now(&mut driver, "api:user:operator", said("yes"));
+        assert_eq!(state(&driver, 3) == "Approved", approves, "{told}");
+    }
 }
 
 #[test]
