@@ -102,7 +102,12 @@ impl Shared<'_> {
 
 /// Whom the settings name on one platform.
 fn guests(settings: &Settings, platform: &Platform, people: &[String], chats: &[String]) -> GuestList {
+    let deciders = settings.approvals.approvers.iter().filter_map(|approver| match approver {
+        Approver::Person(person) => Some(person.clone()),
+        Approver::Requester | Approver::Owners | Approver::Admins => None,
+    });
     GuestList {
+        deciders: deciders.filter(|person| person.platform() == *platform).collect(),
         owners: settings.owners.iter().filter(|owner| owner.platform() == *platform).cloned().collect(),
         people: people.iter().filter_map(|id| AuthorId::new(platform, id).ok()).collect(),
         chats: chats.to_vec(),

@@ -12,6 +12,8 @@ pub struct GuestList {
     pub owners: Vec<AuthorId>,
     /// Who may write in private.
     pub people: Vec<AuthorId>,
+    /// Who may decide, by their own id; that alone lets nobody write in private.
+    pub deciders: Vec<AuthorId>,
     /// Which groups are served, by the platform's own id.
     pub chats: Vec<String>,
 }
@@ -78,7 +80,8 @@ impl Gate {
 
     /// Whether somebody was removed. Whom the settings name the access book cannot keep out.
     async fn stays_out(&self, author: &Author) -> Result<bool, StoreError> {
-        Ok(!self.is_named(author) && self.access.is_removed(&author.id).await?)
+        let named = self.is_named(author) || self.list.deciders.contains(&author.id);
+        Ok(!named && self.access.is_removed(&author.id).await?)
     }
 
     fn is_named(&self, author: &Author) -> bool {
@@ -132,7 +135,8 @@ mod tests {
         }
 
         fn is_removed(&self, author: &AuthorId) -> BoxFuture<'_, Result<bool, StoreError>> {
-            let removed = ["fake:user:removed", "fake:user:friend"].contains(&author.as_str());
+            let removed =
+                ["fake:user:removed", "fake:user:friend", "fake:user:decider"].contains(&author.as_str());
             Box::pin(async move { Ok(removed) })
         }
 
@@ -204,6 +208,7 @@ mod tests {
         let list = GuestList {
             owners: vec![id("owner")],
             people: vec![id("friend")],
+            deciders: vec![id("decider")],
             chats: vec!["named".to_owned()],
         };
         let gate = Gate::new("fake".parse().unwrap(), list, Arc::new(Book));
@@ -233,6 +238,10 @@ mod tests {
             ("removed", Person, "open", Group, closed()),
             ("removed", Person, "1", Direct, knock()),
             ("friend", Person, "open", Group, welcome()),
+            // Whom the settings let decide must be heard where they do.
+            ("decider", Person, "open", Group, welcome()),
+            ("decider", Person, "new", Group, closed()),
+            ("decider", Person, "1", Direct, knock()),
         ] {
             let author = Author { id: id(who), name: None, standing };
             assert_eq!(gate.admit(&author, chat, kind, now).await.unwrap(), expected, "{who} {chat}");
