@@ -3,9 +3,13 @@
 
 use std::fs::{self, DirBuilder, Permissions};
 use std::io;
+#[cfg(target_os = "linux")]
+use std::os::fd::AsRawFd;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{Mode, OFlags};
 use tempfile::TempDir;
 
 use crate::policy::fingerprint::digest_of;
@@ -28,7 +32,12 @@ impl Scratch {
     /// The same below another folder.
     pub fn below(temporary: &Path, state: &Path) -> Self {
         let state = state.canonicalize().unwrap_or_else(|_| state.to_owned());
-        let told: String = digest_of(state.as_os_str().as_encoded_bytes()).chars().take(TOLD).collect();
+        let mut told = state.as_os_str().as_encoded_bytes().to_vec();
+        // Two containers may share the temporary folder, and have two projects under one path.
+        if let Ok(facts) = fs::metadata(&state) {
+            told.extend(format!("\0{}\0{}", facts.dev(), facts.ino()).into_bytes());
+        }
+        let told: String = digest_of(&told).chars().take(TOLD).collect();
         Self { root: temporary.join(format!("shipagent-{told}")) }
     }
 
@@ -82,15 +91,44 @@ fn remove(path: &Path) -> io::Result<()> {
     fs::remove_dir_all(path)
 }
 
+/// Makes a folder and those in it writable. It is spoken of by what was opened, and never by its name again: a command
+/// that is still alive may put a link there.
 fn make_writable(folder: &Path) -> io::Result<()> {
-    fs::set_permissions(folder, Permissions::from_mode(0o700))?;
-    for entry in fs::read_dir(folder)?.flatten() {
+    let opened = open_itself(folder)?;
+    let itself = name_of(&opened, folder);
+    fs::set_permissions(&itself, Permissions::from_mode(0o700))?;
+    for entry in fs::read_dir(&itself)?.flatten() {
         // A link is no folder, wherever it leads.
         if entry.file_type()?.is_dir() {
             make_writable(&entry.path())?;
         }
     }
     Ok(())
+}
+
+const NO_LINK: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// A folder that need not be readable, and is no link.
+#[cfg(target_os = "linux")]
+fn open_itself(folder: &Path) -> io::Result<OwnedFd> {
+    Ok(rustix::fs::open(folder, NO_LINK | OFlags::PATH, Mode::empty())?)
+}
+
+#[cfg(target_os = "linux")]
+fn name_of(opened: &OwnedFd, _folder: &Path) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", opened.as_raw_fd()))
+}
+
+/// A folder that is no link.
+#[cfg(not(target_os = "linux"))]
+fn open_itself(folder: &Path) -> io::Result<OwnedFd> {
+    Ok(rustix::fs::open(folder, NO_LINK, Mode::empty())?)
+}
+
+/// There is no other name for it here.
+#[cfg(not(target_os = "linux"))]
+fn name_of(_opened: &OwnedFd, folder: &Path) -> PathBuf {
+    folder.to_owned()
 }
 
 #[cfg(test)]
@@ -136,5 +174,37 @@ mod tests {
         fs::create_dir(&scratch.root).unwrap();
         fs::set_permissions(&scratch.root, Permissions::from_mode(0o777)).unwrap();
         assert!(!scratch.folder().unwrap().path().starts_with(&scratch.root));
+    }
+
+    #[test]
+    fn two_projects_under_one_path_have_two_folders() {
+        let dir = tempfile::tempdir().unwrap();
+        let (state, moved) = (dir.path().join(".ship"), dir.path().join("moved"));
+        fs::create_dir(&state).unwrap();
+        let one = Scratch::below(dir.path(), &state).root;
+        assert_eq!(Scratch::below(dir.path(), &state).root, one);
+        // As in another container: the same path, and another folder.
+        fs::rename(&state, &moved).unwrap();
+        fs::create_dir(&state).unwrap();
+        assert_ne!(Scratch::below(dir.path(), &state).root, one);
+    }
+
+    #[test]
+    fn what_a_link_leads_to_is_not_made_writable() {
+        let dir = tempfile::tempdir().unwrap();
+        let (outside, link) = (dir.path().join("outside"), dir.path().join("link"));
+        fs::create_dir(&outside).unwrap();
+        fs::set_permissions(&outside, Permissions::from_mode(0o500)).unwrap();
+        symlink(&outside, &link).unwrap();
+        assert!(make_writable(&link).is_err());
+        assert_eq!(fs::metadata(&outside).unwrap().mode() & 0o777, 0o500);
+        // A folder that cannot even be read is.
+        let shut = dir.path().join("shut");
+        fs::create_dir_all(shut.join("inside")).unwrap();
+        for folder in [shut.join("inside"), shut.clone()] {
+            fs::set_permissions(&folder, Permissions::from_mode(0)).unwrap();
+        }
+        make_writable(&shut).unwrap();
+        assert_eq!(fs::metadata(shut.join("inside")).unwrap().mode() & 0o777, 0o700);
     }
 }
