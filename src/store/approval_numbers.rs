@@ -11,6 +11,8 @@ use crate::domain::{ApprovalId, ApprovalNumber};
 
 /// The longest id, and the end of its line.
 const LINE: usize = 65;
+/// How far beyond the last line a number may be: nobody counts that far, but a file may say anything.
+const ROOM: u64 = 1_000_000;
 
 /// The file of numbers.
 #[derive(Clone, Debug)]
@@ -36,6 +38,11 @@ impl ApprovalNumbers {
     ) -> io::Result<()> {
         let file = private_file().create(true).write(true).truncate(false).open(&self.path)?;
         for (number, id) in all {
+            let last = file.metadata()?.len() / LINE as u64;
+            if u64::from(number.0) > last.saturating_add(ROOM) {
+                tracing::warn!(%number, "the number of an approval is out of all proportion and is not noted");
+                continue;
+            }
             let mut line = Vec::with_capacity(LINE);
             writeln!(line, "{:<width$}", id.as_str(), width = LINE - 1)?;
             file.write_all_at(&line, place(number))?;
@@ -81,5 +88,18 @@ mod tests {
         assert_eq!((find(0), find(1), find(4), find(8), find(u32::MAX)), (None, None, None, None, None));
         numbers.note(ApprovalNumber(7), &short).unwrap();
         assert_eq!(find(7), Some(short));
+    }
+
+    #[test]
+    fn a_number_out_of_all_proportion_makes_no_giant_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let numbers = ApprovalNumbers::new(dir.path());
+        let id: ApprovalId = "apr_0123456789ab".parse().unwrap();
+        let all = [u32::MAX, 1, 2_000_000, 2, 900_000].map(ApprovalNumber);
+        numbers.note_all(all.iter().map(|number| (*number, &id))).unwrap();
+        let known = all.map(|number| numbers.find(number).unwrap().is_some());
+        assert_eq!(known, [false, true, false, true, true]);
+        let length = std::fs::metadata(dir.path().join("approval-ids")).unwrap().len();
+        assert_eq!(length, 900_001 * LINE as u64);
     }
 }
