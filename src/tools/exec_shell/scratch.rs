@@ -202,7 +202,7 @@ mod tests {
         let shut = dir.path().join("shut");
         fs::create_dir_all(shut.join("inside")).unwrap();
         for folder in [shut.join("inside"), shut.clone()] {
-            fs::set_permissions(&folder, Permissions::from_mode(0)).unwrap();
+            fs::set_permissions(&folder, Permissions::from_mode(0o000)).unwrap();
         }
         make_writable(&shut).unwrap();
         assert_eq!(fs::metadata(shut.join("inside")).unwrap().mode() & 0o777, 0o700);

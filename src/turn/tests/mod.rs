@@ -2,6 +2,8 @@
 
 mod again;
 mod approvals;
+mod chat;
+mod clocks;
 mod driver;
 mod flow;
 mod recovery;

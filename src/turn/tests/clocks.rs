@@ -1,0 +1,259 @@
+//! Since when a question can have been seen, and when words were said: what was not sent, what may have been sent, and
+//! clocks that are off.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::chat::{
+    ADA, DAWN, OWNER, asked, chat, deliver, numbers, push, says, says_now, state, waiting, wants,
+};
+use super::driver::{Driver, call, calls, effects_of, said, thread, words};
+use crate::domain::{DeliveryId, OutboundIntent, Timestamp};
+use crate::ports::{DeliveryError, OutboxEntry, ThreadRecord};
+use crate::turn::sight::Sight;
+use crate::turn::{Conversation, Event};
+
+#[test]
+fn what_has_not_been_sent_has_not_been_seen() {
+    let mut driver = chat();
+    says(&mut driver, ADA, DAWN, said("clean up"));
+    wants(&mut driver, "rm");
+    driver.now += 3_000;
+    for text in ["ok", "approve ask", "approve rm", "同意 ask"] {
+        let told = says_now(&mut driver, ADA, said(text));
+        assert!(told.contains("A1") && state(&driver, 1) == "Pending", "{text}: {told}");
+    }
+    // A try that came to nothing has shown nothing either.
+    let question = asked(&driver).pop().unwrap();
+    driver.conversation.note_sending(&question, Timestamp::from_millis(driver.now));
+    driver.conversation.note_sent(&question, Err(&held()));
+    driver.now += 3_000;
+    says_now(&mut driver, ADA, said("ok"));
+    assert_eq!(state(&driver, 1), "Pending");
+    driver.conversation.note_sending(&question, Timestamp::from_millis(driver.now));
+    // Its receipt may be slower than the person.
+    driver.now += 3_000;
+    says_now(&mut driver, ADA, said("ok"));
+    assert_eq!(state(&driver, 1), "Approved");
+}
+
+fn held() -> DeliveryError {
+    DeliveryError::Hold { reason: "not before somebody speaks".to_owned() }
+}
+
+fn cut_off() -> DeliveryError {
+    DeliveryError::Retry { after: None, reason: "no answer came".to_owned() }
+}
+
+#[test]
+fn what_may_have_come_through_may_have_been_seen_from_the_first_try_on() {
+    // What becomes of two tries, four seconds apart; whether what was said between them counts, once another question
+    // has gone.
+    for (first, second, counts) in [
+        (cut_off(), None, true),
+        (cut_off(), Some(cut_off()), true),
+        (cut_off(), Some(held()), true),
+        (held(), None, false),
+        (held(), Some(held()), false),
+    ] {
+        let mut driver = waiting();
+        driver.now += 1_000;
+        says_now(&mut driver, ADA, said("yes"));
+        driver.tool("ls", "done");
+        wants(&mut driver, "rm");
+        let question = asked(&driver).pop().unwrap();
+        let begun = driver.now;
+        let sending = |driver: &mut Driver, at| {
+            driver.conversation.note_sending(&question, Timestamp::from_millis(at));
+        };
+        sending(&mut driver, begun + 1_000);
+        driver.conversation.note_sent(&question, Err(&first));
+        sending(&mut driver, begun + 5_000);
+        if let Some(second) = &second {
+            driver.conversation.note_sent(&question, Err(second));
+        }
+        driver.now = begun + 6_000;
+        let told = says(&mut driver, ADA, begun + 3_000, said("yes"));
+        assert_eq!(state(&driver, 3) == "Approved", counts, "{first:?} {second:?}: {told}");
+    }
+}
+
+#[test]
+fn a_question_that_was_left_in_the_outbox_may_have_been_seen() {
+    let mut driver = chat();
+    says(&mut driver, ADA, DAWN, said("clean up"));
+    wants(&mut driver, "rm");
+    let intent = asked(&driver).pop().unwrap();
+    let sent = OutboundIntent {
+        thread_id: thread(),
+        correlation_id: "run".parse().unwrap(),
+        reply_to: None,
+        intent: intent.clone(),
+    };
+    let at = Timestamp::from_millis(DAWN);
+    let entry = OutboxEntry { id: DeliveryId::new("m", 1), at, intent: sent };
+    for sent_again in [false, true] {
+        let record = ThreadRecord {
+            tail: driver.lines.clone(),
+            undelivered: vec![entry.clone()],
+            ..ThreadRecord::default()
+        };
+        let mut again = Driver::resumed_at(DAWN + 30_000, push(), driver.lines.clone(), driver.book.clone());
+        again.conversation = Conversation::new(thread(), Arc::new(push()), effects_of(), record);
+        again.feed(Event::Resumed(driver.book.values().cloned().collect()));
+        if sent_again {
+            again.conversation.note_sending(&intent, Timestamp::from_millis(again.now));
+        }
+        again.now += 1_000;
+        let told = says(&mut again, ADA, DAWN + 4_000, said("yes"));
+        assert_eq!(state(&again, 1), "Approved", "{sent_again}: {told}");
+    }
+}
+
+#[test]
+fn how_far_the_clocks_are_apart_is_learned_from_the_first_message_of_a_run() {
+    // Two messages were joined: the second came after the run had begun.
+    let mut driver = chat();
+    says(&mut driver, ADA, DAWN, said("clean up"));
+    driver.now += 500;
+    says(&mut driver, ADA, DAWN + 500, said("all of it"));
+    wants(&mut driver, "ls");
+    deliver(&mut driver);
+    driver.now = DAWN + 5_000;
+    says_now(&mut driver, OWNER, said("no"));
+    driver.model(words("I leave it"));
+    // What says it was said after it was answered tells nothing.
+    let mut lines = driver.lines.clone();
+    let mut odd = lines[0].clone();
+    (odd.id, odd.metadata.correlation_id) = ("odd".parse().unwrap(), "odd".parse().unwrap());
+    let mut answer = lines.last().unwrap().clone();
+    (answer.id, answer.metadata.correlation_id) = ("odder".parse().unwrap(), "odd".parse().unwrap());
+    odd.metadata.timestamp = Timestamp::from_millis(DAWN + 7_000);
+    answer.metadata.timestamp = Timestamp::from_millis(DAWN + 6_000);
+    lines.extend([odd, answer]);
+    let record = ThreadRecord { tail: lines, ..ThreadRecord::default() };
+    let at = Timestamp::from_millis(DAWN + 20_000);
+    let told = Sight::resumed(&record).said_at(at, None, Timestamp::from_millis(DAWN + 60_000));
+    assert_eq!(told, at);
+}
+
+#[test]
+fn a_platform_with_a_strange_clock_is_answered_all_the_same() {
+    let hour = 3_600_000;
+    // When the request is said and when the answer is, by a clock that is off, stands still or counts messages. Nobody was
+    // ever asked anything else here, so there is nothing else that the answer could be for.
+    for (request, answer) in [
+        (DAWN, DAWN),
+        (1_000, 2_000),
+        (DAWN - 24 * hour, DAWN - 24 * hour + 1_000),
+        (DAWN + 24 * hour, DAWN + 24 * hour + 1_000),
+        // Half a minute behind, and half a minute ahead.
+        (DAWN - 30_000, DAWN - 30_000 + 9_000),
+        (DAWN + 30_000, DAWN + 30_000 + 9_000),
+        (DAWN - 30_000, DAWN - 30_000 + 2_000),
+        (DAWN + 30_000, DAWN + 30_000 + 2_000),
+        // It counts messages, from when it began.
+        (DAWN, DAWN + 1_000),
+        // Only one of the two has a real time.
+        (DAWN, 1_000),
+        (DAWN, DAWN - 60_000),
+        // A second that was cut off.
+        (DAWN, (DAWN + 5_000) / 1000 * 1000),
+    ] {
+        let mut driver = chat();
+        says(&mut driver, ADA, request, said("clean up"));
+        driver.now = DAWN + 5_000;
+        wants(&mut driver, "rm");
+        deliver(&mut driver);
+        driver.now = DAWN + 9_000;
+        says(&mut driver, ADA, answer, said("yes"));
+        assert_eq!(state(&driver, 1), "Approved", "{request} {answer}");
+    }
+}
+
+#[test]
+fn a_yes_by_a_strange_clock_is_asked_back_only_where_another_question_was_open_by_then() {
+    // When the answer is said, from when the first question was asked on; whether it approves the second one.
+    for (answer, approves) in [
+        (70_000, true),
+        // Late, and for the first one.
+        (2_000, false),
+        (36_000, false),
+        (44_000, false),
+        // Before anything was asked: it tells no time.
+        (-1_000, true),
+        (-86_400_000, true),
+        (-DAWN, true),
+        // Too long after the first one went to be for it, though nobody saw the second one yet.
+        (52_000, true),
+    ] {
+        let mut driver = waiting();
+        driver.now = DAWN + 35_000;
+        says_now(&mut driver, ADA, said("yes"));
+        driver.tool("ls", "done");
+        driver.model(words("done"));
+        driver.now = DAWN + 50_000;
+        says_now(&mut driver, ADA, said("and now the rest"));
+        driver.now = DAWN + 60_000;
+        wants(&mut driver, "rm");
+        deliver(&mut driver);
+        driver.now = DAWN + 70_000;
+        let told = says(&mut driver, ADA, DAWN + answer, said("yes"));
+        assert_eq!(state(&driver, 3) == "Approved", approves, "{answer}: {told}");
+    }
+}
+
+#[test]
+fn a_yes_to_all_leaves_out_what_was_not_shown_by_then_however_late_it_comes() {
+    let mut driver = chat();
+    says(&mut driver, ADA, DAWN, said("clean up"));
+    let two =
+        vec![call("c1", "ask", json!({ "command": "ls" })), call("c2", "ask", json!({ "command": "rm" }))];
+    driver.model(calls(two));
+    let (first, second) = (asked(&driver).remove(0), asked(&driver).remove(1));
+    driver.conversation.note_sending(&first, Timestamp::from_millis(DAWN + 1_000));
+    driver.conversation.note_sending(&second, Timestamp::from_millis(DAWN + 9_000));
+    driver.now = DAWN + 10_000;
+    says(&mut driver, ADA, DAWN + 5_000, said("全部同意"));
+    assert_eq!((state(&driver, 1).as_str(), numbers(&driver)), ("Approved", vec![2]));
+}
+
+#[test]
+fn a_yes_for_what_went_before_a_restart_does_not_approve_what_is_asked_after_it() {
+    for (answer, approves) in [(2_000, false), (31_000, true), (38_000, true), (-1_000, true)] {
+        let mut driver = waiting();
+        driver.now = DAWN + 5_000;
+        says_now(&mut driver, OWNER, said("no"));
+        driver.model(words("I leave it"));
+        let mut driver = Driver::resumed_at(DAWN + 30_000, push(), driver.lines, driver.book);
+        driver.seats = 10;
+        says_now(&mut driver, ADA, said("and now the rest"));
+        driver.now = DAWN + 35_000;
+        wants(&mut driver, "rm");
+        deliver(&mut driver);
+        driver.now = DAWN + 40_000;
+        let told = says(&mut driver, ADA, DAWN + answer, said("yes"));
+        assert_eq!(numbers(&driver).is_empty(), approves, "{answer}: {told}");
+    }
+}
+
+#[test]
+fn a_yes_from_before_a_restart_is_no_answer_to_what_is_asked_after_it() {
+    let mut driver = waiting();
+    let (lines, book) = (driver.lines.clone(), driver.book.clone());
+    // What was on the screen before is answered by what was said meanwhile.
+    let mut again = Driver::resumed(push(), lines.clone(), book.clone());
+    again.now = DAWN + 30_000;
+    says(&mut again, ADA, DAWN + 4_000, said("yes"));
+    assert_eq!(state(&again, 1), "Approved");
+    // What is asked only afterwards is not.
+    driver = Driver::resumed(push(), lines, book);
+    driver.now = DAWN + 70_000;
+    driver.feed(Event::Tick);
+    wants(&mut driver, "rm");
+    deliver(&mut driver);
+    driver.now += 15_000;
+    says(&mut driver, ADA, DAWN + 4_000, said("yes"));
+    assert_eq!(numbers(&driver).len(), 1, "it still waits");
+}
