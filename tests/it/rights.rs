@@ -1,5 +1,7 @@
 //! Who may do what, from the outside: what a late yes is worth, whose a turn is, and who was removed.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::governance::delete;
@@ -48,13 +50,18 @@ async fn a_yes_from_before_a_question_was_asked_is_asked_back_about_and_a_reply_
     let _daemon = scene.project.start().await;
     chat.say(&ann, "append");
     scene.fake.wait_for(|world| question(world, ANN).is_some()).await;
+    // Times are told in whole seconds: one of them passes while the first question is open.
+    let meanwhile = now() + 1;
+    while now() <= meanwhile {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
     chat.say(&ann, "/cancel");
     scene.fake.wait_for(|world| question(world, ANN).is_none()).await;
     chat.say(&ann, "append once more");
     scene.fake.wait_for(|world| question(world, ANN).is_some()).await;
     let asked = scene.fake.read(|world| question(world, ANN).unwrap());
     // It was said for the first question and was long on its way.
-    chat.post(&ann, Post::text("yes").with("date", json!(now() - 30)));
+    chat.post(&ann, Post::text("yes").with("date", json!(meanwhile)));
     until_said(&scene, ANN, "I am not sure that you mean this").await;
     assert_eq!(lines(&scene), 0);
     chat.post(&ann, Post::text("yes").replying(asked.id).with("date", json!(now() - 20)));
