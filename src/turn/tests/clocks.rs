@@ -80,6 +80,22 @@ fn what_may_have_come_through_may_have_been_seen_from_the_first_try_on() {
 }
 
 #[test]
+fn nothing_is_kept_of_a_question_that_is_sent_after_it_was_answered() {
+    let mut driver = chat();
+    says(&mut driver, ADA, DAWN, said("clean up"));
+    wants(&mut driver, "rm");
+    let question = asked(&driver).pop().unwrap();
+    says_now(&mut driver, ADA, said("approve A1"));
+    assert_eq!(state(&driver, 1), "Approved");
+    for failure in [held(), cut_off()] {
+        driver.conversation.note_sending(&question, Timestamp::from_millis(driver.now));
+        driver.conversation.note_sent(&question, Err(&failure));
+    }
+    let kept = format!("{:?}", driver.conversation.sight);
+    assert!(kept.starts_with("Sight { hidden: {}, since: {}, unsure: {}, posts: []"), "{kept}");
+}
+
+#[test]
 fn a_question_that_was_left_in_the_outbox_may_have_been_seen() {
     let mut driver = chat();
     says(&mut driver, ADA, DAWN, said("clean up"));
