@@ -30,6 +30,7 @@ pub struct TelegramAdapter {
     pub(super) api: Api,
     pub(super) aliases: Aliases,
     pub(super) sender: Arc<Sender>,
+    pub(super) metrics: Arc<Metrics>,
     hook: Option<Arc<TelegramHook>>,
     /// For one run at a time.
     machinery: Mutex<Machinery>,
@@ -51,14 +52,15 @@ impl TelegramAdapter {
         let hook = options.webhook.as_ref().map(|webhook| TelegramHook::new(webhook.secret.clone()));
         let (hook, calls) = hook.map(|(hook, calls)| (Arc::new(hook), calls)).unzip();
         let machinery = Mutex::new(Machinery { screen: Some(screen), calls });
-        Self { platform, options, parts, api, aliases, sender: Arc::new(sender), hook, machinery }
+        let (sender, metrics) = (Arc::new(sender), Arc::default());
+        Self { platform, options, parts, api, aliases, sender, metrics, hook, machinery }
     }
 
     /// The same, counting with everybody else.
     #[must_use]
     pub fn counting(self, metrics: Arc<Metrics>) -> Self {
-        let sender = Arc::new(Sender::clone(&self.sender).counting(metrics));
-        Self { sender, ..self }
+        let sender = Arc::new(Sender::clone(&self.sender).counting(metrics.clone()));
+        Self { sender, metrics, ..self }
     }
 
     /// Where Telegram calls; nothing where it is asked.

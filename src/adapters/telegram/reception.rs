@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::adapter::TelegramAdapter;
 use super::admins::Admins;
 use super::aliases::Aliases;
 use super::api::Api;
 use super::attachments::{Fetched, Fetcher};
 use super::contents::named;
 use super::deliver::Sender;
-use super::options::{Acknowledge, Strangers, TelegramOptions};
+use super::options::{Acknowledge, Strangers};
 use super::patience::patiently;
 use super::place::Place;
 use super::update::{Heard, Invitation, Parcel, Press, What};
@@ -19,6 +20,7 @@ use crate::adapters::chat::{Admission, ChatParts, Gate, Handed, Hearing, Menu, h
 use crate::domain::{
     Approval, Author, ChatKind, Command, IngressEvent, IngressKind, Language, Platform, Said, ThreadId,
 };
+use crate::metrics::Metrics;
 use crate::ports::{Door, Knock, StoreError};
 use crate::render::Phrase;
 
@@ -62,6 +64,8 @@ pub(super) enum Aside {
     Bare(Place, i64),
     /// Words, and then the bot leaves the chat.
     Leave(i64, String),
+    /// That something was not taken, for too much waits before it.
+    TooMuch(Work),
 }
 
 /// What became of some work.
@@ -93,32 +97,26 @@ pub(super) struct Reception {
     pub(super) door: Door,
     pub(super) admins: Admins,
     pub(super) aliases: Aliases,
+    pub(super) metrics: Arc<Metrics>,
     fetcher: Fetcher,
     acknowledge: Acknowledge,
     strangers: Strangers,
 }
 
 impl Reception {
-    pub(super) fn new(
-        platform: Platform,
-        options: &TelegramOptions,
-        api: Api,
-        sender: Arc<Sender>,
-        parts: ChatParts,
-        aliases: Aliases,
-        door: Door,
-    ) -> Self {
-        let gate = Gate::new(platform.clone(), options.guests.clone(), parts.access.clone());
+    pub(super) fn new(adapter: &TelegramAdapter, door: Door) -> Self {
+        let TelegramAdapter { platform, options, parts, api, aliases, sender, metrics, .. } = adapter;
         Self {
-            platform,
+            platform: platform.clone(),
             fetcher: Fetcher::new(api.clone()),
             admins: Admins::new(api.clone(), options.admins_decide),
-            gate,
+            gate: Gate::new(platform.clone(), options.guests.clone(), parts.access.clone()),
             door,
-            sender,
-            parts,
-            aliases,
-            api,
+            metrics: metrics.clone(),
+            sender: sender.clone(),
+            parts: parts.clone(),
+            aliases: aliases.clone(),
+            api: api.clone(),
             acknowledge: options.acknowledge,
             strangers: options.strangers,
         }
@@ -147,6 +145,7 @@ impl Reception {
                 }
                 Aside::Bare(place, message) => self.bare(place, message).await,
                 Aside::Leave(chat, words) => self.leave(chat, &words).await,
+                Aside::TooMuch(work) => self.turn_away(work).await,
             }
         };
         if tokio::time::timeout(POLITE * 2, work).await.is_err() {
@@ -302,6 +301,25 @@ impl Reception {
                 let words = Phrase::NotServed.say(self.language("", language));
                 Ok(Done::kept(vec![Aside::Leave(chat, words)]))
             }
+        }
+    }
+
+    /// Says that something was not taken. Who may not speak is told nothing.
+    async fn turn_away(&self, work: Work) {
+        match work {
+            Work::Pressed(press) => {
+                let words = Phrase::Busy.say(self.language("", press.language));
+                self.sender.answer_callback(&press.id, Some(&words)).await;
+            }
+            Work::Heard(heard, _) => {
+                let admission = self.admit(&heard.author, heard.place.chat, heard.chat).await;
+                if matches!(admission, Ok(Admission::Welcome)) {
+                    let words = Phrase::Busy.say(self.language("", heard.language));
+                    let reply_to = Some(heard.message_id).filter(|message| *message > 0);
+                    self.sender.say(&heard.place, reply_to, &words).await;
+                }
+            }
+            Work::Invited(_) | Work::Moved => {}
         }
     }
 

@@ -91,15 +91,7 @@ async fn receive(
         aliases: aliases.clone(),
         threading: options.threading,
     };
-    let reception = Reception::new(
-        adapter.platform.clone(),
-        options,
-        api.clone(),
-        adapter.sender.clone(),
-        parts.clone(),
-        aliases.clone(),
-        io.door.clone(),
-    );
+    let reception = Reception::new(adapter, io.door.clone());
     let attention = Attention::new(options.respond, options.followup);
     let mut desk = Desk::new(reader, attention, Arc::new(reception));
     let kept = parts.notes.shelf(SPOOL).all().await;
