@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::adapter::TelegramAdapter;
-use super::admins::Admins;
+use super::admins::{Admins, Matter};
 use super::aliases::Aliases;
 use super::api::Api;
 use super::attachments::{Fetched, Fetcher};
@@ -168,12 +168,31 @@ impl Reception {
         kind: ChatKind,
     ) -> Result<Admission, StoreError> {
         let now = self.parts.clock.now();
-        let first = self.aliases.original(chat);
-        let admission = self.gate.admit(author, &first.to_string(), kind, now).await?;
-        if admission == Admission::Closed && first != chat {
-            return self.gate.admit(author, &chat.to_string(), kind, now).await;
+        let mut admission = Admission::Closed;
+        for number in self.numbers(chat) {
+            admission = self.gate.admit(author, &number.to_string(), kind, now).await?;
+            if admission != Admission::Closed {
+                break;
+            }
         }
         Ok(admission)
+    }
+
+    /// The numbers that a chat has had: the settings may name any of them.
+    fn numbers(&self, chat: i64) -> Vec<i64> {
+        let mut numbers = vec![self.aliases.original(chat), chat, self.aliases.current(chat)];
+        numbers.dedup();
+        numbers
+    }
+
+    /// Whether a group is served, by any of its numbers.
+    async fn is_served(&self, chat: i64) -> Result<bool, StoreError> {
+        for number in self.numbers(chat) {
+            if self.gate.is_served(&number.to_string()).await? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     async fn heard(&self, heard: Heard, hearing: Hearing) -> Result<Done, StoreError> {
@@ -223,8 +242,10 @@ impl Reception {
                 IngressKind::Edited(Said { overheard, ..self.corrected(parcel, &thread, place).await })
             }
         };
-        let author =
-            if may_decide(&kind) { self.admins.vouch(author, place.chat, chat).await } else { author };
+        let author = match matter_of(&kind) {
+            Some(matter) => self.admins.vouch(author, place.chat, chat, matter).await,
+            None => author,
+        };
         let fresh = matches!(kind, IngressKind::Said(_)) && !overheard;
         let platform_message = message_id.to_string();
         let event = IngressEvent { thread, author, message, platform_message, at, chat, kind };
@@ -291,6 +312,10 @@ impl Reception {
 
     async fn invited(&self, invitation: Invitation) -> Result<Done, StoreError> {
         let Invitation { chat, by, language } = invitation;
+        // Whoever brings the bot to where it is served, it stays for the others.
+        if self.is_served(chat).await? {
+            return Ok(Done::kept(Vec::new()));
+        }
         match self.admit(&by, chat, ChatKind::Group).await? {
             Admission::Welcome => {
                 tracing::info!(chat, by = %by.id, "the bot was let into a group");
@@ -344,14 +369,16 @@ impl Reception {
     }
 }
 
-/// Whether it matters who says this: a stop, say, never waits for Telegram to tell who runs the group.
-const fn may_decide(kind: &IngressKind) -> bool {
+/// What it matters for whether whoever says this runs the group.
+const fn matter_of(kind: &IngressKind) -> Option<Matter> {
     match kind {
-        IngressKind::Said(_) | IngressKind::Decision(_) => true,
-        IngressKind::Command(order) => {
-            matches!(order.command, Command::Approve | Command::Deny | Command::Cancel | Command::Grants)
-        }
-        IngressKind::Edited(_) | IngressKind::Revised(_) | IngressKind::Regenerate(_) => false,
+        IngressKind::Said(_) | IngressKind::Decision(_) => Some(Matter::Decision),
+        IngressKind::Command(order) => match order.command {
+            Command::Approve | Command::Deny | Command::Cancel | Command::Grants => Some(Matter::Decision),
+            Command::Stop | Command::New => Some(Matter::End),
+            _ => None,
+        },
+        IngressKind::Edited(_) | IngressKind::Revised(_) | IngressKind::Regenerate(_) => None,
     }
 }
 
