@@ -122,12 +122,23 @@ async fn greet(adapter: &TelegramAdapter) -> Result<Me, AdapterError> {
                 }
             }
         };
-        let error = match tokio::join!(me, way) {
+        let (me, way) = tokio::join!(me, way);
+        let known = me.is_ok();
+        let error = match (me, way) {
             (Ok(me), Ok(())) => return Ok(me),
+            (Ok(me), Err(error @ (ApiError::Refused { code: 404, .. } | ApiError::NoSuchCall(_)))) => {
+                tracing::error!(
+                    %error,
+                    "the server has no setWebhook: it has to be told the address of the webhook in another way"
+                );
+                return Ok(me);
+            }
             (Err(error), _) | (Ok(_), Err(error)) => error,
         };
         match &error {
-            ApiError::Refused { code: 401 | 404, .. } => return Err(AdapterError::Fatal(bad_token(&error))),
+            ApiError::Refused { code: 401 | 404, .. } if !known => {
+                return Err(AdapterError::Fatal(bad_token(&error)));
+            }
             ApiError::Refused { code: 400, .. } if adapter.options.webhook.is_some() => {
                 let words = format!(
                     "telegram does not accept the webhook ({error}): check adapters.telegram.webhookUrl in ship.json"
