@@ -43,14 +43,14 @@ pub(super) fn bad_token(error: &ApiError) -> String {
     )
 }
 
-/// Receives until told to stop. The machinery is given back, unless this was the end.
+/// Receives until told to stop.
 pub(super) async fn run(
     adapter: &TelegramAdapter,
-    machinery: Machinery,
+    machinery: &mut Machinery,
     io: AdapterIo,
     stop: CancellationToken,
-) -> (Result<(), AdapterError>, Machinery) {
-    let Machinery { screen, mut calls } = machinery;
+) -> Result<(), AdapterError> {
+    let Machinery { screen, calls } = machinery;
     let screen_stop = CancellationToken::new();
     let painter = adapter.sender.painter();
     let receiving = async {
@@ -59,13 +59,12 @@ pub(super) async fn run(
         ended
     };
     let showing = async {
-        match screen {
-            Some(screen) => Some(screen.run(painter, screen_stop.clone()).await),
-            None => None,
+        if let Some(screen) = screen {
+            screen.run(painter, screen_stop.clone()).await;
         }
     };
-    let (ended, screen) = tokio::join!(receiving, showing);
-    (ended, Machinery { screen, calls })
+    let (ended, ()) = tokio::join!(receiving, showing);
+    ended
 }
 
 async fn receive(
@@ -97,9 +96,11 @@ async fn receive(
     let kept = parts.notes.shelf(SPOOL).all().await;
     let kept = kept.map_err(|error| AdapterError::Broken(error.to_string()))?;
     desk.take_up(kept.into_iter().map(|(_, update)| update).collect());
-    match calls {
-        Some(calls) => webhook::serve(api, desk, calls, io, stop).await,
-        None => Poll { api, desk, io, ids: &*parts.ids, stop }.run().await,
+    match (calls, &options.webhook) {
+        (Some(calls), _) => webhook::serve(api, desk, calls, io, stop).await,
+        // Asking for updates would take the webhook away.
+        (None, Some(_)) => Err(AdapterError::Fatal("the webhook is served no more".to_owned())),
+        (None, None) => Poll { api, desk, io, ids: &*parts.ids, stop }.run().await,
     }
 }
 
