@@ -34,6 +34,10 @@ pub(super) fn say(phrase: &Phrase) -> String {
         },
         Phrase::NotOpen => "There is no such open request any more; it was decided or withdrawn before.".into(),
         Phrase::NotTheirs(number) => format!("You may not decide {number}: ask whoever started this, or an owner."),
+        Phrase::AnswerInWords(number) => format!(
+            "These buttons are from before this group changed and cannot be changed any more. Approve or Deny here, or \
+             write `approve {number}` or `deny {number}`."
+        ),
         Phrase::TooLate(number) => format!("{number} has expired and was not run. Ask again if you still want it."),
         Phrase::WhetherMeant(questions) => {
             format!("I am not sure that you mean this. If you do, answer with its number:\n{}", choices(questions))

@@ -58,6 +58,8 @@ pub enum Phrase {
     NotOpen,
     /// Whoever answered may not.
     NotTheirs(ApprovalNumber),
+    /// The buttons of a question cannot be changed any more, so it has to be answered in words.
+    AnswerInWords(ApprovalNumber),
     /// The answer came too late.
     TooLate(ApprovalNumber),
     /// Questions that an answer may not have been meant for.
@@ -222,6 +224,7 @@ mod tests {
             Phrase::EmptyAnswer,
             Phrase::NotTheirsToWithdraw(vec![ApprovalNumber(1), ApprovalNumber(2)]),
             Phrase::NotTheirsToStop,
+            Phrase::AnswerInWords(ApprovalNumber(1)),
         ];
         for kind in KINDS {
             all.push(Phrase::Error(kind));

@@ -31,6 +31,9 @@ pub(super) fn say(phrase: &Phrase) -> String {
         },
         Phrase::NotOpen => "没有这个待决定的请求了：它已经被决定或撤回。".into(),
         Phrase::NotTheirs(number) => format!("你不能决定 {number}：请让发起人或所有者来决定。"),
+        Phrase::AnswerInWords(number) => format!(
+            "这些按钮是群升级之前的，已经无法更改。请直接点同意或拒绝，或回复“同意 {number}”或“拒绝 {number}”。"
+        ),
         Phrase::TooLate(number) => format!("{number} 已过期，没有执行。如仍需要，请重新提出。"),
         Phrase::WhetherMeant(questions) => {
             format!("不能确定你指的是下面的请求。如果是，请带上编号回复：\n{}", choices(questions))

@@ -278,3 +278,58 @@ async fn a_button_from_before_a_group_got_its_new_number_works() {
     scene.until_last(GROUP, "appended").await;
     assert_eq!(scene.lines(), 1);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn those_who_run_a_group_decide_with_a_button_from_before_it_got_its_new_number() {
+    let scene = Scene::new(json!({
+        "adapters": { "telegram": { "allowedChats": [-55] } }, "approvals": { "approvers": ["admins"] },
+    }))
+    .await;
+    let (ann, bob) = (scene.fake.user(ANN, "Ann"), scene.fake.user(8, "Bob"));
+    let group = scene.fake.group(-55).with_admin(&bob);
+    let daemon = scene.project.start().await;
+    group.say(&ann, &format!("{BOT} append"));
+    let asked = scene.question(-55).await;
+    group.migrate(GROUP);
+    scene.fake.wait_for(|world| world.pending() == 0).await;
+    // The settings may name the group by its new number only.
+    daemon.kill();
+    let file = scene.project.path().join("ship.json");
+    let mut config: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    config["adapters"]["telegram"]["allowedChats"] = json!([GROUP]);
+    scene.project.write("ship.json", &config.to_string());
+    let _daemon = scene.project.start().await;
+    let told = scene.press(&group, (8, "Bob"), &data(&asked, "for longer"), asked.id).await;
+    assert!(told.as_deref().is_some_and(|words| words.contains("approve A1")), "{told:?}");
+    let told = scene.press(&group, (ANN, "Ann"), &data(&asked, "for longer"), asked.id).await;
+    assert!(told.as_deref().is_some_and(|words| words.contains("may not decide")), "{told:?}");
+    scene.press(&group, (8, "Bob"), &data(&asked, "Approve"), asked.id).await;
+    scene.until_last(GROUP, "appended").await;
+    assert_eq!(scene.lines(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn those_who_run_a_group_end_what_others_began_also_where_they_may_not_decide() {
+    let scene = Scene::new(json!({})).await;
+    let (ann, bob, carl) =
+        (scene.fake.user(ANN, "Ann"), scene.fake.user(8, "Bob"), scene.fake.user(9, "Carl"));
+    let group = scene.fake.group(GROUP).with_admin(&bob);
+    let daemon = scene.project.start().await;
+    let thread = format!("telegram:chat:{GROUP}");
+    let said = |world: &World, words: &str| {
+        world.bot_texts(GROUP).iter().filter(|text| text.contains(words)).count()
+    };
+    for (round, command) in ["/stop", "/new"].into_iter().enumerate() {
+        group.say(&ann, &format!("{BOT} append"));
+        scene.question(GROUP).await;
+        group.say(&carl, &format!("{command}{BOT}"));
+        scene.fake.wait_for(|world| said(world, "Somebody else's request") == round + 1).await;
+        group.say(&bob, &format!("{BOT} approve"));
+        scene.fake.wait_for(|world| said(world, "You may not decide") == round + 1).await;
+        daemon.until_state(&thread, "awaiting-approval").await;
+        group.say(&bob, &format!("{command}{BOT}"));
+        scene.fake.wait_for(|world| question(world, GROUP).is_none()).await;
+        daemon.until_state(&thread, "idle").await;
+    }
+    assert_eq!(scene.lines(), 0);
+}

@@ -170,8 +170,8 @@ impl BacklogTask {
         Ok(())
     }
 
-    /// Hands in what was accepted until told to stop. Gives itself back, so that it can be run again.
-    pub async fn run(mut self, finish: Arc<dyn Finish>, stop: CancellationToken) -> Self {
+    /// Hands in what was accepted until told to stop, or until this is dropped. It can be run again.
+    pub async fn run(&mut self, finish: Arc<dyn Finish>, stop: CancellationToken) {
         let mut work = JoinSet::new();
         loop {
             let job = match self.left.pop_front() {
@@ -188,7 +188,6 @@ impl BacklogTask {
         }
         // What is not through is on the disk.
         work.shutdown().await;
-        self
     }
 }
 

@@ -44,7 +44,10 @@ impl Office {
         let (done, watched) = watch::channel(Vec::new());
         let (gate, open) = watch::channel(false);
         let mut work = JoinSet::new();
-        work.spawn(task.run(Arc::new(Desk { done, open }), CancellationToken::new()));
+        work.spawn(async move {
+            task.run(Arc::new(Desk { done, open }), CancellationToken::new()).await;
+            task
+        });
         Self { backlog, done: watched, gate, _work: work }
     }
 
@@ -140,10 +143,10 @@ async fn a_task_that_was_stopped_takes_up_what_it_left() {
         backlog.accept(words, json!(words), backlog.enter("a", Haste::Slow)).await.unwrap();
     }
     stop.cancel();
-    task = task.run(desk.clone(), stop).await;
+    task.run(desk.clone(), stop).await;
     task.take_up().await.unwrap();
     gate.send_replace(true);
     let mut work = JoinSet::new();
-    work.spawn(task.run(desk, CancellationToken::new()));
+    work.spawn(async move { task.run(desk, CancellationToken::new()).await });
     assert_eq!(*watched.wait_for(|done| done.len() == 2).await.unwrap(), ["slow 1", "2"]);
 }

@@ -8,9 +8,16 @@ use tokio_util::sync::CancellationToken;
 use super::{BacklogTask, Finish, Painter, ScreenTask};
 use crate::ports::{AdapterError, BoxFuture};
 
-/// A place for one thing that is somewhere else while it is in use.
+/// A place for one thing that one at a time has in use.
 #[derive(Debug)]
 pub struct Berth<T>(Mutex<Option<T>>);
+
+/// The thing while it is in use, unless somebody else has it. However the use ends, also by a panic, it is put back.
+#[derive(Debug)]
+pub struct Lent<'a, T> {
+    berth: &'a Berth<T>,
+    thing: Option<T>,
+}
 
 impl<T> Berth<T> {
     /// With the thing in it.
@@ -18,14 +25,25 @@ impl<T> Berth<T> {
         Self(Mutex::new(Some(thing)))
     }
 
-    /// The thing, unless it is in use.
-    pub fn take(&self) -> Option<T> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    /// Lends the thing, if it is here.
+    pub fn lend(&self) -> Lent<'_, T> {
+        let thing = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        Lent { berth: self, thing }
     }
+}
 
-    /// Puts it back for the next one to take.
-    pub fn put(&self, thing: T) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(thing);
+impl<T> Lent<'_, T> {
+    /// The thing; nothing where somebody else has it.
+    pub const fn thing(&mut self) -> Option<&mut T> {
+        self.thing.as_mut()
+    }
+}
+
+impl<T> Drop for Lent<'_, T> {
+    fn drop(&mut self) {
+        if let Some(thing) = self.thing.take() {
+            *self.berth.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(thing);
+        }
     }
 }
 
@@ -39,17 +57,16 @@ impl Berth<BacklogTask> {
         finish: Arc<dyn Finish>,
         hearing: BoxFuture<'_, Result<(), AdapterError>>,
     ) -> Result<(), AdapterError> {
-        let Some(mut task) = self.take() else {
+        let mut lent = self.lend();
+        let Some(task) = lent.thing() else {
             return Err(AdapterError::Fatal("the adapter runs already".to_owned()));
         };
         // What was accepted by an earlier run stands before whatever comes now.
         if let Err(error) = task.take_up().await {
-            self.put(task);
             return Err(AdapterError::Broken(format!("what was accepted earlier cannot be read: {error}")));
         }
         let over = CancellationToken::new();
-        let (ended, task) = tokio::join!(ending(hearing, &over), task.run(finish, over.clone()));
-        self.put(task);
+        let (ended, ()) = tokio::join!(ending(hearing, &over), task.run(finish, over.clone()));
         ended
     }
 }
@@ -57,11 +74,11 @@ impl Berth<BacklogTask> {
 impl Berth<ScreenTask> {
     /// Receives while what is fleeting is shown beside it, until the receiving ends.
     pub async fn run_beside<T>(&self, painter: Arc<dyn Painter>, receiving: BoxFuture<'_, T>) -> T {
-        // It is gone only where an earlier run was cut off: then nothing fleeting is shown.
-        let Some(task) = self.take() else { return receiving.await };
+        // Where somebody else shows it, it need not be shown twice.
+        let mut lent = self.lend();
+        let Some(task) = lent.thing() else { return receiving.await };
         let over = CancellationToken::new();
-        let (ended, task) = tokio::join!(ending(receiving, &over), task.run(painter, over.clone()));
-        self.put(task);
+        let (ended, ()) = tokio::join!(ending(receiving, &over), task.run(painter, over.clone()));
         ended
     }
 }
@@ -75,11 +92,16 @@ async fn ending<T>(work: BoxFuture<'_, T>, over: &CancellationToken) -> T {
 
 #[cfg(test)]
 mod tests {
+    use std::panic::AssertUnwindSafe;
     use std::time::Duration;
 
-    use super::super::{Frame, Screen};
+    use futures_util::FutureExt as _;
+    use serde_json::Value;
+
+    use super::super::{Backlog, Finished, Frame, Haste, Place, Screen};
     use super::*;
     use crate::domain::{CorrelationId, ThreadId};
+    use crate::store::FileNotes;
 
     struct Blind;
 
@@ -105,12 +127,12 @@ mod tests {
         let berth = Berth::new(task);
         for run in 1..=2 {
             let work = async {
-                assert!(berth.take().is_none(), "it is in use");
+                assert!(berth.lend().thing().is_none(), "it is in use");
                 run
             };
             assert_eq!(berth.run_beside(Arc::new(Blind), Box::pin(work)).await, run);
         }
-        assert!(berth.take().is_some());
+        assert!(berth.lend().thing().is_some());
     }
 
     #[tokio::test]
@@ -119,6 +141,37 @@ mod tests {
         let berth = Berth::new(task);
         let cut_off = berth.run_beside(Arc::new(Blind), Box::pin(std::future::pending::<()>()));
         assert!(futures_util::FutureExt::now_or_never(cut_off).is_none());
+        assert!(berth.lend().thing().is_some(), "and shows");
         assert_eq!(berth.run_beside(Arc::new(Blind), Box::pin(async { 7 })).await, 7);
+    }
+
+    struct Idle;
+
+    impl Finish for Idle {
+        fn finish<'a>(&'a self, _: &'a Value, _: &'a mut Place) -> BoxFuture<'a, Finished> {
+            Box::pin(async { Finished::Done })
+        }
+    }
+
+    #[tokio::test]
+    async fn a_panic_of_one_run_does_not_keep_the_next_from_hearing_and_showing() {
+        let dir = tempfile::tempdir().unwrap();
+        let (backlog, task) = Backlog::new(&FileNotes::new(dir.path(), &"fake".parse().unwrap()));
+        let (hears, (_screen, shows)) = (Berth::new(task), Screen::new());
+        let shows = Berth::new(shows);
+        for panics in [true, false] {
+            let hearing = async {
+                // What is accepted now is handed in by the next run.
+                backlog.accept("k", Value::Null, backlog.enter("c", Haste::Slow)).await.unwrap();
+                assert!(!panics, "on purpose");
+                Ok(())
+            };
+            let run = shows
+                .run_beside(Arc::new(Blind), Box::pin(hears.run_beside(Arc::new(Idle), Box::pin(hearing))));
+            let ended = AssertUnwindSafe(run).catch_unwind().await;
+            assert_eq!(ended.is_err(), panics);
+            assert!(ended.is_ok_and(|ended| ended.is_ok()) != panics);
+            assert!(shows.lend().thing().is_some() && hears.lend().thing().is_some());
+        }
     }
 }

@@ -29,6 +29,8 @@ pub struct Pace {
 #[derive(Debug, Default)]
 struct State {
     overall: Option<Instant>,
+    /// When a pause of all ends.
+    until: Option<Instant>,
     chats: HashMap<String, Account>,
 }
 
@@ -39,6 +41,8 @@ struct Account {
     full: Instant,
     /// What the platform said: not before then, whoever gives up waiting.
     floor: Instant,
+    /// When that pause ends.
+    until: Option<Instant>,
 }
 
 /// A turn in a chat that was counted and has not come: whoever gives up waiting for it gives it back.
@@ -73,12 +77,32 @@ impl Pace {
     /// Waits until one more may be sent to this chat. Its turn in the chat comes first: a chat that has to wait long
     /// holds nobody else up.
     pub async fn wait(&self, chat: &str, rate: Rate) {
-        let at = self.locked(|state| state.take_chat(chat, rate, Instant::now()));
-        let mut counted = Counted { pace: self, chat, every: rate.every, came: false };
-        reach(at).await;
-        counted.came = true;
-        let at = self.locked(|state| state.take_overall(self.overall, Instant::now()));
-        reach(at).await;
+        self.wait_with(chat, || rate).await;
+    }
+
+    /// The same at a rate that may change meanwhile. Whoever has waited and hears of a pause only now gets in line
+    /// again behind it.
+    pub async fn wait_with(&self, chat: &str, rate: impl Fn() -> Rate) {
+        loop {
+            let rate = rate();
+            let at = self.locked(|state| state.take_chat(chat, rate, Instant::now()));
+            let mut counted = Counted { pace: self, chat, every: rate.every, came: false };
+            reach(at).await;
+            // A turn that came within a pause is gone.
+            counted.came = true;
+            if self.locked(|state| state.chat_rests(chat, Instant::now())) {
+                continue;
+            }
+            let at = self.locked(|state| state.take_overall(self.overall, Instant::now()));
+            reach(at).await;
+            let rests = |state: &mut State| {
+                state.until.is_some_and(|until| until > Instant::now())
+                    || state.chat_rests(chat, Instant::now())
+            };
+            if !self.locked(rests) {
+                return;
+            }
+        }
     }
 
     /// Whether one more could be sent to this chat right now; if so, it counts as sent. For what may be left out.
@@ -97,18 +121,25 @@ impl Pace {
 
     /// Sends nothing to this chat for a while.
     pub fn pause(&self, chat: &str, rate: Rate, pause: Duration) {
-        let full = paid_after(rate, pause);
+        let until = Instant::now() + pause;
+        let full = paid_after(rate, until);
         self.locked(|state| {
-            let account = state.chats.entry(chat.to_owned()).or_insert(Account { full, floor: full });
+            let fresh = Account { full, floor: full, until: None };
+            let account = state.chats.entry(chat.to_owned()).or_insert(fresh);
             account.full = account.full.max(full);
             account.floor = account.floor.max(full);
+            account.until = account.until.max(Some(until));
         });
     }
 
     /// Sends nothing to anybody for a while.
     pub fn pause_all(&self, pause: Duration) {
-        let full = paid_after(self.overall, pause);
-        self.locked(|state| state.overall = Some(state.overall.map_or(full, |known| known.max(full))));
+        let until = Instant::now() + pause;
+        let full = paid_after(self.overall, until);
+        self.locked(|state| {
+            state.overall = state.overall.max(Some(full));
+            state.until = state.until.max(Some(until));
+        });
     }
 
     fn locked<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
@@ -125,15 +156,21 @@ impl State {
         let known = self.chats.get(chat).copied();
         let full = known.map(|account| account.full);
         let floor = known.map_or(now, |account| account.floor);
-        let account = Account { full: full.unwrap_or(now).max(now) + rate.every, floor };
+        let until = known.and_then(|account| account.until);
+        let account = Account { full: full.unwrap_or(now).max(now) + rate.every, floor, until };
         self.chats.insert(chat.to_owned(), account);
-        due(full, rate, now)
+        due(full, rate, now).max(until.unwrap_or(now))
+    }
+
+    fn chat_rests(&self, chat: &str, now: Instant) -> bool {
+        let until = self.chats.get(chat).and_then(|account| account.until);
+        until.is_some_and(|until| until > now)
     }
 
     /// Counts one more over all chats, and says when it may go.
     fn take_overall(&mut self, rate: Rate, now: Instant) -> Instant {
         let full = self.overall.replace(self.overall.unwrap_or(now).max(now) + rate.every);
-        due(full, rate, now)
+        due(full, rate, now).max(self.until.unwrap_or(now))
     }
 }
 
@@ -145,8 +182,8 @@ async fn reach(at: Instant) {
 }
 
 /// As if the whole burst had been used up at the end of a pause.
-fn paid_after(rate: Rate, pause: Duration) -> Instant {
-    Instant::now() + pause + rate.every.saturating_mul(rate.burst.saturating_sub(1))
+fn paid_after(rate: Rate, until: Instant) -> Instant {
+    until + rate.every.saturating_mul(rate.burst.saturating_sub(1))
 }
 
 /// When one more may go. `full` is the moment at which everything sent so far is paid for.
@@ -205,6 +242,24 @@ mod tests {
         pace.pause("a", CHAT, Duration::from_secs(30));
         assert!(tokio::time::timeout(Duration::from_secs(1), pace.wait("a", CHAT)).await.is_err());
         assert_eq!(waits(&pace, &["a"]).await, [29_000]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_waits_already_hears_of_a_pause_and_gets_in_line_behind_it() {
+        for everybody in [false, true] {
+            let pace = Pace::new(ALL);
+            assert_eq!(waits(&pace, &["a", "a"]).await, [0, 0]);
+            let (waited, ()) = tokio::join!(waits(&pace, &["a", "a", "b"]), async {
+                tokio::time::sleep(Duration::from_millis(200)).await;
+                if everybody {
+                    pace.pause_all(Duration::from_secs(10));
+                } else {
+                    pace.pause("a", CHAT, Duration::from_secs(10));
+                }
+            });
+            let expected = if everybody { [10_200, 10_300, 0] } else { [10_200, 11_200, 0] };
+            assert_eq!(waited, expected, "{everybody}");
+        }
     }
 
     #[tokio::test(start_paused = true)]

@@ -121,17 +121,17 @@ enum Work {
 }
 
 impl ScreenTask {
-    /// Shows what comes until told to stop. Gives itself back, so that it can be run again.
-    pub async fn run(mut self, painter: Arc<dyn Painter>, stop: CancellationToken) -> Self {
+    /// Shows what comes until told to stop, or until this is dropped. It can be run again.
+    pub async fn run(&mut self, painter: Arc<dyn Painter>, stop: CancellationToken) {
         let mut stage = Stage { painter, workers: HashMap::new(), tasks: JoinSet::new() };
         loop {
             tokio::select! {
-                () = stop.cancelled() => return self,
+                () = stop.cancelled() => return,
                 Some(ended) = stage.tasks.join_next() => stage.ended(ended.ok()),
                 order = self.orders.recv() => match order {
                     Some(Order::Show(intent)) => stage.show(*intent),
                     Some(Order::Take(thread, correlation, reply)) => stage.take(&thread, correlation, reply),
-                    None => return self,
+                    None => return,
                 },
             }
         }
@@ -281,8 +281,13 @@ mod tests {
         let (screen, task) = Screen::new();
         let (sketch, stop) = (Arc::new(Sketch::default()), CancellationToken::new());
         let mut tasks = JoinSet::new();
-        tasks.spawn(task.run(sketch.clone(), stop.clone()));
+        tasks.spawn(showing(task, sketch.clone(), stop.clone()));
         Theatre { screen, sketch, stop, task: tasks }
+    }
+
+    async fn showing(mut task: ScreenTask, sketch: Arc<Sketch>, stop: CancellationToken) -> ScreenTask {
+        task.run(sketch, stop).await;
+        task
     }
 
     fn run(name: &str) -> CorrelationId {
@@ -350,7 +355,7 @@ mod tests {
         theatre.draft(&run("1"), "a").await;
         theatre.stop.cancel();
         let task = theatre.task.join_next().await.unwrap().unwrap();
-        theatre.task.spawn(task.run(theatre.sketch.clone(), CancellationToken::new()));
+        theatre.task.spawn(showing(task, theatre.sketch.clone(), CancellationToken::new()));
         theatre.draft(&run("2"), "b").await;
         assert_eq!(theatre.seen().last().unwrap(), "new: Draft(\"b\")");
     }

@@ -217,12 +217,11 @@ impl FeishuAdapter {
                 "webhook mode needs adapters.feishu.encryptKey or adapters.feishu.verificationToken";
             return Err(AdapterError::Fatal(missing.to_owned()));
         }
-        let Some(inbox) = self.hook_inbox.take() else {
+        let mut lent = self.hook_inbox.lend();
+        let Some(inbox) = lent.thing() else {
             return Err(AdapterError::Fatal("the webhook is served already".to_owned()));
         };
-        let mut hooks = Hooks::new(seal, inbox);
-        hooks.serve(intake, io, stop).await;
-        self.hook_inbox.put(hooks.into_inbox());
+        Hooks::new(seal, inbox).serve(intake, io, stop).await;
         Ok(())
     }
 }

@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_millis(1500);
 #[derive(Debug)]
 pub(super) struct Admins {
     api: Api,
-    /// Whether anybody cares.
+    /// Whether they may decide.
     wanted: bool,
     known: Fresh<String, Arc<BTreeSet<String>>>,
 }
@@ -29,8 +29,16 @@ impl Admins {
     }
 
     /// The author with what the platform says about their place in the group. Where it does not say, they have none.
-    pub(super) async fn vouched(&self, author: Author, open_id: &str, chat: &str, kind: ChatKind) -> Author {
-        let asked = self.wanted && kind == ChatKind::Group && author.standing == Standing::Person;
+    /// Whoever runs a group may end what others began there, also where they may not decide.
+    pub(super) async fn vouched(
+        &self,
+        author: Author,
+        open_id: &str,
+        chat: &str,
+        kind: ChatKind,
+        ends: bool,
+    ) -> Author {
+        let asked = (self.wanted || ends) && kind == ChatKind::Group && author.standing == Standing::Person;
         if asked && self.of(chat).await.contains(open_id) {
             return Author { standing: Standing::Admin, ..author };
         }

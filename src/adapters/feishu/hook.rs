@@ -24,22 +24,18 @@ fn said(status: u16, body: &serde_json::Value) -> HookAnswer {
 
 /// The requests, and which of them were heard before.
 #[derive(Debug)]
-pub(super) struct Hooks {
+pub(super) struct Hooks<'a> {
     seal: Seal,
-    inbox: mpsc::Receiver<Waiting>,
+    inbox: &'a mut mpsc::Receiver<Waiting>,
     replays: Replays,
 }
 
 /// A request that was taken in: what it is known by, and what became of it.
 type Done = (Option<String>, Outcome, oneshot::Sender<HookAnswer>);
 
-impl Hooks {
-    pub(super) fn new(seal: Seal, inbox: mpsc::Receiver<Waiting>) -> Self {
+impl<'a> Hooks<'a> {
+    pub(super) fn new(seal: Seal, inbox: &'a mut mpsc::Receiver<Waiting>) -> Self {
         Self { seal, inbox, replays: Replays::default() }
-    }
-
-    pub(super) fn into_inbox(self) -> mpsc::Receiver<Waiting> {
-        self.inbox
     }
 
     /// Answers requests until told to stop.

@@ -140,8 +140,10 @@ impl Intake {
             self.notes.learn_topic(topic, &heard.message).await?;
         }
         let thread = self.thread(&heard)?;
+        let ends =
+            order_of(&heard).is_some_and(|order| matches!(order.command, Command::Stop | Command::New));
         let (author, parent) = tokio::join!(
-            self.admins.vouched(author, &heard.sender, &heard.chat, heard.kind),
+            self.admins.vouched(author, &heard.sender, &heard.chat, heard.kind, ends),
             self.parent(&heard)
         );
         // Whether it is for us depends on what was said before. Where somebody slow stands there, it cannot be waited for.

@@ -45,7 +45,7 @@ impl Intake {
                     Decision { approval, answer, reason: None, via: "button".to_owned(), operator: false };
                 let event = IngressEvent {
                     chat: kind,
-                    author: self.admins.vouched(author, &pressed.by, &place, kind).await,
+                    author: self.admins.vouched(author, &pressed.by, &place, kind, false).await,
                     thread: known.thread,
                     message: format!("{}:event:{}", self.platform, pressed.event).parse()?,
                     platform_message: pressed.message,
@@ -74,7 +74,7 @@ impl Intake {
         question: &Approval,
         kind: ChatKind,
     ) -> Result<bool, StoreError> {
-        let author = self.admins.vouched(author, open_id, &question.thread.chat(), kind).await;
+        let author = self.admins.vouched(author, open_id, &question.thread.chat(), kind, false).await;
         self.parts.deciders.decides(&*self.parts.access, &author, question).await
     }
 }

@@ -1,6 +1,6 @@
 //! The adapter itself: what Telegram can do, and who does it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -13,7 +13,7 @@ use super::html::SOURCE_LIMIT;
 use super::options::TelegramOptions;
 use super::run;
 use super::webhook::{Call, TelegramHook};
-use crate::adapters::chat::{ChatParts, ScreenTask};
+use crate::adapters::chat::{Berth, ChatParts, ScreenTask};
 use crate::domain::{Capabilities, Delivery, LengthUnit, OutboundIntent, Platform};
 use crate::metrics::Metrics;
 use crate::ports::{Adapter, AdapterError, AdapterIo, BoxFuture, DeliveryError, Hook, OutboxEntry, Receipt};
@@ -30,12 +30,13 @@ pub struct TelegramAdapter {
     pub(super) api: Api,
     pub(super) aliases: Aliases,
     pub(super) sender: Arc<Sender>,
+    pub(super) metrics: Arc<Metrics>,
     hook: Option<Arc<TelegramHook>>,
     /// For one run at a time.
-    machinery: Mutex<Machinery>,
+    machinery: Berth<Machinery>,
 }
 
-/// What a run needs for itself and gives back at its end.
+/// What a run needs for itself. However it ends, the next one finds it; after the last one it is gone.
 #[derive(Debug, Default)]
 pub(super) struct Machinery {
     pub(super) screen: Option<ScreenTask>,
@@ -50,24 +51,21 @@ impl TelegramAdapter {
         let (sender, screen) = Sender::new(api.clone(), parts.clone(), aliases.clone());
         let hook = options.webhook.as_ref().map(|webhook| TelegramHook::new(webhook.secret.clone()));
         let (hook, calls) = hook.map(|(hook, calls)| (Arc::new(hook), calls)).unzip();
-        let machinery = Mutex::new(Machinery { screen: Some(screen), calls });
-        Self { platform, options, parts, api, aliases, sender: Arc::new(sender), hook, machinery }
+        let machinery = Berth::new(Machinery { screen: Some(screen), calls });
+        let (sender, metrics) = (Arc::new(sender), Arc::default());
+        Self { platform, options, parts, api, aliases, sender, metrics, hook, machinery }
     }
 
     /// The same, counting with everybody else.
     #[must_use]
     pub fn counting(self, metrics: Arc<Metrics>) -> Self {
-        let sender = Arc::new(Sender::clone(&self.sender).counting(metrics));
-        Self { sender, ..self }
+        let sender = Arc::new(Sender::clone(&self.sender).counting(metrics.clone()));
+        Self { sender, metrics, ..self }
     }
 
     /// Where Telegram calls; nothing where it is asked.
     pub fn hook(&self) -> Option<Arc<dyn Hook>> {
         self.hook.clone().map(|hook| -> Arc<dyn Hook> { hook })
-    }
-
-    fn machinery(&self) -> std::sync::MutexGuard<'_, Machinery> {
-        self.machinery.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -90,11 +88,14 @@ impl Adapter for TelegramAdapter {
         stop: CancellationToken,
     ) -> BoxFuture<'static, Result<(), AdapterError>> {
         Box::pin(async move {
-            let machinery = std::mem::take(&mut *self.machinery());
-            let (ended, machinery) = run::run(&self, machinery, io, stop.clone()).await;
+            let mut lent = self.machinery.lend();
+            let Some(machinery) = lent.thing() else {
+                return Err(AdapterError::Fatal("the adapter runs already".to_owned()));
+            };
+            let ended = run::run(&self, machinery, io, stop.clone()).await;
             // After the end nobody runs the screen, and whoever asks it for something must not wait.
-            if !stop.is_cancelled() {
-                *self.machinery() = machinery;
+            if stop.is_cancelled() {
+                *machinery = Machinery::default();
             }
             ended
         })

@@ -13,14 +13,24 @@ use crate::domain::{Author, ChatKind, Standing};
 const BELIEVED: Duration = Duration::from_secs(300);
 /// How long it is taken for a no that Telegram does not say: nobody else waits for it meanwhile.
 const UNTOLD: Duration = Duration::from_secs(10);
-/// How long Telegram may take to say it: somebody waits for a button.
+/// How long Telegram may take to say it: somebody waits for a button, or for an end.
 const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE_FOR_END: Duration = Duration::from_millis(1500);
+
+/// What it matters for whether somebody runs a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Matter {
+    /// They may decide, where the settings say so.
+    Decision,
+    /// They may end what others began, whatever the settings say.
+    End,
+}
 
 /// Knows who runs which group.
 #[derive(Debug)]
 pub(super) struct Admins {
     api: Api,
-    /// Whether it makes a difference at all.
+    /// Whether it makes a difference for who decides.
     decide: bool,
     known: Fresh<(i64, i64), bool>,
     /// Groups that it gave no answer about.
@@ -34,17 +44,24 @@ impl Admins {
     }
 
     /// The author with what Telegram says about their place in the group.
-    pub(super) async fn vouch(&self, author: Author, chat: i64, kind: ChatKind) -> Author {
-        let asked = self.decide && kind == ChatKind::Group && author.standing == Standing::Person;
+    pub(super) async fn vouch(&self, author: Author, chat: i64, kind: ChatKind, matter: Matter) -> Author {
+        let patience = match matter {
+            Matter::Decision => Some(PATIENCE).filter(|_| self.decide),
+            Matter::End => Some(PATIENCE_FOR_END),
+        };
+        let Some(patience) = patience else { return author };
+        let asked = kind == ChatKind::Group && author.standing == Standing::Person;
         let user = author.id.as_str().rsplit(':').next().and_then(|user| user.parse().ok());
         match user.filter(|_| asked) {
-            Some(user) if self.is_admin(chat, user).await => Author { standing: Standing::Admin, ..author },
+            Some(user) if self.is_admin(chat, user, patience).await => {
+                Author { standing: Standing::Admin, ..author }
+            }
             _ => author,
         }
     }
 
     /// Whether somebody runs a group. Where nobody can tell, they do not.
-    async fn is_admin(&self, chat: i64, user: i64) -> bool {
+    async fn is_admin(&self, chat: i64, user: i64, patience: Duration) -> bool {
         if let Some(admin) = self.known.get(&(chat, user)) {
             return admin;
         }
@@ -52,7 +69,7 @@ impl Admins {
             return false;
         }
         let body = json!({ "chat_id": chat, "user_id": user });
-        match self.api.ask::<Member>("getChatMember", &body, PATIENCE).await {
+        match self.api.ask::<Member>("getChatMember", &body, patience).await {
             Ok(member) => {
                 self.known.put((chat, user), member.is_admin(), BELIEVED);
                 member.is_admin()
@@ -85,10 +102,10 @@ mod tests {
         // Nobody answers there.
         let api = Api::new(reqwest::Client::new(), "http://127.0.0.1:1", "7:x".to_owned().into());
         let admins = Admins::new(api, true);
-        assert!(!admins.is_admin(-5, 1).await);
+        assert!(!admins.is_admin(-5, 1, PATIENCE).await);
         assert!(admins.silent.get(&-5).is_some() && admins.silent.get(&-6).is_none());
         // Were it asked about, it would not be at once.
-        let asked = std::pin::pin!(admins.is_admin(-5, 2));
+        let asked = std::pin::pin!(admins.is_admin(-5, 2, PATIENCE));
         assert_eq!(futures_util::poll!(asked), std::task::Poll::Ready(false));
     }
 }

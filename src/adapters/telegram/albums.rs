@@ -95,10 +95,16 @@ impl<T> Lanes<T> {
         self.busy.remove(lane);
     }
 
-    /// What waits in a lane, by number.
-    pub(super) fn waiting(&self, lane: &Lane) -> impl Iterator<Item = i64> {
-        let jobs = self.waiting.get(lane).into_iter().flatten();
-        jobs.flat_map(|job| &job.parts).map(|(number, _)| *number)
+    /// Takes some of those that wait in a lane out of it.
+    pub(super) fn withdraw(&mut self, lane: &Lane, numbers: &[i64]) -> Vec<(i64, T)> {
+        let Some(queue) = self.waiting.get_mut(lane) else { return Vec::new() };
+        let mut withdrawn = Vec::new();
+        for job in queue.iter_mut() {
+            withdrawn.extend(job.parts.extract_if(.., |(number, _)| numbers.contains(number)));
+        }
+        queue.retain(|job| !job.parts.is_empty());
+        self.waiting.retain(|_, queue| !queue.is_empty());
+        withdrawn
     }
 }
 
@@ -157,8 +163,10 @@ mod tests {
         assert_eq!(begun(&mut lanes, now), [(lane(1), vec![2])]);
         lanes.put(lane(1), 5, (), None, now);
         lanes.put(lane(1), 6, (), None, now);
-        assert_eq!(lanes.waiting(&lane(1)).collect::<Vec<_>>(), [5, 6]);
-        assert_eq!(lanes.waiting(&lane(2)).count(), 0);
+        assert_eq!(lanes.withdraw(&lane(1), &[6, 7]), [(6, ())]);
+        assert_eq!(lanes.withdraw(&lane(2), &[5]), []);
+        lanes.ended(&lane(1));
+        assert_eq!(begun(&mut lanes, now), [(lane(1), vec![5])]);
     }
 
     #[tokio::test]

@@ -6,6 +6,8 @@
 
 use std::time::Duration;
 
+use reqwest::StatusCode;
+use reqwest::header::RETRY_AFTER;
 use reqwest::multipart::{Form, Part};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Serialize;
@@ -23,7 +25,7 @@ pub(super) const SEND: Duration = Duration::from_secs(40);
 /// How long a file may take to be sent.
 const UPLOAD: Duration = Duration::from_secs(55);
 /// Nobody is waited for longer than a day, however many seconds they write: clocks have an end.
-const LONGEST_ASKED: u64 = 24 * 3600;
+const LONGEST_ASKED: f64 = 24.0 * 3600.0;
 /// No answer that we read is longer.
 const MAX_ANSWER: usize = 16 << 20;
 
@@ -176,6 +178,8 @@ fn documented(name: &str) -> String {
 async fn read<T: DeserializeOwned>(answer: Result<reqwest::Response, reqwest::Error>) -> Result<T, ApiError> {
     let mut answer = answer.map_err(unanswered)?;
     let status = answer.status();
+    let header = answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
+    let retry_after = header.and_then(|header| seconds(&header.into()));
     let mut body = Vec::new();
     while let Some(piece) = answer.chunk().await.map_err(|error| ApiError::Unsure(told(error)))? {
         if body.len() + piece.len() > MAX_ANSWER {
@@ -185,10 +189,14 @@ async fn read<T: DeserializeOwned>(answer: Result<reqwest::Response, reqwest::Er
     }
     match serde_json::from_slice::<Envelope<T>>(&body) {
         Ok(Envelope { ok: true, result: Some(result), .. }) => Ok(result),
-        Ok(envelope) if !envelope.ok => Err(envelope.refusal(status.as_u16())),
+        Ok(envelope) if !envelope.ok => Err(envelope.refusal(status.as_u16(), retry_after)),
         // It was done, and that may be all there is to say.
         Ok(_) => {
             T::deserialize(Value::Null).map_err(|_| ApiError::Unsure("the answer has no result".to_owned()))
+        }
+        Err(_) if status == StatusCode::TOO_MANY_REQUESTS => {
+            let description = "somebody on the way says that there is too much".to_owned();
+            Err(ApiError::Refused { code: 429, description, retry_after, migrate_to: None })
         }
         // Somebody in between speaks: the server itself never heard of it.
         Err(_) if matches!(status.as_u16(), 404 | 405 | 501) => Err(ApiError::NoSuchCall(status.as_u16())),
@@ -206,32 +214,42 @@ struct Envelope<T> {
     ok: bool,
     #[serde(default = "Option::default")]
     result: Option<T>,
-    error_code: Option<u16>,
-    description: Option<String>,
-    parameters: Option<Parameters>,
+    #[serde(default)]
+    error_code: Value,
+    #[serde(default)]
+    description: Value,
+    #[serde(default)]
+    parameters: Value,
 }
 
 impl<T> Envelope<T> {
-    /// The server's no. Where it left out what sort of no, its words tell.
-    fn refusal(self, status: u16) -> ApiError {
-        let description = self.description.unwrap_or_default();
-        let parameters = self.parameters.unwrap_or_default();
-        let code = self.error_code.or(Some(status).filter(|status| *status >= 400));
-        let retry_after = parameters.retry_after.or_else(|| retry_after_in(&description));
+    /// The server's no. Where it left out what sort of no, its words tell; where it left out for how long, whoever
+    /// passed it on may.
+    fn refusal(self, status: u16, header: Option<Duration>) -> ApiError {
+        let description = self.description.as_str().unwrap_or_default().to_owned();
+        let parameter = |name: &str| self.parameters.get(name);
+        let code = number(&self.error_code).and_then(|code| u16::try_from(code).ok());
+        let code = code.or(Some(status).filter(|status| *status >= 400));
+        let asked = parameter("retry_after").and_then(seconds).or_else(|| retry_after_in(&description));
         ApiError::Refused {
             code: code.unwrap_or_else(|| code_of(&description)),
-            retry_after: retry_after.map(|secs| Duration::from_secs(secs.min(LONGEST_ASKED))),
-            migrate_to: parameters.migrate_to_chat_id,
+            retry_after: asked.or(header),
+            migrate_to: parameter("migrate_to_chat_id").and_then(number),
             description,
         }
     }
 }
 
-#[derive(Default, serde::Deserialize)]
-#[serde(default)]
-struct Parameters {
-    retry_after: Option<u64>,
-    migrate_to_chat_id: Option<i64>,
+/// A whole number, also where it is written as words.
+fn number(value: &Value) -> Option<i64> {
+    value.as_i64().or_else(|| value.as_str()?.trim().parse().ok())
+}
+
+/// A time in seconds, however it is written: not shorter than was asked for, and with an end.
+fn seconds(value: &Value) -> Option<Duration> {
+    let secs: f64 = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())?;
+    let secs = if secs.is_nan() { return None } else { secs.clamp(0.0, LONGEST_ASKED) };
+    Some(Duration::from_secs_f64(secs.ceil()))
 }
 
 /// The code that goes with the words a refusal begins with.
@@ -250,10 +268,11 @@ fn code_of(description: &str) -> u16 {
 }
 
 /// The seconds to wait, where only the words have them.
-fn retry_after_in(description: &str) -> Option<u64> {
+fn retry_after_in(description: &str) -> Option<Duration> {
     let words = description.to_lowercase();
     let (_, rest) = words.split_once("retry after ")?;
-    rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+    let digits = rest.split(|c: char| !c.is_ascii_digit()).next()?;
+    seconds(&digits.into())
 }
 
 /// A call without an answer: was it sent?
@@ -276,7 +295,7 @@ mod tests {
 
     fn refusal(status: u16, body: &str) -> (u16, Option<u64>) {
         let envelope: Envelope<Value> = serde_json::from_str(body).unwrap();
-        match envelope.refusal(status) {
+        match envelope.refusal(status, None) {
             ApiError::Refused { code, retry_after, .. } => (code, retry_after.map(|after| after.as_secs())),
             other => panic!("{other}"),
         }
@@ -305,8 +324,42 @@ mod tests {
             ),
             (200, r#"{"ok":false,"description":"Too Many Requests: retry after 17"}"#, (429, Some(17))),
             (429, r#"{"ok":false,"description":"Too Many Requests"}"#, (429, None)),
+            (429, r#"{"ok":false,"parameters":{"retry_after":3.2}}"#, (429, Some(4))),
+            (429, r#"{"ok":false,"parameters":{"retry_after":-1}}"#, (429, Some(0))),
+            (429, r#"{"ok":false,"parameters":{"retry_after":"5"}}"#, (429, Some(5))),
+            (429, r#"{"ok":false,"parameters":{"retry_after":"1e99"}}"#, (429, Some(86_400))),
+            (429, r#"{"ok":false,"parameters":{"retry_after":"NaN"}}"#, (429, None)),
+            (429, r#"{"ok":false,"parameters":{"retry_after":{}}}"#, (429, None)),
+            (429, r#"{"ok":false,"parameters":[]}"#, (429, None)),
+            (200, r#"{"ok":false,"error_code":"429","description":7}"#, (429, None)),
+            (403, r#"{"ok":false,"error_code":-5}"#, (403, None)),
         ] {
             assert_eq!(refusal(status, body), expected, "{body}");
+        }
+    }
+
+    #[tokio::test]
+    async fn whoever_says_that_there_is_too_much_is_believed_also_without_json() {
+        for (status, header, body, expected) in [
+            (429, Some("7"), "<h1>slow down</h1>", Some((429, Some(7)))),
+            (429, None, "", Some((429, None))),
+            (429, Some("Fri, 31 Dec 1999 23:59:59 GMT"), "", Some((429, None))),
+            (429, Some("7"), r#"{"ok":false,"parameters":{"retry_after":3}}"#, Some((429, Some(3)))),
+            (429, Some("7"), r#"{"ok":false}"#, Some((429, Some(7)))),
+            (418, Some("7"), "", None),
+        ] {
+            let mut answer = http::Response::builder().status(status);
+            if let Some(header) = header {
+                answer = answer.header(RETRY_AFTER, header);
+            }
+            let answer = reqwest::Response::from(answer.body(body).unwrap());
+            let told = match read::<Value>(Ok(answer)).await {
+                Err(ApiError::Refused { code, retry_after, .. }) => {
+                    Some((code, retry_after.map(|after| after.as_secs())))
+                }
+                _ => None,
+            };
+            assert_eq!(told, expected, "{status} {header:?} {body}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! A press of a button: whose question it answers, who pressed, and what they see. Whoever pressed is always answered,
 //! for their screen waits.
 
+use super::admins::Matter;
 use super::place::Place;
 use super::reception::{Aside, Done, Reception};
 use super::update::{Press, Shown};
@@ -33,9 +34,11 @@ impl Reception {
         {
             return Ok(Done::kept(vec![answer(None)]));
         }
+        // What was written before a group got its new number can still be pressed, and no longer be changed.
+        let message = shown.message_id.filter(|_| shown.place.chat == asked.place.chat);
         // A second copy of a question, from a send nobody heard back from, keeps its buttons until somebody tries one.
         let stale = approval.state != ApprovalState::Pending;
-        let bare = shown.message_id.filter(|_| stale).map(|message| Aside::Bare(shown.place, message));
+        let bare = message.filter(|_| stale).map(|message| Aside::Bare(shown.place, message));
         let menu = match button {
             Button::Answer(given) => {
                 let decision = Decision {
@@ -45,6 +48,7 @@ impl Reception {
                     via: "button".to_owned(),
                     operator: false,
                 };
+                let shown = Shown { place: asked.place, ..shown };
                 let mut done = self.decide(press, shown, approval, decision, language).await;
                 done.asides.extend(bare);
                 return Ok(done);
@@ -53,21 +57,25 @@ impl Reception {
                 return Ok(Done::kept(unknown().asides.into_iter().chain(bare).collect()));
             }
             // Others would change what those who may decide have before them.
-            Button::Scopes | Button::Back if !self.decides(&press, shown, &approval).await? => {
+            Button::Scopes | Button::Back if !self.decides(&press, asked, &approval).await? => {
                 let words = Phrase::NotTheirs(approval.number).say(language);
+                return Ok(Done::kept(vec![answer(Some(words))]));
+            }
+            Button::Scopes | Button::Back if message.is_none() => {
+                let words = Phrase::AnswerInWords(approval.number).say(language);
                 return Ok(Done::kept(vec![answer(Some(words))]));
             }
             Button::Scopes => Menu::Scopes,
             Button::Back => Menu::First,
         };
-        let buttons =
-            shown.message_id.map(|message| Aside::Buttons(shown.place, message, Box::new(approval), menu));
+        let buttons = message.map(|message| Aside::Buttons(shown.place, message, Box::new(approval), menu));
         Ok(Done::kept(std::iter::once(answer(None)).chain(buttons).collect()))
     }
 
     /// Whether whoever pressed may answer a question.
-    async fn decides(&self, press: &Press, shown: Shown, approval: &Approval) -> Result<bool, StoreError> {
-        let author = self.admins.vouch(press.author.clone(), shown.place.chat, shown.chat).await;
+    async fn decides(&self, press: &Press, asked: Shown, approval: &Approval) -> Result<bool, StoreError> {
+        let author = press.author.clone();
+        let author = self.admins.vouch(author, asked.place.chat, asked.chat, Matter::Decision).await;
         self.parts.deciders.decides(&*self.parts.access, &author, approval).await
     }
 
@@ -92,7 +100,7 @@ impl Reception {
         };
         let event = IngressEvent {
             thread: approval.thread,
-            author: self.admins.vouch(press.author, shown.place.chat, shown.chat).await,
+            author: self.admins.vouch(press.author, shown.place.chat, shown.chat, Matter::Decision).await,
             message,
             platform_message: shown.message_id.unwrap_or_default().to_string(),
             at: self.parts.clock.now(),

@@ -1,7 +1,8 @@
 //! Where updates arrive, however they came: each is read, put into its lane, worked on, and reported when it is accepted.
 //!
 //! What cannot be accepted because a thread is in trouble is kept on the disk and tried again: then it may be confirmed
-//! all the same, and nobody else has to wait. What cannot even be kept is not confirmed, and tried again just so.
+//! all the same, and nobody else has to wait. What a thread has no room for there is refused in words, so that it never
+//! makes the bot deaf to everybody else. What the disk does not take is not confirmed, and tried again just so.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::AssertUnwindSafe;
@@ -16,11 +17,11 @@ use tokio::time::Instant;
 
 use super::albums::{Job, Lane, Lanes, merge};
 use super::reception::{Aside, Done, Outcome, Reception, Work};
-use super::unsettled::{Given, ToSave, Unsettled, number_of};
+use super::unsettled::{Given, Keeping, Unsettled, number_of};
 use super::update::{Heard, Incoming, Reader, What};
 use super::wire::Update;
 use crate::adapters::Backoff;
-use crate::adapters::chat::Attention;
+use crate::adapters::chat::{Attention, Hearing};
 use crate::domain::Command;
 
 /// How many polite words may be on their way; more are left out.
@@ -35,6 +36,8 @@ const AGAIN: Backoff = Backoff {
 };
 /// Whatever takes longer is kept on the disk where it stands in the way of others.
 const SLOW: Duration = Duration::from_secs(1);
+/// How often a thread hears that nothing more is taken there.
+const TOLD_EVERY: Duration = Duration::from_secs(60);
 
 /// The desk. One task owns it.
 #[derive(Debug)]
@@ -50,6 +53,8 @@ pub(super) struct Desk {
     saves: JoinSet<Vec<(i64, String, bool)>>,
     asides: JoinSet<()>,
     settled: VecDeque<i64>,
+    /// Which threads heard lately that nothing more is taken there.
+    told: BTreeMap<Lane, Instant>,
 }
 
 /// Work that has ended, one way or the other.
@@ -79,6 +84,7 @@ impl Desk {
             saves: JoinSet::new(),
             asides: JoinSet::new(),
             settled: VecDeque::new(),
+            told: BTreeMap::new(),
         }
     }
 
@@ -110,8 +116,9 @@ impl Desk {
 
     /// Others wait: whatever has taken long is kept on the disk, and goes on. False when the disk holds enough.
     pub(super) fn make_room(&mut self) -> bool {
-        let slow = self.unsettled.older_than(SLOW, Instant::now());
-        self.save(slow);
+        for lane in self.unsettled.slow_lanes(SLOW, Instant::now()) {
+            self.save(&lane);
+        }
         self.unsettled.has_room()
     }
 
@@ -146,9 +153,10 @@ impl Desk {
             Incoming::Pressed(_) | Incoming::Invited(_) => Lane::Alone(key),
             Incoming::Heard(heard) => lane_of(heard),
         };
+        self.unsettled.assign(key, lane.clone());
         self.lanes.put(lane.clone(), key, incoming, album, Instant::now());
         if self.stuck.contains_key(&lane) {
-            self.save(vec![key]);
+            self.save(&lane);
         }
     }
 
@@ -255,9 +263,8 @@ impl Desk {
     fn stick(&mut self, lane: Lane, keys: Vec<i64>, work: Work) {
         let times = self.stuck.get(&lane).map_or(0, |stuck| stuck.times).saturating_add(1);
         let again = Instant::now() + AGAIN.delay(times, self.reception.parts.ids.chance());
-        let all = keys.iter().copied().chain(self.lanes.waiting(&lane)).collect();
-        self.stuck.insert(lane, Stuck { keys, work, times, again: Some(again) });
-        self.save(all);
+        self.stuck.insert(lane.clone(), Stuck { keys, work, times, again: Some(again) });
+        self.save(&lane);
     }
 
     /// An update is at its end.
@@ -267,32 +274,87 @@ impl Desk {
         self.let_go(name);
     }
 
-    fn save(&mut self, keys: Vec<i64>) {
-        let all: Vec<ToSave> = self.unsettled.begin_saving(keys);
-        if all.is_empty() {
+    /// Keeps on the disk what is in a lane; what there is no room for is refused.
+    fn save(&mut self, lane: &Lane) {
+        let Keeping { to_save, beyond } = self.unsettled.begin_saving(lane);
+        if !beyond.is_empty() {
+            self.refuse(lane, &beyond);
+        }
+        if to_save.is_empty() {
             return;
         }
         let spool = self.reception.parts.notes.shelf(SPOOL);
         self.saves.spawn(async move {
             let mut saved = Vec::new();
-            for (key, name, update) in all {
-                let kept = spool.keep(&name, update).await;
-                if let Err(error) = &kept {
+            let mut safe = true;
+            for (key, name, update) in to_save {
+                // Behind one that the disk did not take none may be on it: they would come before it after a crash.
+                if safe && let Err(error) = spool.keep(&name, update).await {
                     tracing::error!(%error, "an update can neither be accepted nor kept: it is not confirmed");
+                    safe = false;
                 }
-                saved.push((key, name, kept.is_ok()));
+                saved.push((key, name, safe));
             }
             saved
         });
     }
 
     fn saved(&mut self, saved: Vec<(i64, String, bool)>) {
+        let lane = saved.iter().find_map(|(key, ..)| self.unsettled.lane(*key)).cloned();
+        let all = saved.iter().all(|(.., safe)| *safe);
         for (key, name, safe) in saved {
             match self.unsettled.saved(key, safe) {
                 Some(numbers) => self.settled.extend(numbers),
                 None => self.let_go(Some(name).filter(|_| safe)),
             }
         }
+        // What came meanwhile had to wait for those.
+        if let Some(lane) = lane.filter(|lane| all && self.stuck.contains_key(lane)) {
+            self.save(&lane);
+        }
+    }
+
+    /// There is no room for these: they are over, and whoever sent them hears so. What is being worked on is not, and
+    /// neither is what nobody could send again.
+    fn refuse(&mut self, lane: &Lane, keys: &[i64]) {
+        let mut refused: Vec<(i64, Option<Work>)> = Vec::new();
+        // Only what is said waits in a lane; what stands alone is begun at once.
+        for (key, incoming) in self.lanes.withdraw(lane, keys) {
+            if let Incoming::Heard(heard) = incoming {
+                refused.push((key, Some(Work::Heard(heard, Hearing::Answer))));
+            }
+        }
+        let at_rest =
+            |stuck: &Stuck| stuck.again.is_some() && stuck.keys.iter().all(|key| keys.contains(key));
+        let theirs = |work: &Work| matches!(work, Work::Heard(..) | Work::Pressed(_));
+        if self.stuck.get(lane).is_some_and(|stuck| at_rest(stuck) && theirs(&stuck.work))
+            && let Some(stuck) = self.stuck.remove(lane)
+        {
+            self.lanes.ended(lane);
+            let mut work = Some(stuck.work);
+            refused.extend(stuck.keys.into_iter().map(|key| (key, work.take())));
+        }
+        for (key, work) in refused {
+            self.reception.metrics.messages_refused.count();
+            self.finish(key);
+            match work {
+                Some(Work::Pressed(press)) => self.perform(Aside::TooMuch(Work::Pressed(press))),
+                Some(work) if self.is_to_be_told(lane) => self.perform(Aside::TooMuch(work)),
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether a thread has not heard for a while that nothing more is taken there.
+    fn is_to_be_told(&mut self, lane: &Lane) -> bool {
+        let now = Instant::now();
+        self.told.retain(|_, at| now.duration_since(*at) < TOLD_EVERY);
+        if self.told.contains_key(lane) {
+            return false;
+        }
+        tracing::error!(?lane, "too much waits in a thread that takes nothing: what comes there is refused");
+        self.told.insert(lane.clone(), now);
+        true
     }
 
     /// Takes from the disk what is not needed there. What stays behind is recognised at the next start.
@@ -308,7 +370,9 @@ impl Desk {
     }
 
     fn perform(&mut self, aside: Aside) {
-        if self.asides.len() >= MOST_ASIDES {
+        // Whoever pressed a button waits for its answer, and there are no more of those than presses.
+        let awaited = matches!(aside, Aside::Answer(..) | Aside::TooMuch(Work::Pressed(_)));
+        if self.asides.len() >= MOST_ASIDES && !awaited {
             tracing::warn!("too many polite words are on their way; one is left out");
             return;
         }

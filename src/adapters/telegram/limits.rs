@@ -85,9 +85,15 @@ impl Limits {
             return room && self.wide.spare(&chat, rate) && (!all || self.narrow.spare("", WIDE_CHAT));
         }
         let turn = async {
-            self.wide.wait(&chat, rate).await;
-            if all {
-                self.narrow.wait("", WIDE_CHAT).await;
+            loop {
+                self.wide.wait_with(&chat, || self.rate(place).0).await;
+                if self.rate(place).1 {
+                    self.narrow.wait("", WIDE_CHAT).await;
+                }
+                // A complaint may have come while others were waited for.
+                if self.rests_for(place).is_none() {
+                    return;
+                }
             }
         };
         tokio::time::timeout(PATIENCE, turn).await.is_ok()
@@ -121,11 +127,14 @@ impl Limits {
 
     /// Waits until the server wants to hear about a chat again; false when that is not within a reasonable time.
     pub(super) async fn rest(&self, place: Place) -> bool {
-        if self.rests_long(place).is_some() {
-            return false;
-        }
-        if let Some(left) = self.rests_for(place) {
-            tokio::time::sleep(left).await;
+        let patience = Instant::now() + PATIENCE;
+        while let Some(left) = self.rests_for(place) {
+            let ends = Instant::now() + left;
+            if ends > patience {
+                return false;
+            }
+            // Another complaint may come meanwhile.
+            tokio::time::sleep_until(ends).await;
         }
         true
     }
@@ -259,6 +268,31 @@ mod tests {
         assert_eq!(limits.rests_long(place(5)), None);
         assert!(limits.rest(place(5)).await);
         assert_eq!(began.elapsed(), left);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_waits_hears_the_complaint_that_comes_meanwhile() {
+        let limits = Limits::new();
+        limits.complained(place(5), Some(Duration::from_secs(3)));
+        let began = Instant::now();
+        let ((turn, rest), ()) = tokio::join!(
+            async { tokio::join!(limits.turn(place(5), Weight::Must), limits.rest(place(5))) },
+            async {
+                tokio::time::sleep(Duration::from_secs(2)).await;
+                limits.complained(place(5), Some(Duration::from_secs(8)));
+            }
+        );
+        assert!(turn && rest);
+        assert_eq!(began.elapsed().as_secs(), 10);
+        // One who keeps to the wide rate hears it too.
+        let limits = Limits::new();
+        while limits.wide.spare("6", WIDE_CHAT) {}
+        let began = Instant::now();
+        let (turn, ()) = tokio::join!(limits.turn(place(6), Weight::Must), async {
+            limits.complained(place(6), Some(Duration::from_secs(8)));
+        });
+        assert!(turn);
+        assert_eq!(began.elapsed().as_secs(), 8);
     }
 
     #[tokio::test(start_paused = true)]

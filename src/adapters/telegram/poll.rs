@@ -39,6 +39,8 @@ const TROUBLE: Backoff = Backoff {
     longest: Duration::from_secs(30),
     stable_after: Duration::ZERO,
 };
+/// Nobody is deaf for longer, whatever was asked for: asking in vain costs less than an order that is not heard.
+const LONGEST_ASKED: Duration = Duration::from_secs(180);
 /// How long to wait while somebody else asks for the same updates.
 const CONFLICT: Backoff =
     Backoff { first: Duration::from_secs(2), longest: Duration::from_secs(60), stable_after: Duration::ZERO };
@@ -89,7 +91,10 @@ impl Poll<'_> {
                 }
                 Err(error) => {
                     breaks += 1;
-                    let wait = self.judge(&error, breaks).await?;
+                    let wait = tokio::select! {
+                        () = stop.cancelled() => return Ok(()),
+                        wait = self.judge(&error, breaks) => wait?,
+                    };
                     tokio::select! {
                         () = stop.cancelled() => return Ok(()),
                         () = self.wait(wait, &mut offsets) => {}
@@ -188,7 +193,7 @@ impl Poll<'_> {
             }
             ApiError::Refused { retry_after: Some(after), .. } => {
                 tracing::warn!(?after, "telegram asks to wait");
-                Ok(*after + Duration::from_secs_f64(chance))
+                Ok((*after).min(LONGEST_ASKED) + Duration::from_secs_f64(chance))
             }
             _ => {
                 let wait = TROUBLE.delay(breaks, chance);

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::admins::Admins;
+use super::adapter::TelegramAdapter;
+use super::admins::{Admins, Matter};
 use super::aliases::Aliases;
 use super::api::Api;
 use super::attachments::{Fetched, Fetcher};
 use super::contents::named;
 use super::deliver::Sender;
-use super::options::{Acknowledge, Strangers, TelegramOptions};
+use super::options::{Acknowledge, Strangers};
 use super::patience::patiently;
 use super::place::Place;
 use super::update::{Heard, Invitation, Parcel, Press, What};
@@ -19,6 +20,7 @@ use crate::adapters::chat::{Admission, ChatParts, Gate, Handed, Hearing, Menu, h
 use crate::domain::{
     Approval, Author, ChatKind, Command, IngressEvent, IngressKind, Language, Platform, Said, ThreadId,
 };
+use crate::metrics::Metrics;
 use crate::ports::{Door, Knock, StoreError};
 use crate::render::Phrase;
 
@@ -62,6 +64,8 @@ pub(super) enum Aside {
     Bare(Place, i64),
     /// Words, and then the bot leaves the chat.
     Leave(i64, String),
+    /// That something was not taken, for too much waits before it.
+    TooMuch(Work),
 }
 
 /// What became of some work.
@@ -93,32 +97,26 @@ pub(super) struct Reception {
     pub(super) door: Door,
     pub(super) admins: Admins,
     pub(super) aliases: Aliases,
+    pub(super) metrics: Arc<Metrics>,
     fetcher: Fetcher,
     acknowledge: Acknowledge,
     strangers: Strangers,
 }
 
 impl Reception {
-    pub(super) fn new(
-        platform: Platform,
-        options: &TelegramOptions,
-        api: Api,
-        sender: Arc<Sender>,
-        parts: ChatParts,
-        aliases: Aliases,
-        door: Door,
-    ) -> Self {
-        let gate = Gate::new(platform.clone(), options.guests.clone(), parts.access.clone());
+    pub(super) fn new(adapter: &TelegramAdapter, door: Door) -> Self {
+        let TelegramAdapter { platform, options, parts, api, aliases, sender, metrics, .. } = adapter;
         Self {
-            platform,
+            platform: platform.clone(),
             fetcher: Fetcher::new(api.clone()),
             admins: Admins::new(api.clone(), options.admins_decide),
-            gate,
+            gate: Gate::new(platform.clone(), options.guests.clone(), parts.access.clone()),
             door,
-            sender,
-            parts,
-            aliases,
-            api,
+            metrics: metrics.clone(),
+            sender: sender.clone(),
+            parts: parts.clone(),
+            aliases: aliases.clone(),
+            api: api.clone(),
             acknowledge: options.acknowledge,
             strangers: options.strangers,
         }
@@ -147,6 +145,7 @@ impl Reception {
                 }
                 Aside::Bare(place, message) => self.bare(place, message).await,
                 Aside::Leave(chat, words) => self.leave(chat, &words).await,
+                Aside::TooMuch(work) => self.turn_away(work).await,
             }
         };
         if tokio::time::timeout(POLITE * 2, work).await.is_err() {
@@ -169,12 +168,31 @@ impl Reception {
         kind: ChatKind,
     ) -> Result<Admission, StoreError> {
         let now = self.parts.clock.now();
-        let first = self.aliases.original(chat);
-        let admission = self.gate.admit(author, &first.to_string(), kind, now).await?;
-        if admission == Admission::Closed && first != chat {
-            return self.gate.admit(author, &chat.to_string(), kind, now).await;
+        let mut admission = Admission::Closed;
+        for number in self.numbers(chat) {
+            admission = self.gate.admit(author, &number.to_string(), kind, now).await?;
+            if admission != Admission::Closed {
+                break;
+            }
         }
         Ok(admission)
+    }
+
+    /// The numbers that a chat has had: the settings may name any of them.
+    fn numbers(&self, chat: i64) -> Vec<i64> {
+        let mut numbers = vec![self.aliases.original(chat), chat, self.aliases.current(chat)];
+        numbers.dedup();
+        numbers
+    }
+
+    /// Whether a group is served, by any of its numbers.
+    async fn is_served(&self, chat: i64) -> Result<bool, StoreError> {
+        for number in self.numbers(chat) {
+            if self.gate.is_served(&number.to_string()).await? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     async fn heard(&self, heard: Heard, hearing: Hearing) -> Result<Done, StoreError> {
@@ -224,8 +242,10 @@ impl Reception {
                 IngressKind::Edited(Said { overheard, ..self.corrected(parcel, &thread, place).await })
             }
         };
-        let author =
-            if may_decide(&kind) { self.admins.vouch(author, place.chat, chat).await } else { author };
+        let author = match matter_of(&kind) {
+            Some(matter) => self.admins.vouch(author, place.chat, chat, matter).await,
+            None => author,
+        };
         let fresh = matches!(kind, IngressKind::Said(_)) && !overheard;
         let platform_message = message_id.to_string();
         let event = IngressEvent { thread, author, message, platform_message, at, chat, kind };
@@ -292,6 +312,10 @@ impl Reception {
 
     async fn invited(&self, invitation: Invitation) -> Result<Done, StoreError> {
         let Invitation { chat, by, language } = invitation;
+        // Whoever brings the bot to where it is served, it stays for the others.
+        if self.is_served(chat).await? {
+            return Ok(Done::kept(Vec::new()));
+        }
         match self.admit(&by, chat, ChatKind::Group).await? {
             Admission::Welcome => {
                 tracing::info!(chat, by = %by.id, "the bot was let into a group");
@@ -302,6 +326,25 @@ impl Reception {
                 let words = Phrase::NotServed.say(self.language("", language));
                 Ok(Done::kept(vec![Aside::Leave(chat, words)]))
             }
+        }
+    }
+
+    /// Says that something was not taken. Who may not speak is told nothing.
+    async fn turn_away(&self, work: Work) {
+        match work {
+            Work::Pressed(press) => {
+                let words = Phrase::Busy.say(self.language("", press.language));
+                self.sender.answer_callback(&press.id, Some(&words)).await;
+            }
+            Work::Heard(heard, _) => {
+                let admission = self.admit(&heard.author, heard.place.chat, heard.chat).await;
+                if matches!(admission, Ok(Admission::Welcome)) {
+                    let words = Phrase::Busy.say(self.language("", heard.language));
+                    let reply_to = Some(heard.message_id).filter(|message| *message > 0);
+                    self.sender.say(&heard.place, reply_to, &words).await;
+                }
+            }
+            Work::Invited(_) | Work::Moved => {}
         }
     }
 
@@ -326,14 +369,16 @@ impl Reception {
     }
 }
 
-/// Whether it matters who says this: a stop, say, never waits for Telegram to tell who runs the group.
-const fn may_decide(kind: &IngressKind) -> bool {
+/// What it matters for whether whoever says this runs the group.
+const fn matter_of(kind: &IngressKind) -> Option<Matter> {
     match kind {
-        IngressKind::Said(_) | IngressKind::Decision(_) => true,
-        IngressKind::Command(order) => {
-            matches!(order.command, Command::Approve | Command::Deny | Command::Cancel | Command::Grants)
-        }
-        IngressKind::Edited(_) | IngressKind::Revised(_) | IngressKind::Regenerate(_) => false,
+        IngressKind::Said(_) | IngressKind::Decision(_) => Some(Matter::Decision),
+        IngressKind::Command(order) => match order.command {
+            Command::Approve | Command::Deny | Command::Cancel | Command::Grants => Some(Matter::Decision),
+            Command::Stop | Command::New => Some(Matter::End),
+            _ => None,
+        },
+        IngressKind::Edited(_) | IngressKind::Revised(_) | IngressKind::Regenerate(_) => None,
     }
 }
 

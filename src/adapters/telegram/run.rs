@@ -43,14 +43,14 @@ pub(super) fn bad_token(error: &ApiError) -> String {
     )
 }
 
-/// Receives until told to stop. The machinery is given back, unless this was the end.
+/// Receives until told to stop.
 pub(super) async fn run(
     adapter: &TelegramAdapter,
-    machinery: Machinery,
+    machinery: &mut Machinery,
     io: AdapterIo,
     stop: CancellationToken,
-) -> (Result<(), AdapterError>, Machinery) {
-    let Machinery { screen, mut calls } = machinery;
+) -> Result<(), AdapterError> {
+    let Machinery { screen, calls } = machinery;
     let screen_stop = CancellationToken::new();
     let painter = adapter.sender.painter();
     let receiving = async {
@@ -59,13 +59,12 @@ pub(super) async fn run(
         ended
     };
     let showing = async {
-        match screen {
-            Some(screen) => Some(screen.run(painter, screen_stop.clone()).await),
-            None => None,
+        if let Some(screen) = screen {
+            screen.run(painter, screen_stop.clone()).await;
         }
     };
-    let (ended, screen) = tokio::join!(receiving, showing);
-    (ended, Machinery { screen, calls })
+    let (ended, ()) = tokio::join!(receiving, showing);
+    ended
 }
 
 async fn receive(
@@ -91,23 +90,17 @@ async fn receive(
         aliases: aliases.clone(),
         threading: options.threading,
     };
-    let reception = Reception::new(
-        adapter.platform.clone(),
-        options,
-        api.clone(),
-        adapter.sender.clone(),
-        parts.clone(),
-        aliases.clone(),
-        io.door.clone(),
-    );
+    let reception = Reception::new(adapter, io.door.clone());
     let attention = Attention::new(options.respond, options.followup);
     let mut desk = Desk::new(reader, attention, Arc::new(reception));
     let kept = parts.notes.shelf(SPOOL).all().await;
     let kept = kept.map_err(|error| AdapterError::Broken(error.to_string()))?;
     desk.take_up(kept.into_iter().map(|(_, update)| update).collect());
-    match calls {
-        Some(calls) => webhook::serve(api, desk, calls, io, stop).await,
-        None => Poll { api, desk, io, ids: &*parts.ids, stop }.run().await,
+    match (calls, &options.webhook) {
+        (Some(calls), _) => webhook::serve(api, desk, calls, io, stop).await,
+        // Asking for updates would take the webhook away.
+        (None, Some(_)) => Err(AdapterError::Fatal("the webhook is served no more".to_owned())),
+        (None, None) => Poll { api, desk, io, ids: &*parts.ids, stop }.run().await,
     }
 }
 
@@ -130,12 +123,23 @@ async fn greet(adapter: &TelegramAdapter) -> Result<Me, AdapterError> {
                 }
             }
         };
-        let error = match tokio::join!(me, way) {
+        let (me, way) = tokio::join!(me, way);
+        let known = me.is_ok();
+        let error = match (me, way) {
             (Ok(me), Ok(())) => return Ok(me),
+            (Ok(me), Err(error @ (ApiError::Refused { code: 404, .. } | ApiError::NoSuchCall(_)))) => {
+                tracing::error!(
+                    %error,
+                    "the server has no setWebhook: it has to be told the address of the webhook in another way"
+                );
+                return Ok(me);
+            }
             (Err(error), _) | (Ok(_), Err(error)) => error,
         };
         match &error {
-            ApiError::Refused { code: 401 | 404, .. } => return Err(AdapterError::Fatal(bad_token(&error))),
+            ApiError::Refused { code: 401 | 404, .. } if !known => {
+                return Err(AdapterError::Fatal(bad_token(&error)));
+            }
             ApiError::Refused { code: 400, .. } if adapter.options.webhook.is_some() => {
                 let words = format!(
                     "telegram does not accept the webhook ({error}): check adapters.telegram.webhookUrl in ship.json"

@@ -1,16 +1,24 @@
 //! What was taken in and is not at its end: who waits to hear of it, and whether it is safe on the disk meanwhile. An
 //! update may be confirmed when it is accepted, or when it is kept where a crash cannot take it. Pure: the time is
 //! handed in.
+//!
+//! What is kept is bounded, and no lane can take all the room: it may have as much as is still free, so one alone gets
+//! half, two get a third each, and the first of a lane finds a place that is reserved for such. What comes beyond that
+//! cannot stay unconfirmed, for Telegram gives nobody's updates past a hundred of those: it has to be refused in words.
+//! A lane is written down from its oldest on, so that a crash leaves no gap in it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde_json::Value;
 use tokio::time::Instant;
 
-/// How many are kept on the disk. What comes then is not confirmed before one of them is at its end: it is safe at
-/// Telegram, and in nobody's way there but its own.
-const MOST_KEPT: usize = 1000;
+use super::albums::Lane;
+
+/// How many are kept on the disk.
+const MOST_KEPT: usize = 1100;
+/// How many of these are there for the first of a lane only.
+const RESERVED: usize = 100;
 /// How many are worked on at once. More are not to be taken in.
 const MOST_TAKEN: usize = 2 * MOST_KEPT;
 
@@ -24,6 +32,8 @@ pub(super) fn number_of(update: &Value) -> Option<i64> {
 struct Taken {
     id: Option<i64>,
     update: Value,
+    /// Nothing until it is read.
+    lane: Option<Lane>,
     since: Instant,
     /// Those who want to hear when it may be confirmed, by the numbers they gave.
     waiters: Vec<i64>,
@@ -55,6 +65,15 @@ pub(super) enum Given {
 /// What is to be written down: its key, the name to keep it under, and the update.
 pub(super) type ToSave = (i64, String, Value);
 
+/// What is to be done about those of a lane that are nowhere but here.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Keeping {
+    /// To be written down.
+    pub(super) to_save: Vec<ToSave>,
+    /// There is no room for these.
+    pub(super) beyond: Vec<i64>,
+}
+
 /// All that is not at its end.
 #[derive(Debug, Default)]
 pub(super) struct Unsettled {
@@ -62,8 +81,9 @@ pub(super) struct Unsettled {
     taken: BTreeMap<i64, Taken>,
     /// The keys by the updates' own numbers.
     keys: BTreeMap<i64, i64>,
-    /// How many are on the disk, or about to be.
+    /// How many are on the disk, or about to be, over all and by share.
     kept: usize,
+    shares: BTreeMap<Lane, usize>,
 }
 
 impl Unsettled {
@@ -103,8 +123,22 @@ impl Unsettled {
             self.keys.insert(id, self.last);
         }
         self.kept += usize::from(state != State::Here);
-        self.taken.insert(self.last, Taken { id, update, since, waiters, state });
+        self.taken.insert(self.last, Taken { id, update, lane: None, since, waiters, state });
         self.last
+    }
+
+    /// It is known where an update belongs.
+    pub(super) fn assign(&mut self, key: i64, lane: Lane) {
+        let Some(taken) = self.taken.get_mut(&key) else { return };
+        if taken.state != State::Here {
+            *self.shares.entry(share(&lane)).or_default() += 1;
+        }
+        taken.lane = Some(lane);
+    }
+
+    /// The lane of an update.
+    pub(super) fn lane(&self, key: i64) -> Option<&Lane> {
+        self.taken.get(&key).and_then(|taken| taken.lane.as_ref())
     }
 
     /// An update that is not at its end.
@@ -112,9 +146,16 @@ impl Unsettled {
         self.taken.get(&key).map(|taken| &taken.update)
     }
 
-    /// Whether there is room for more on the disk.
+    /// Whether there is room for anything on the disk.
     pub(super) fn has_room(&self) -> bool {
         self.kept < MOST_KEPT
+    }
+
+    /// Whether there is room for one more of a lane.
+    fn has_room_for(&self, lane: &Lane) -> bool {
+        let kept = self.shares.get(&share(lane)).copied().unwrap_or_default();
+        let free = (MOST_KEPT - RESERVED).saturating_sub(self.kept);
+        self.has_room() && (kept == 0 || kept < free)
     }
 
     /// Whether there are so many that no more are to be taken in.
@@ -122,29 +163,36 @@ impl Unsettled {
         self.taken.len() >= MOST_TAKEN
     }
 
-    /// Those of these that have to be written down, as far as there is room. From now on they are being.
-    pub(super) fn begin_saving(&mut self, keys: impl IntoIterator<Item = i64>) -> Vec<ToSave> {
-        let mut found = Vec::new();
-        for key in keys {
-            if !self.has_room() {
-                break;
-            }
-            let Some(taken) = self.taken.get_mut(&key).filter(|taken| taken.state == State::Here) else {
-                continue;
-            };
-            if let Some(id) = taken.id {
+    /// What of a lane has to be written down, its oldest first; from now on it is being. Nothing while some of it still
+    /// is: whether the next ones may be depends on that.
+    pub(super) fn begin_saving(&mut self, lane: &Lane) -> Keeping {
+        let of_lane = || self.taken.iter().filter(|(_, taken)| taken.lane.as_ref() == Some(lane));
+        if of_lane().any(|(_, taken)| taken.state == State::Saving) {
+            return Keeping::default();
+        }
+        let here = |(key, taken): (&i64, &Taken)| {
+            let id = taken.id.filter(|_| taken.state == State::Here)?;
+            Some((*key, id))
+        };
+        let keys: Vec<(i64, i64)> = of_lane().filter_map(here).collect();
+        let mut keeping = Keeping::default();
+        for (key, id) in keys {
+            if !keeping.beyond.is_empty() || !self.has_room_for(lane) {
+                keeping.beyond.push(key);
+            } else if let Some(taken) = self.taken.get_mut(&key) {
                 taken.state = State::Saving;
+                keeping.to_save.push((key, name(id), taken.update.clone()));
                 self.kept += 1;
-                found.push((key, name(id), taken.update.clone()));
+                *self.shares.entry(share(lane)).or_default() += 1;
             }
         }
-        found
+        keeping
     }
 
-    /// Those that have been worked on for longer than this.
-    pub(super) fn older_than(&self, age: Duration, now: Instant) -> Vec<i64> {
-        let old = self.taken.iter().filter(|(_, taken)| now.duration_since(taken.since) > age);
-        old.map(|(key, _)| *key).collect()
+    /// The lanes of those that are nowhere but here and have been worked on for longer than this.
+    pub(super) fn slow_lanes(&self, age: Duration, now: Instant) -> BTreeSet<Lane> {
+        let slow = |taken: &&Taken| taken.state == State::Here && now.duration_since(taken.since) > age;
+        self.taken.values().filter(slow).filter_map(|taken| taken.lane.clone()).collect()
     }
 
     /// One was written down, or could not be. Gives those to be told that it may be confirmed; nothing where it has
@@ -152,10 +200,22 @@ impl Unsettled {
     pub(super) fn saved(&mut self, key: i64, safe: bool) -> Option<Vec<i64>> {
         let taken = self.taken.get_mut(&key)?;
         taken.state = if safe { State::Safe } else { State::Here };
-        if !safe {
-            self.kept = self.kept.saturating_sub(1);
+        if safe {
+            return Some(std::mem::take(&mut taken.waiters));
         }
-        Some(if safe { std::mem::take(&mut taken.waiters) } else { Vec::new() })
+        let lane = taken.lane.clone();
+        self.give_back(lane.as_ref());
+        Some(Vec::new())
+    }
+
+    /// One takes no room any more.
+    fn give_back(&mut self, lane: Option<&Lane>) {
+        self.kept = self.kept.saturating_sub(1);
+        let Some(share) = lane.map(share) else { return };
+        if let Some(kept) = self.shares.get_mut(&share) {
+            *kept = kept.saturating_sub(1);
+        }
+        self.shares.retain(|_, kept| *kept > 0);
     }
 
     /// One is at its end. Gives those to be told, and the name it is kept under if it is.
@@ -165,7 +225,7 @@ impl Unsettled {
             self.keys.remove(&id);
         }
         if taken.state != State::Here {
-            self.kept = self.kept.saturating_sub(1);
+            self.give_back(taken.lane.as_ref());
         }
         let name = taken.id.filter(|_| taken.state == State::Safe).map(name);
         (taken.waiters, name)
@@ -174,6 +234,14 @@ impl Unsettled {
 
 fn name(id: i64) -> String {
     id.to_string()
+}
+
+/// Whose room it is that something takes. What stands alone has one share together.
+fn share(lane: &Lane) -> Lane {
+    match lane {
+        Lane::Thread(_) | Lane::Orders(_) => lane.clone(),
+        Lane::Alone(_) => Lane::Alone(0),
+    }
 }
 
 #[cfg(test)]
@@ -186,14 +254,43 @@ mod tests {
         json!({ "update_id": id, "message": {} })
     }
 
+    fn lane(name: &str) -> Lane {
+        Lane::Thread(format!("telegram:chat:{name}").parse().unwrap())
+    }
+
+    /// Those that are to be written down, by key.
+    fn saving(unsettled: &mut Unsettled, lane: &Lane) -> Vec<i64> {
+        unsettled.begin_saving(lane).to_save.into_iter().map(|(key, ..)| key).collect()
+    }
+
+    /// Puts so many into a lane, writes down what can be, and gives how many could not.
+    fn fill(unsettled: &mut Unsettled, lane: &Lane, count: usize) -> usize {
+        let now = Instant::now();
+        for _ in 0..count {
+            let id = 10_000 + unsettled.last;
+            let Given::New(key) = unsettled.take(id, update(id), now) else { panic!("{id} is known") };
+            unsettled.assign(key, lane.clone());
+        }
+        let Keeping { to_save, beyond } = unsettled.begin_saving(lane);
+        for (key, ..) in to_save {
+            unsettled.saved(key, true);
+        }
+        for key in &beyond {
+            unsettled.end(*key);
+        }
+        beyond.len()
+    }
+
     #[tokio::test]
     async fn an_update_may_be_confirmed_when_it_is_at_its_end_or_safe() {
         let (mut unsettled, now) = (Unsettled::default(), Instant::now());
         assert_eq!(unsettled.take(70, update(70), now), Given::New(1));
         assert_eq!(unsettled.take(71, update(71), now), Given::New(2));
+        unsettled.assign(2, lane("a"));
         assert_eq!(unsettled.end(1), (vec![70], None), "accepted, and never on the disk");
-        assert_eq!(unsettled.begin_saving([1, 2]), [(2, "71".to_owned(), update(71))]);
-        assert_eq!(unsettled.begin_saving([2]), [], "once is enough");
+        let keeping = unsettled.begin_saving(&lane("a"));
+        assert_eq!(keeping, Keeping { to_save: vec![(2, "71".to_owned(), update(71))], beyond: vec![] });
+        assert_eq!(unsettled.begin_saving(&lane("a")), Keeping::default(), "once is enough");
         assert_eq!(unsettled.saved(2, true), Some(vec![71]));
         assert_eq!(
             unsettled.take(71, update(71), now),
@@ -202,49 +299,80 @@ mod tests {
         );
         assert_eq!(unsettled.end(2), (vec![], Some("71".to_owned())));
         assert_eq!(unsettled.end(2), (vec![], None));
+        assert_eq!((unsettled.kept, unsettled.shares.len()), (0, 0));
     }
 
     #[tokio::test]
     async fn what_cannot_be_written_down_waits_and_is_tried_again() {
         let (mut unsettled, now) = (Unsettled::default(), Instant::now());
         unsettled.take(1, update(70), now);
+        unsettled.assign(1, lane("a"));
         assert_eq!(unsettled.take(2, update(70), now), Given::Waits, "a second call about the same");
-        assert_eq!(unsettled.begin_saving([1]).len(), 1);
+        assert_eq!(saving(&mut unsettled, &lane("a")), [1]);
         assert_eq!(unsettled.saved(1, false), Some(vec![]));
-        assert_eq!(unsettled.begin_saving([1]).len(), 1);
+        assert_eq!(saving(&mut unsettled, &lane("a")), [1]);
         assert_eq!(unsettled.end(1), (vec![1, 2], None));
         assert_eq!(unsettled.saved(1, true), None, "whoever wrote it down lets it go");
+        assert_eq!((unsettled.kept, unsettled.shares.len()), (0, 0));
     }
 
     #[tokio::test]
     async fn what_was_found_on_the_disk_is_safe_and_another_of_its_number_is_another() {
         let (mut unsettled, now) = (Unsettled::default(), Instant::now());
         assert_eq!(unsettled.take_up(update(70), now), 1);
+        unsettled.assign(1, lane("a"));
         assert_eq!(unsettled.take(70, update(70), now), Given::Safe);
         let other = json!({ "update_id": 70, "callback_query": {} });
         assert_eq!(unsettled.take(70, other, now), Given::New(2));
-        assert_eq!(unsettled.begin_saving([1, 2]), []);
-        assert_eq!(unsettled.older_than(Duration::from_secs(1), now), [] as [i64; 0]);
-        assert_eq!(unsettled.older_than(Duration::from_secs(1), now + Duration::from_secs(2)), [1, 2]);
+        unsettled.assign(2, lane("b"));
+        for name in ["a", "b"] {
+            assert_eq!(unsettled.begin_saving(&lane(name)), Keeping::default());
+        }
+        let (age, later) = (Duration::from_secs(1), now + Duration::from_secs(2));
+        assert_eq!(unsettled.slow_lanes(age, now), BTreeSet::new());
+        assert_eq!(unsettled.slow_lanes(age, later), BTreeSet::from([lane("b")]), "what is safe may be slow");
     }
 
     #[tokio::test]
-    async fn what_there_is_no_room_for_on_the_disk_stays_unconfirmed_until_there_is() {
+    async fn a_lane_is_written_down_from_its_oldest_on() {
         let (mut unsettled, now) = (Unsettled::default(), Instant::now());
-        let most = i64::try_from(MOST_KEPT).unwrap();
-        for id in 1..=most + 2 {
-            assert_eq!(unsettled.take(id, update(id), now), Given::New(id));
+        for id in 1..=3 {
+            unsettled.take(id, update(id), now);
+            unsettled.assign(id, lane("a"));
         }
-        assert_eq!(unsettled.begin_saving(1..=most + 2).len(), MOST_KEPT);
-        assert_eq!(unsettled.saved(1, true), Some(vec![1]));
-        assert_eq!(unsettled.begin_saving([most + 1]), [], "what is safe takes room too");
-        assert_eq!(unsettled.take(most + 1, update(most + 1), now), Given::Waits, "and nothing is dropped");
-        unsettled.saved(2, false);
-        assert_eq!(unsettled.begin_saving([most + 1]).len(), 1, "what could not be written takes none");
-        unsettled.end(1);
-        assert_eq!(unsettled.begin_saving([most + 2]).len(), 1);
-        assert_eq!(unsettled.begin_saving([2]), []);
-        assert_eq!(unsettled.end(most + 1).0, [most + 1, most + 1]);
+        assert_eq!(saving(&mut unsettled, &lane("a")), [1, 2, 3]);
+        unsettled.take(4, update(4), now);
+        unsettled.assign(4, lane("a"));
+        assert_eq!(
+            saving(&mut unsettled, &lane("a")),
+            [] as [i64; 0],
+            "whether those before it will be is not known"
+        );
+        for (key, safe) in [(1, true), (2, false), (3, false)] {
+            unsettled.saved(key, safe);
+        }
+        assert_eq!(saving(&mut unsettled, &lane("a")), [2, 3, 4]);
+    }
+
+    #[tokio::test]
+    async fn no_lane_takes_all_the_room_and_the_first_of_another_always_finds_some() {
+        let mut unsettled = Unsettled::default();
+        assert_eq!(fill(&mut unsettled, &lane("a"), 1500), 1000, "half of the room is one's own");
+        assert_eq!(fill(&mut unsettled, &lane("a"), 1), 1);
+        let alone = |key: i64| Lane::Alone(key);
+        for key in 1..=50 {
+            assert_eq!(fill(&mut unsettled, &alone(key), 1), 0, "a press");
+        }
+        assert_eq!(fill(&mut unsettled, &lane("b"), 300), 75, "a third of what was left");
+        for number in 0..80 {
+            assert_eq!(fill(&mut unsettled, &lane(&format!("c{number}")), 1), 0);
+        }
+        for number in 0..2000 {
+            fill(&mut unsettled, &lane(&format!("d{number}")), 2);
+            assert!(unsettled.kept <= MOST_KEPT && unsettled.taken.len() <= MOST_KEPT);
+        }
+        assert_eq!(fill(&mut unsettled, &lane("e"), 1), 1, "there is an end to it");
+        assert!(!unsettled.has_room());
     }
 
     #[tokio::test]

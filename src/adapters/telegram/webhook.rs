@@ -22,6 +22,8 @@ const WAITING: usize = 128;
 const MOST_WAITING: usize = 1024;
 /// How long Telegram is kept waiting; then it comes again.
 const PATIENCE: Duration = Duration::from_secs(50);
+/// How often what takes long is put aside.
+const MAKE_ROOM: Duration = Duration::from_secs(1);
 /// How often Telegram is asked how its calls fare.
 const CHECK: Duration = Duration::from_secs(30);
 
@@ -103,6 +105,7 @@ async fn take_calls(
     let mut waiting: BTreeMap<i64, oneshot::Sender<()>> = BTreeMap::new();
     // The same update may be sent twice at a time, so calls are counted.
     let mut count = 0;
+    let mut slow = tokio::time::interval(MAKE_ROOM);
     loop {
         tokio::select! {
             () = stop.cancelled() => return Ok(()),
@@ -115,6 +118,10 @@ async fn take_calls(
                 waiting.insert(count, call.reply);
                 desk.take(count, call.update);
                 io.health.alive(io.clock.now());
+            }
+            // Telegram makes only so many calls at a time: none is held for long.
+            _ = slow.tick() => {
+                desk.make_room();
             }
             number = desk.next() => if let Some(reply) = waiting.remove(&number) {
                 // Whoever called may have gone; they come again.

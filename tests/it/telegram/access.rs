@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::stage::{BOT, Scene, said};
+use crate::governance::delete;
 use crate::support::telegram::log::Deed;
 use crate::support::telegram::trouble::Trouble;
 
@@ -94,4 +95,30 @@ async fn a_group_that_is_not_served_is_left_and_an_owner_opens_one() {
     opened.say(&eve, &format!("{BOT} may I?"));
     scene.fake.wait_for(|world| world.bot_texts(-1009).len() == 1).await;
     assert!(!scene.fake.read(|world| world.log.deeds(-1009).any(|deed| *deed == Deed::Left)));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_brings_the_bot_to_a_group_that_is_served_it_stays_there() {
+    let scene = Scene::new(json!({ "language": "en" })).await;
+    let eve = scene.fake.user(99, "Eve");
+    let (served, closed) = (scene.fake.group(-1001), scene.fake.group(-1008));
+    served.remove_bot(&eve);
+    closed.remove_bot(&eve);
+    let private = scene.fake.private(&eve);
+    let daemon = scene.project.start().await;
+    private.say(&eve, "may I?");
+    daemon
+        .until("the code", async |daemon| !daemon.get_json("/api/access").await["asking"][0].is_null())
+        .await;
+    let code = daemon.get_json("/api/access").await["asking"][0]["code"].clone();
+    let body = json!({ "code": code, "role": "guest" });
+    assert_eq!(daemon.post("/api/access/approve", &body).send().await.unwrap().status(), 200);
+    assert_eq!(delete(&daemon, "/api/access/telegram:user:99").await.0, 204);
+    served.add_bot(&eve);
+    closed.add_bot(&eve);
+    scene.fake.wait_for(|world| world.log.deeds(-1008).any(|deed| *deed == Deed::Left)).await;
+    let ann = scene.fake.user(7, "Ann");
+    served.say(&ann, &format!("{BOT} still here?"));
+    scene.fake.wait_for(|world| world.bot_texts(-1001) == ["re: still here?"]).await;
+    assert!(!scene.fake.read(|world| world.log.deeds(-1001).any(|deed| *deed == Deed::Left)));
 }

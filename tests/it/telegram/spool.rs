@@ -61,6 +61,31 @@ async fn a_thread_in_trouble_stops_nobody_else_and_gets_its_messages_later_once_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_thread_that_takes_nothing_however_much_is_said_there_makes_the_bot_deaf_to_nobody() {
+    let (scene, broken) = scene().await;
+    let (ann, bob) = (scene.fake.user(7, "Ann"), scene.fake.user(8, "Bob"));
+    let (well, ill) = (scene.fake.private(&ann), scene.fake.private(&bob));
+    let daemon = scene.project.start().await;
+    // Far more than is kept for anybody.
+    for number in 0..1300 {
+        ill.say(&bob, &number.to_string());
+    }
+    well.say(&ann, "hello");
+    scene.until_said(7, &["re: hello"]).await;
+    scene.fake.wait_for(|world| world.pending() == 0).await;
+    assert_eq!(kept(&scene), 500, "what is confirmed and not refused is on the disk");
+    scene.fake.wait_for(|world| !world.bot_texts(8).is_empty()).await;
+    let told = scene.fake.read(|world| world.bot_texts(8));
+    assert!(told.len() == 1 && told.iter().all(|text| text.contains("was not taken")), "{told:?}");
+    let metrics = daemon.get("/metrics").send().await.unwrap().text().await.unwrap();
+    assert!(metrics.contains("messages_total{result=\"refused\"} 800\n"), "{metrics}");
+    well.say(&ann, "and you?");
+    scene.until_said(7, &["re: hello", "re: and you?"]).await;
+    daemon.kill();
+    std::fs::remove_dir(&broken).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_cannot_even_be_kept_is_not_confirmed_and_goes_on_when_there_is_room() {
     let (scene, broken) = scene().await;
     let (ann, bob) = (scene.fake.user(7, "Ann"), scene.fake.user(8, "Bob"));

@@ -96,26 +96,30 @@ impl Desk {
     }
 }
 
+/// What an adapter is given, in this folder.
+pub(crate) fn parts(dir: &Path) -> ChatParts {
+    ChatParts {
+        approvals: Arc::new(FileApprovals::new(dir)),
+        access: Arc::new(FileAccess::new(dir, replace_file, Arc::new(Unread))),
+        deciders: Deciders::new(|led, by, _| led == by),
+        notes: Arc::new(FileNotes::new(dir, &"telegram".parse().unwrap())),
+        http: reqwest::Client::builder().no_proxy().build().unwrap(),
+        files: dir.join("files"),
+        clock: Arc::new(SystemClock),
+        ids: Arc::new(RandomIds),
+        language: None,
+    }
+}
+
 async fn seated(fake: &FakeTelegram, dir: &Path) -> (Sender, Arc<Metrics>, JoinSet<()>) {
     let notes = Arc::new(FileNotes::new(dir, &"telegram".parse().unwrap()));
     let chats = Aliases::default();
     chats.load(&*notes).await.unwrap();
     assert_eq!(notes.get("nothing").await.unwrap(), None);
-    let http = reqwest::Client::builder().no_proxy().build().unwrap();
-    let api = Api::new(http.clone(), &fake.url(), SecretString::from(fake.token()));
-    let parts = ChatParts {
-        approvals: Arc::new(FileApprovals::new(dir)),
-        access: Arc::new(FileAccess::new(dir, replace_file, Arc::new(Unread))),
-        deciders: Deciders::new(|led, by, _| led == by),
-        notes,
-        http,
-        files: dir.join("files"),
-        clock: Arc::new(SystemClock),
-        ids: Arc::new(RandomIds),
-        language: None,
-    };
+    let parts = parts(dir);
+    let api = Api::new(parts.http.clone(), &fake.url(), SecretString::from(fake.token()));
     let metrics = Arc::new(Metrics::default());
-    let (sender, screen) = Sender::new(api, parts, chats);
+    let (sender, mut screen) = Sender::new(api, parts, chats);
     let sender = sender.counting(metrics.clone());
     let mut running = JoinSet::new();
     let painter = sender.painter();

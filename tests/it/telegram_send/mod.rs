@@ -4,4 +4,5 @@ mod desk;
 mod files;
 mod frames;
 mod questions;
+mod runs;
 mod texts;
