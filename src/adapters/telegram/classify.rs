@@ -80,6 +80,11 @@ pub(super) fn is_absent(error: &ApiError) -> bool {
         && says(&["message to edit not found", "message not found", "MESSAGE_ID_INVALID"])
 }
 
+/// Whether the server will never say anything else to this call.
+pub(super) fn is_final(error: &ApiError) -> bool {
+    matches!(verdict(error), DeliveryError::Permanent { .. })
+}
+
 /// What becomes of a delivery that no detour has saved.
 pub(super) fn verdict(error: &ApiError) -> DeliveryError {
     let reason = error.to_string();
@@ -171,8 +176,7 @@ mod tests {
             (refused(500, "Internal Server Error"), false),
             (refused(502, "Bad Gateway"), false),
         ] {
-            let gave_up = matches!(verdict(&error), DeliveryError::Permanent { .. });
-            assert_eq!(gave_up, permanent, "{error}");
+            assert_eq!(is_final(&error), permanent, "{error}");
         }
         let later = ApiError::Refused {
             code: 429,

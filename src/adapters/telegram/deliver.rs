@@ -187,7 +187,7 @@ impl Sender {
     }
 
     /// Changes a message. A server that gives no answer to that, and then none again, is taken for one that cannot; so
-    /// is one that breaks on it again and again.
+    /// is one that breaks on it again and again, or is kept from it by somebody on the way.
     pub(super) async fn changes(
         &self,
         place: Place,
@@ -198,6 +198,7 @@ impl Sender {
         let edited = self.post.edit(place, message, letter, Weight::Must).await;
         let last_try = match &edited {
             Err(ApiError::Unsure(_)) => 1,
+            Err(ApiError::NotSent(_)) => BROKEN_TRIES,
             Err(error) if error.is_broken() => BROKEN_TRIES,
             _ => u32::MAX,
         };

@@ -201,10 +201,9 @@ impl Brush {
         };
         if let Some(message) = known.or(mine) {
             match self.post.edit(place, message, letter, Weight::May).await {
-                // Where nothing can be changed, one frame is enough: the answer takes its place.
-                Ok(Edited::No) if !self.post.can_edit() => return Some(message),
-                Ok(Edited::No) => self.lives.remove(thread).await,
-                Ok(Edited::Yes) | Err(_) => return Some(message),
+                Ok(Edited::Gone) => self.lives.remove(thread).await,
+                // Where it cannot be changed, one frame is enough: the answer takes its place.
+                Ok(Edited::Yes | Edited::No) | Err(_) => return Some(message),
             }
         } else if let Some(message) = stale {
             // Half an answer of a turn that never came to its end.

@@ -10,7 +10,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::ability::Ability;
 use super::aliases::Aliases;
 use super::api::{Api, ApiError, CALL, SEND, Upload};
-use super::classify::{Obstacle, is_absent, obstacle};
+use super::classify::{Obstacle, is_absent, is_final, obstacle};
 pub(super) use super::letter::Letter;
 use super::letter::{Way, deletion};
 use super::limits::{Limits, Weight};
@@ -34,8 +34,10 @@ const NOBODYS: i64 = 0x7fff_fff0;
 pub(super) enum Edited {
     /// The message says it now.
     Yes,
-    /// The message cannot say it.
+    /// The message cannot say it, and may be there all the same.
     No,
+    /// The message is not there.
+    Gone,
 }
 
 /// What a message said to a change.
@@ -47,6 +49,8 @@ enum Change {
     Needless,
     /// It cannot be made.
     Impossible,
+    /// There is nothing to be changed.
+    Absent,
 }
 
 /// Something of the outbox that is on its way.
@@ -215,7 +219,7 @@ impl Post {
                 // Ours, and nobody knew of it: what we look for with other words in it, such as the time that is left,
                 // or a frame of the turn whose own answer was lost.
                 Change::Made => changed.push(message),
-                Change::Impossible => {}
+                Change::Impossible | Change::Absent => {}
             }
         }
         let found = found.or_else(|| changed.pop());
@@ -312,6 +316,7 @@ impl Post {
         Ok(match self.change(place, message, letter, weight).await? {
             Change::Made | Change::Needless => Edited::Yes,
             Change::Impossible => Edited::No,
+            Change::Absent => Edited::Gone,
         })
     }
 
@@ -337,7 +342,7 @@ impl Post {
                 }
                 Obstacle::NotEditable | Obstacle::TooLong => {
                     self.edits.works();
-                    return Ok(Change::Impossible);
+                    return Ok(if is_absent(&error) { Change::Absent } else { Change::Impossible });
                 }
                 Obstacle::UnknownMethod => {
                     tracing::info!(%error, "the server cannot change messages");
@@ -347,9 +352,16 @@ impl Post {
                 Obstacle::Moved(to) => {
                     // Its messages stayed behind.
                     self.moved(place.chat, to).await;
-                    return Ok(Change::Impossible);
+                    return Ok(Change::Absent);
                 }
-                _ => self.go_around(&mut way, error).await?,
+                _ => match self.go_around(&mut way, error).await {
+                    // Only the sending of a message tells what can never be said here.
+                    Err(error) if is_final(&error) => {
+                        tracing::info!(chat = place.chat, message, %error, "a message cannot be changed");
+                        return Ok(Change::Impossible);
+                    }
+                    around => around?,
+                },
             }
         }
         Err(lost())

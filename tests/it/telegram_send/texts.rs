@@ -396,3 +396,24 @@ async fn a_few_words_and_the_answer_to_a_press_are_tried_again() {
     desk.sender.answer_callback("unknown", None).await;
     assert_eq!(desk.fake.read(|world| world.log.calls("answerCallbackQuery")), 3);
 }
+
+#[tokio::test]
+async fn an_edit_that_is_refused_with_words_nobody_knows_does_not_lose_the_answer() {
+    for refusal in [
+        Refusal::new(400, "Bad Request"),
+        Refusal::bad("MESSAGE_AUTHOR_REQUIRED"),
+        Refusal::bad("MESSAGE_EDIT_TIME_EXPIRED"),
+        Refusal::forbidden("MESSAGE_AUTHOR_REQUIRED"),
+    ] {
+        let desk = Desk::new().await;
+        let words = "The answer so far is long enough";
+        let frame = draft(&thread(GROUP), "run_1", words);
+        desk.show_until(&[frame], |world| world.bot_texts(GROUP) == [words]).await;
+        desk.fake.plan(Trouble::Refuse(refusal).always().on("editMessageText"));
+        let more = draft(&thread(GROUP), "run_1", "The answer so far is long enough and grows");
+        desk.show_until(&[more], |world| world.log.calls("editMessageText") > 0).await;
+        desk.deliver(entry(&thread(GROUP), "run_1", 0, text("done"))).await.unwrap();
+        assert_eq!(desk.texts(GROUP), ["done"]);
+        assert_eq!(desk.fake.read(|world| world.log.sent(GROUP).len()), 2, "one frame, one answer");
+    }
+}
