@@ -18,7 +18,7 @@ use super::patience::patiently;
 use super::place::Place;
 use super::post::{BROKEN_TRIES, Edited, Letter, Parcel, Post};
 use crate::adapters::chat::{ChatParts, Painter, Screen, ScreenTask};
-use crate::domain::{Intent, LengthUnit, OutboundIntent};
+use crate::domain::{CorrelationId, Intent, LengthUnit, OutboundIntent, ThreadId};
 use crate::metrics::Metrics;
 use crate::ports::{DeliveryError, OutboxEntry, Receipt};
 
@@ -99,6 +99,11 @@ impl Sender {
             self.brush.expect(&intent.thread_id, &intent.correlation_id, reply_to);
         }
         self.screen.show(intent);
+    }
+
+    /// Takes away what is shown of a turn that has ended without a word. Never waits.
+    pub fn over(&self, thread: &ThreadId, run: &CorrelationId) {
+        self.screen.over(thread, run);
     }
 
     /// Says a few words beside the outbox, as well as it can.

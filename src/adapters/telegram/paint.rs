@@ -136,6 +136,17 @@ impl Brush {
         });
     }
 
+    /// Takes away the message of a turn that came to no answer: half of one is none.
+    async fn clear(&self, thread: &ThreadId, correlation: &CorrelationId) {
+        self.forget(thread, correlation);
+        let Some(place) = Place::of(thread, &self.chats) else { return };
+        let live = self.lives.get(thread).await;
+        if let Some(live) = live.filter(|live| live.correlation == *correlation && live.done.is_none()) {
+            self.post.delete(place, live.message).await;
+            self.lives.remove(thread).await;
+        }
+    }
+
     async fn show(
         &self,
         thread: &ThreadId,
@@ -316,6 +327,14 @@ impl Painter for Brush {
             let before = message.clone();
             let shown = self.show(&thread, correlation, frame, message);
             tokio::time::timeout(DEADLINE, shown).await.unwrap_or(before)
+        })
+    }
+
+    fn over(&self, thread: ThreadId, correlation: CorrelationId) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            if tokio::time::timeout(DEADLINE, self.clear(&thread, &correlation)).await.is_err() {
+                tracing::debug!(%thread, "what a turn has shown could not be taken away in time");
+            }
         })
     }
 

@@ -209,3 +209,25 @@ async fn work_that_takes_long_without_a_word_is_told_of_in_one_line_that_is_gone
         assert_eq!(desk.fake.read(|world| world.log.sent(chat).len()), 1);
     }
 }
+
+#[tokio::test]
+async fn what_was_shown_of_a_turn_that_ends_without_a_word_is_gone_before_the_next_word() {
+    let desk = Desk::new().await;
+    let group = thread(GROUP);
+    desk.show_until(&[progress(&group, "run_1", "reading")], |world| world.bot_texts(GROUP) == ["reading"])
+        .await;
+    // It is due, and must not come any more.
+    desk.sender.show(progress(&group, "run_1", "reading on"));
+    desk.sender.over(&group, &"run_1".parse().unwrap());
+    desk.deliver(entry(&group, "cmd_1", 0, text("Stopped."))).await.unwrap();
+    assert_eq!(desk.texts(GROUP), ["Stopped."]);
+    desk.show_until(&[draft(&group, "run_2", SO_FAR)], |world| {
+        world.bot_texts(GROUP) == ["Stopped.", SO_FAR]
+    })
+    .await;
+    desk.settle(&group).await;
+    let desk = desk.restarted().await;
+    desk.sender.over(&group, &"run_2".parse().unwrap());
+    desk.settle(&group).await;
+    assert_eq!(desk.texts(GROUP), ["Stopped."], "also what the daemon before has left");
+}
