@@ -221,6 +221,10 @@ impl Brush {
             self.post.delete(place, message).await;
             self.lives.remove(thread).await;
         }
+        // What could not be changed would stay beside the answer.
+        if !self.post.surely_edits(place, letter).await {
+            return None;
+        }
         let message = self.post.send(place, letter, Weight::May).await.ok().flatten()?;
         let live = Live { correlation: correlation.clone(), message, done: None };
         self.lives.put(thread, live).await;

@@ -2,6 +2,7 @@
 //! markup it does not understand. Knows no intents.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -20,6 +21,8 @@ use crate::domain::DeliveryId;
 use crate::metrics::Metrics;
 use crate::ports::Notebook;
 
+/// How long a call may take that can be left out.
+const BRIEFLY: Duration = Duration::from_secs(8);
 /// A call gets around so many obstacles.
 const DETOURS: u32 = 4;
 /// How many messages are looked at for one that was sent without an answer.
@@ -75,13 +78,15 @@ pub(super) struct Post {
     metrics: Arc<Metrics>,
     /// Whether the server can change messages, as far as we know.
     edits: Arc<Ability>,
+    /// Whether it has shown that it knows which messages there are to be changed.
+    proved: Arc<AtomicBool>,
 }
 
 impl Post {
     pub(super) fn new(api: Api, chats: Aliases, notes: Arc<dyn Notebook>) -> Self {
         let trail = Arc::new(Trail::new(notes.clone()));
         let (limits, edits) = (Arc::new(Limits::new()), Arc::default());
-        Self { api, limits, chats, notes, trail, metrics: Arc::default(), edits }
+        Self { api, limits, chats, notes, trail, metrics: Arc::default(), edits, proved: Arc::default() }
     }
 
     /// The same, counting with everybody else.
@@ -96,6 +101,41 @@ impl Post {
     /// Whether messages can be changed here, as far as we know.
     pub(super) fn can_edit(&self) -> bool {
         self.edits.is_there()
+    }
+
+    /// Whether a message that is put here now can be changed later, for certain. A server that knows nothing of that, or
+    /// says yes to whatever it hears, is found out once, by a message that nobody has written.
+    pub(super) async fn surely_edits(&self, place: Place, letter: &Letter) -> bool {
+        if !self.can_edit() || self.proved.load(Ordering::Relaxed) {
+            return self.can_edit();
+        }
+        if self.turn(place, Weight::May).await.is_err() {
+            return false;
+        }
+        let change = Way::of(place, letter).change(NOBODYS, letter);
+        let proved = match self.api.ask::<Value>("editMessageText", &change, BRIEFLY).await {
+            Err(error) if is_absent(&error) => true,
+            // It keeps whatever it is told, and tells it again.
+            Ok(message) if number(&message) == Some(NOBODYS) => true,
+            Ok(_) => {
+                tracing::info!("the server changes messages that are not there: it is not believed");
+                self.edits.is_untrue();
+                false
+            }
+            Err(error) => {
+                self.note(place, &error);
+                if obstacle(&error) == Obstacle::UnknownMethod || is_final(&error) {
+                    tracing::info!(%error, "the server cannot change messages");
+                    self.edits.is_missing(&error);
+                }
+                false
+            }
+        };
+        if proved {
+            self.edits.works();
+            self.proved.store(true, Ordering::Relaxed);
+        }
+        proved
     }
 
     /// Sends a letter; gives the number of the message.
@@ -347,6 +387,7 @@ impl Post {
                 Obstacle::UnknownMethod => {
                     tracing::info!(%error, "the server cannot change messages");
                     self.edits.is_missing(&error);
+                    self.proved.store(false, Ordering::Relaxed);
                     return Ok(Change::Impossible);
                 }
                 Obstacle::Moved(to) => {
@@ -379,7 +420,7 @@ impl Post {
         if self.limits.rests_for(place).is_some() {
             return Err(enough());
         }
-        let asked = self.api.ask(method, body, Duration::from_secs(8)).await;
+        let asked = self.api.ask(method, body, BRIEFLY).await;
         asked.inspect_err(|error| self.note(place, error))
     }
 
