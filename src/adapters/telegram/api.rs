@@ -191,7 +191,9 @@ async fn read<T: DeserializeOwned>(answer: Result<reqwest::Response, reqwest::Er
             T::deserialize(Value::Null).map_err(|_| ApiError::Unsure("the answer has no result".to_owned()))
         }
         // Somebody in between speaks: the server itself never heard of it.
-        Err(_) if matches!(status.as_u16(), 404 | 405 | 501) => Err(ApiError::NoSuchCall(status.as_u16())),
+        Err(_) if matches!(status.as_u16(), 400 | 404 | 405 | 501) => {
+            Err(ApiError::NoSuchCall(status.as_u16()))
+        }
         Err(_) if status.is_client_error() => {
             Err(ApiError::NotSent(format!("somebody on the way answered {status}")))
         }

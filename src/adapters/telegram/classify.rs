@@ -80,6 +80,18 @@ pub(super) fn is_absent(error: &ApiError) -> bool {
         && says(&["message to edit not found", "message not found", "MESSAGE_ID_INVALID"])
 }
 
+/// Whether the server cannot do at all what it was asked: it does not know the call, or says no in words that name nothing
+/// that stood in its way.
+pub(super) fn is_unable(error: &ApiError) -> bool {
+    match obstacle(error) {
+        Obstacle::UnknownMethod => true,
+        Obstacle::Other => {
+            matches!(error, ApiError::Refused { code: 400, .. }) && !error.says("chat not found")
+        }
+        _ => false,
+    }
+}
+
 /// Whether the server will never say anything else to this call.
 pub(super) fn is_final(error: &ApiError) -> bool {
     matches!(verdict(error), DeliveryError::Permanent { .. })
@@ -157,6 +169,24 @@ mod tests {
             assert_eq!(is_absent(&refused(code, words)), expected, "{code} {words}");
         }
         assert!(!is_absent(&ApiError::Unsure("message to edit not found".to_owned())));
+    }
+
+    #[test]
+    fn a_no_without_a_reason_we_know_is_one_of_a_server_that_cannot() {
+        for (code, words, expected) in [
+            (404, "Not Found", true),
+            (400, "Bad Request", true),
+            (400, "Bad Request: unknown command", true),
+            (400, "Bad Request: can't parse entities: x", false),
+            (400, "Bad Request: message is too long", false),
+            (400, "Bad Request: chat not found", false),
+            (403, "Forbidden: bot was blocked by the user", false),
+            (429, "Too Many Requests", false),
+        ] {
+            assert_eq!(is_unable(&refused(code, words)), expected, "{code} {words}");
+        }
+        assert!(is_unable(&ApiError::NoSuchCall(400)));
+        assert!(!is_unable(&ApiError::Gateway(502)));
     }
 
     #[test]

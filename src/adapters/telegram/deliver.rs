@@ -14,7 +14,7 @@ use super::limits::Weight;
 use super::live::{Live, Lives};
 use super::menu;
 use super::paint::Brush;
-use super::patience::patiently;
+use super::patience::{patiently, patiently_but_once_more};
 use super::place::Place;
 use super::post::{BROKEN_TRIES, Edited, Letter, Parcel, Post};
 use crate::adapters::chat::{ChatParts, Painter, Screen, ScreenTask};
@@ -85,6 +85,9 @@ impl Sender {
                 }
             }
         };
+        if delivered.is_ok() {
+            self.post.tidy(place, &entry.intent.thread_id, &self.lives).await;
+        }
         match delivered {
             Ok(message) => Ok(Receipt { platform_message: message.map(|message| message.to_string()) }),
             Err(Failure::Api(error)) => Err(verdict(&error)),
@@ -111,7 +114,8 @@ impl Sender {
         let reply_to = reply_to.filter(|_| place.is_group());
         for (index, words) in render(markdown, MESSAGE_LIMIT).into_iter().enumerate() {
             let letter = Letter { words, reply_to: reply_to.filter(|_| index == 0), keyboard: None };
-            if let Err(error) = patiently(|| self.post.send(*place, &letter, Weight::Must)).await {
+            let send = || self.post.send(*place, &letter, Weight::Must);
+            if let Err(error) = patiently_but_once_more(send, || self.post.said_again(*place)).await {
                 tracing::warn!(chat = place.chat, %error, "a few words could not be said");
                 return;
             }
@@ -156,8 +160,7 @@ impl Sender {
     /// Takes away what is shown, where something else comes in its place.
     async fn clear(&self, place: Place, entry: &OutboxEntry, live: Option<Live>) {
         if let Some(live) = live {
-            self.post.delete(place, live.message).await;
-            self.lives.remove(&entry.intent.thread_id).await;
+            self.post.take_away(place, &entry.intent.thread_id, live.message, &self.lives).await;
         }
     }
 

@@ -5,12 +5,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::ability::Ability;
 use super::aliases::Aliases;
 use super::api::ApiError;
-use super::classify::{Obstacle, obstacle};
+use super::classify::{Obstacle, is_unable, obstacle};
 use super::html::{MESSAGE_LIMIT, Rendered, escape, render_partial};
 use super::limits::Weight;
 use super::live::{Live, Lives};
@@ -50,8 +52,12 @@ pub(super) struct Brush {
     lives: Arc<Lives>,
     /// Whether the server knows drafts, as far as we know.
     drafts: Ability,
-    strokes: Mutex<HashMap<ThreadId, Stroke>>,
+    strokes: Arc<Strokes>,
+    /// Messages that are on their way. None is given up before the server has said what became of it.
+    sends: Mutex<JoinSet<()>>,
 }
+
+type Strokes = Mutex<HashMap<ThreadId, Stroke>>;
 
 /// What is remembered of a turn that is shown.
 #[derive(Clone, Debug)]
@@ -70,6 +76,8 @@ struct Stroke {
     news_at: Instant,
     /// The message that the turn answers.
     reply_to: Option<i64>,
+    /// A message is on its way, or was and may have arrived: another would stand beside it.
+    sent: bool,
 }
 
 impl Stroke {
@@ -84,6 +92,7 @@ impl Stroke {
             shown_at: now,
             news_at: now,
             reply_to: None,
+            sent: false,
         }
     }
 
@@ -115,7 +124,14 @@ impl Stroke {
 
 impl Brush {
     pub(super) fn new(post: Post, chats: Aliases, lives: Arc<Lives>) -> Self {
-        Self { post, chats, lives, drafts: Ability::default(), strokes: Mutex::default() }
+        Self {
+            post,
+            chats,
+            lives,
+            drafts: Ability::default(),
+            strokes: Arc::default(),
+            sends: Mutex::default(),
+        }
     }
 
     /// Remembers which message a turn answers, for the message that will grow.
@@ -142,8 +158,7 @@ impl Brush {
         let Some(place) = Place::of(thread, &self.chats) else { return };
         let live = self.lives.get(thread).await;
         if let Some(live) = live.filter(|live| live.correlation == *correlation && live.done.is_none()) {
-            self.post.delete(place, live.message).await;
-            self.lives.remove(thread).await;
+            self.post.take_away(place, thread, live.message, &self.lives).await;
         }
     }
 
@@ -212,23 +227,44 @@ impl Brush {
         };
         if let Some(message) = known.or(mine) {
             match self.post.edit(place, message, letter, Weight::May).await {
-                Ok(Edited::Gone) => self.lives.remove(thread).await,
+                Ok(Edited::Gone) => {
+                    self.lives.remove(thread).await;
+                    self.stroke(thread, correlation, |stroke| stroke.sent = false);
+                }
                 // Where it cannot be changed, one frame is enough: the answer takes its place.
                 Ok(Edited::Yes | Edited::No) | Err(_) => return Some(message),
             }
         } else if let Some(message) = stale {
             // Half an answer of a turn that never came to its end.
-            self.post.delete(place, message).await;
-            self.lives.remove(thread).await;
+            self.post.take_away(place, thread, message, &self.lives).await;
         }
         // What could not be changed would stay beside the answer.
         if !self.post.surely_edits(place, letter).await {
             return None;
         }
-        let message = self.post.send(place, letter, Weight::May).await.ok().flatten()?;
-        let live = Live { correlation: correlation.clone(), message, done: None };
-        self.lives.put(thread, live).await;
-        Some(message)
+        let since = self.stroke(thread, correlation, |stroke| {
+            (!std::mem::replace(&mut stroke.sent, true)).then_some(stroke.since)
+        })?;
+        let (tell, told) = oneshot::channel();
+        let first = First {
+            post: self.post.clone(),
+            lives: self.lives.clone(),
+            strokes: self.strokes.clone(),
+            place,
+            thread: thread.clone(),
+            correlation: correlation.clone(),
+            since,
+        };
+        {
+            let mut sends = self.sends.lock().unwrap_or_else(PoisonError::into_inner);
+            while sends.try_join_next().is_some() {}
+            let letter = letter.clone();
+            sends.spawn(async move {
+                // Whoever showed it may wait no more; then it is found by its note.
+                let _gone = tell.send(first.send(&letter).await).is_err();
+            });
+        }
+        told.await.ok().flatten()
     }
 
     /// Shows a draft; false when it is not there.
@@ -255,7 +291,7 @@ impl Brush {
                 true
             }
             Err(error) => {
-                if obstacle(&error) == Obstacle::UnknownMethod {
+                if is_unable(&error) {
                     tracing::info!(
                         %error,
                         "the server does not know drafts: answers are shown by changing a message"
@@ -316,6 +352,51 @@ impl Brush {
 
     fn locked<T>(&self, work: impl FnOnce(&mut HashMap<ThreadId, Stroke>) -> T) -> T {
         work(&mut self.strokes.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// The first message of a turn, on its way for as long as that takes: longer, perhaps, than anybody waits for a frame, and
+/// longer than the turn.
+struct First {
+    post: Post,
+    lives: Arc<Lives>,
+    strokes: Arc<Strokes>,
+    place: Place,
+    thread: ThreadId,
+    correlation: CorrelationId,
+    since: Instant,
+}
+
+impl First {
+    /// Sends it. Gives its number where the turn still shows what it says.
+    async fn send(self, letter: &Letter) -> Option<i64> {
+        match self.post.send(self.place, letter, Weight::May).await {
+            Ok(Some(message)) => {
+                let live = Live { correlation: self.correlation.clone(), message, done: None };
+                self.lives.get(&self.thread).await;
+                // Whoever ends the turn first says so, and then looks for the message: either it is noted by then, or
+                // nobody wants it any more.
+                if self.in_time(|_| self.lives.note(&self.thread, live)).is_some() {
+                    self.lives.save(&self.thread).await;
+                    return Some(message);
+                }
+                if !self.post.delete(self.place, message).await {
+                    self.lives.leave(&self.thread, message).await;
+                }
+            }
+            // It may be there; and where it has no number it cannot be changed.
+            Ok(None) | Err(ApiError::Unsure(_) | ApiError::Gateway(_)) => {}
+            Err(ApiError::Refused { code: 500.., .. }) => {}
+            Err(_) => drop(self.in_time(|stroke| stroke.sent = false)),
+        }
+        None
+    }
+
+    /// Works on what is remembered of the turn, unless it has said something meanwhile.
+    fn in_time<T>(&self, work: impl FnOnce(&mut Stroke) -> T) -> Option<T> {
+        let mut strokes = self.strokes.lock().unwrap_or_else(PoisonError::into_inner);
+        let stroke = strokes.get_mut(&self.thread)?;
+        (stroke.correlation == self.correlation && stroke.since == self.since).then(|| work(stroke))
     }
 }
 

@@ -15,9 +15,10 @@ use super::classify::{Obstacle, is_absent, is_final, obstacle};
 pub(super) use super::letter::Letter;
 use super::letter::{Way, deletion};
 use super::limits::{Limits, Weight};
+use super::live::Lives;
 use super::place::Place;
 use super::trail::{Trace, Trail};
-use crate::domain::DeliveryId;
+use crate::domain::{DeliveryId, ThreadId};
 use crate::metrics::Metrics;
 use crate::ports::Notebook;
 
@@ -29,6 +30,9 @@ const DETOURS: u32 = 4;
 const LOOKED_AT: i64 = 8;
 /// A server that breaks on a call so often in a row is not just broken for a moment.
 pub(super) const BROKEN_TRIES: u32 = 4;
+/// How many messages that should be gone are tried again at a time.
+const TIDIED: usize = 3;
+const TIDY_PAUSE: Duration = Duration::from_millis(100);
 /// No chat has come so far: the number of a message that cannot be there.
 const NOBODYS: i64 = 0x7fff_fff0;
 
@@ -212,6 +216,12 @@ impl Post {
         }
     }
 
+    /// A few words are said again that may be there already.
+    pub(super) fn said_again(&self, place: Place) {
+        self.metrics.deliveries_unsure.count();
+        tracing::warn!(chat = place.chat, "a few words are said again and may show twice");
+    }
+
     /// Notes what became of something that set out.
     async fn ended(&self, place: Place, parcel: Parcel<'_>, sent: &Result<Option<i64>, ApiError>) {
         match sent {
@@ -264,7 +274,7 @@ impl Post {
         }
         let found = found.or_else(|| changed.pop());
         for stray in changed {
-            self.delete(place, stray).await;
+            let _gone = self.delete(place, stray).await;
         }
         Ok(found)
     }
@@ -368,10 +378,12 @@ impl Post {
         weight: Weight,
     ) -> Result<Change, ApiError> {
         let mut way = Way { reply_to: None, ..Way::of(place, letter) };
+        // Whoever gave up an answer earlier than a send would send it beside itself.
+        let patience = if weight == Weight::Must { SEND } else { CALL };
         for _ in 0..DETOURS {
             self.turn(way.place, weight).await?;
             let change = way.change(message, letter);
-            let Err(error) = self.api.ask::<Value>("editMessageText", &change, CALL).await else {
+            let Err(error) = self.api.ask::<Value>("editMessageText", &change, patience).await else {
                 self.edits.works();
                 return Ok(Change::Made);
             };
@@ -408,10 +420,40 @@ impl Post {
         Err(lost())
     }
 
-    /// Takes a message away, as far as that can be done.
-    pub(super) async fn delete(&self, place: Place, message: i64) {
-        if let Err(error) = self.insist(place, "deleteMessage", &deletion(place.chat, message)).await {
-            tracing::debug!(chat = place.chat, message, %error, "a message could not be taken away");
+    /// Takes a message away; false where it is worth another try.
+    pub(super) async fn delete(&self, place: Place, message: i64) -> bool {
+        if !self.limits.rest(place).await {
+            return false;
+        }
+        let body = deletion(place.chat, message);
+        match self.api.ask::<Value>("deleteMessage", &body, BRIEFLY).await {
+            Ok(_) => true,
+            Err(error) => {
+                self.note(place, &error);
+                tracing::debug!(chat = place.chat, message, %error, "a message could not be taken away");
+                obstacle(&error) == Obstacle::UnknownMethod || is_final(&error)
+            }
+        }
+    }
+
+    /// Takes the message away that grows in a thread, now or later.
+    pub(super) async fn take_away(&self, place: Place, thread: &ThreadId, message: i64, lives: &Lives) {
+        if self.delete(place, message).await {
+            lives.remove(thread).await;
+        } else {
+            lives.leave(thread, message).await;
+        }
+    }
+
+    /// Takes away what could not be taken away before, if there is any.
+    pub(super) async fn tidy(&self, place: Place, thread: &ThreadId, lives: &Lives) {
+        for (tried, message) in lives.left(thread).await.into_iter().take(TIDIED).enumerate() {
+            if tried > 0 {
+                tokio::time::sleep(TIDY_PAUSE).await;
+            }
+            if self.delete(place, message).await {
+                lives.gone(thread, message).await;
+            }
         }
     }
 
