@@ -13,11 +13,13 @@ use super::ability::Ability;
 use super::aliases::Aliases;
 use super::api::ApiError;
 use super::classify::{Obstacle, is_unable, obstacle};
-use super::html::{MESSAGE_LIMIT, Rendered, escape, render_partial};
+use super::first::First;
+use super::html::Rendered;
 use super::limits::Weight;
-use super::live::{Live, Lives};
+use super::live::Lives;
 use super::place::Place;
 use super::post::{Edited, Letter, Post};
+use super::stroke::{Stroke, Strokes, picture};
 use crate::adapters::chat::{Frame, Painter};
 use crate::domain::{CorrelationId, ThreadId};
 use crate::ports::BoxFuture;
@@ -29,16 +31,10 @@ const HOLD_MESSAGE: Duration = Duration::from_millis(1200);
 const BETWEEN_DRAFTS: Duration = Duration::from_millis(600);
 const BETWEEN_EDITS: Duration = Duration::from_millis(1200);
 const BETWEEN_GROUP_EDITS: Duration = Duration::from_secs(3);
-/// The server forgets a draft after thirty seconds.
-const REFRESH: Duration = Duration::from_secs(15);
 /// A frame takes no longer than this; less than whoever takes the canvas away is ready to wait.
 const DEADLINE: Duration = Duration::from_secs(9);
 /// How long the frames of a chat wait for the sign that somebody writes.
 const SIGN: Duration = Duration::from_secs(2);
-/// After so long without anything new to see, a line says that work goes on.
-const SILENCE: Duration = Duration::from_secs(7);
-/// The longest line of progress.
-const LINE: usize = 300;
 /// How many turns are remembered before those that have gone quiet are let go, and before those are that may be over.
 const MOST: usize = 4096;
 const MOST_OVER: usize = 1024;
@@ -57,81 +53,10 @@ pub(super) struct Brush {
     sends: Mutex<JoinSet<()>>,
 }
 
-type Strokes = Mutex<HashMap<ThreadId, Stroke>>;
-
-/// What is remembered of a turn that is shown.
-#[derive(Clone, Debug)]
-struct Stroke {
-    correlation: CorrelationId,
-    /// When it was first heard of.
-    since: Instant,
-    /// The answer so far.
-    text: String,
-    /// What was last said to be going on, since the answer last grew.
-    line: Option<String>,
-    /// What was last put before people.
-    shown: Option<Rendered>,
-    shown_at: Instant,
-    /// When there was last something new to see.
-    news_at: Instant,
-    /// The message that the turn answers.
-    reply_to: Option<i64>,
-    /// A message is on its way, or was and may have arrived: another would stand beside it.
-    sent: bool,
-}
-
-impl Stroke {
-    /// Of a turn that has shown nothing.
-    fn new(correlation: &CorrelationId, now: Instant) -> Self {
-        Self {
-            correlation: correlation.clone(),
-            since: now,
-            text: String::new(),
-            line: None,
-            shown: None,
-            shown_at: now,
-            news_at: now,
-            reply_to: None,
-            sent: false,
-        }
-    }
-
-    /// Remembers what a frame tells.
-    fn hear(&mut self, frame: &Frame) {
-        match frame {
-            Frame::Draft(text) => {
-                self.text.clone_from(text);
-                self.line = None;
-            }
-            Frame::Progress(line) => self.line = Some(line.clone()),
-            Frame::Typing => return,
-        }
-        self.news_at = Instant::now();
-    }
-
-    /// What is shown although there is nothing new: that work goes on and for how long, or a draft before the server
-    /// forgets it.
-    fn sign(&self, drafts: bool) -> Option<Rendered> {
-        if self.shown_at.max(self.news_at).elapsed() >= SILENCE {
-            let clock = format!("⏳ {} s", self.since.elapsed().as_secs());
-            let line = self.line.as_deref().map(|line| format!("{clock} · {}", line.trim()));
-            return Some(picture(&self.text, Some(line.as_deref().unwrap_or(&clock))));
-        }
-        let stale = self.shown.is_none() || self.shown_at.elapsed() > REFRESH;
-        (drafts && stale && !self.text.is_empty()).then(|| picture(&self.text, self.line.as_deref()))
-    }
-}
-
 impl Brush {
     pub(super) fn new(post: Post, chats: Aliases, lives: Arc<Lives>) -> Self {
-        Self {
-            post,
-            chats,
-            lives,
-            drafts: Ability::default(),
-            strokes: Arc::default(),
-            sends: Mutex::default(),
-        }
+        let (strokes, sends) = (Arc::default(), Mutex::default());
+        Self { post, chats, lives, drafts: Ability::default(), strokes, sends }
     }
 
     /// Remembers which message a turn answers, for the message that will grow.
@@ -355,51 +280,6 @@ impl Brush {
     }
 }
 
-/// The first message of a turn, on its way for as long as that takes: longer, perhaps, than anybody waits for a frame, and
-/// longer than the turn.
-struct First {
-    post: Post,
-    lives: Arc<Lives>,
-    strokes: Arc<Strokes>,
-    place: Place,
-    thread: ThreadId,
-    correlation: CorrelationId,
-    since: Instant,
-}
-
-impl First {
-    /// Sends it. Gives its number where the turn still shows what it says.
-    async fn send(self, letter: &Letter) -> Option<i64> {
-        match self.post.send(self.place, letter, Weight::May).await {
-            Ok(Some(message)) => {
-                let live = Live { correlation: self.correlation.clone(), message, done: None };
-                self.lives.get(&self.thread).await;
-                // Whoever ends the turn first says so, and then looks for the message: either it is noted by then, or
-                // nobody wants it any more.
-                if self.in_time(|_| self.lives.note(&self.thread, live)).is_some() {
-                    self.lives.save(&self.thread).await;
-                    return Some(message);
-                }
-                if !self.post.delete(self.place, message).await {
-                    self.lives.leave(&self.thread, message).await;
-                }
-            }
-            // It may be there; and where it has no number it cannot be changed.
-            Ok(None) | Err(ApiError::Unsure(_) | ApiError::Gateway(_)) => {}
-            Err(ApiError::Refused { code: 500.., .. }) => {}
-            Err(_) => drop(self.in_time(|stroke| stroke.sent = false)),
-        }
-        None
-    }
-
-    /// Works on what is remembered of the turn, unless it has said something meanwhile.
-    fn in_time<T>(&self, work: impl FnOnce(&mut Stroke) -> T) -> Option<T> {
-        let mut strokes = self.strokes.lock().unwrap_or_else(PoisonError::into_inner);
-        let stroke = strokes.get_mut(&self.thread)?;
-        (stroke.correlation == self.correlation && stroke.since == self.since).then(|| work(stroke))
-    }
-}
-
 impl Painter for Brush {
     fn paint(
         &self,
@@ -442,20 +322,6 @@ impl Painter for Brush {
     }
 }
 
-/// The answer so far, and what is going on below it.
-fn picture(text: &str, progress: Option<&str>) -> Rendered {
-    let Some(line) = progress.and_then(|line| line.lines().find(|line| !line.trim().is_empty())) else {
-        return render_partial(text, MESSAGE_LIMIT);
-    };
-    let line: String = line.trim().chars().take(LINE).collect();
-    let above = render_partial(text, MESSAGE_LIMIT - 2 * LINE - 2);
-    let gap = if above.html.is_empty() { "" } else { "\n\n" };
-    Rendered {
-        html: format!("{}{gap}<i>{}</i>", above.html, escape(&line)),
-        plain: format!("{}{gap}{line}", above.plain),
-    }
-}
-
 /// The number of a turn's draft: always the same, and never zero.
 pub(super) fn draft_id(correlation: &CorrelationId) -> i64 {
     let mixed = correlation.as_str().bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
@@ -474,14 +340,5 @@ mod tests {
         assert_eq!(of("run_1"), of("run_1"));
         assert_ne!(of("run_1"), of("run_2"));
         assert!((0..500).all(|n| (1..=i64::from(i32::MAX)).contains(&of(&format!("run_{n}")))));
-    }
-
-    #[test]
-    fn progress_is_one_line_below_the_answer_so_far() {
-        let shown = picture("half **an", Some("\nreading <a> file\nand more"));
-        assert_eq!(shown.html, "half <b>an</b>\n\n<i>reading &lt;a&gt; file</i>");
-        assert_eq!(picture("", Some("working")).html, "<i>working</i>");
-        assert_eq!(picture("text", Some(" \n")).html, "text");
-        assert_eq!(picture("", None), Rendered::default());
     }
 }

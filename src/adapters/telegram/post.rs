@@ -23,19 +23,14 @@ use crate::metrics::Metrics;
 use crate::ports::Notebook;
 
 /// How long a call may take that can be left out.
-const BRIEFLY: Duration = Duration::from_secs(8);
+pub(super) const BRIEFLY: Duration = Duration::from_secs(8);
 /// A call gets around so many obstacles.
 const DETOURS: u32 = 4;
-/// How many messages are looked at for one that was sent without an answer.
-const LOOKED_AT: i64 = 8;
 /// A server that breaks on a call so often in a row is not just broken for a moment.
 pub(super) const BROKEN_TRIES: u32 = 4;
 /// How many messages that should be gone are tried again at a time.
 const TIDIED: usize = 3;
 const TIDY_PAUSE: Duration = Duration::from_millis(100);
-/// No chat has come so far: the number of a message that cannot be there.
-const NOBODYS: i64 = 0x7fff_fff0;
-
 /// What became of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Edited {
@@ -49,7 +44,7 @@ pub(super) enum Edited {
 
 /// What a message said to a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Change {
+pub(super) enum Change {
     /// It was made.
     Made,
     /// It says this already.
@@ -74,16 +69,16 @@ pub(super) struct Parcel<'a> {
 /// Puts messages into chats. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(super) struct Post {
-    api: Api,
+    pub(super) api: Api,
     limits: Arc<Limits>,
     chats: Aliases,
     notes: Arc<dyn Notebook>,
     trail: Arc<Trail>,
     metrics: Arc<Metrics>,
     /// Whether the server can change messages, as far as we know.
-    edits: Arc<Ability>,
+    pub(super) edits: Arc<Ability>,
     /// Whether it has shown that it knows which messages there are to be changed.
-    proved: Arc<AtomicBool>,
+    pub(super) proved: Arc<AtomicBool>,
 }
 
 impl Post {
@@ -105,41 +100,6 @@ impl Post {
     /// Whether messages can be changed here, as far as we know.
     pub(super) fn can_edit(&self) -> bool {
         self.edits.is_there()
-    }
-
-    /// Whether a message that is put here now can be changed later, for certain. A server that knows nothing of that, or
-    /// says yes to whatever it hears, is found out once, by a message that nobody has written.
-    pub(super) async fn surely_edits(&self, place: Place, letter: &Letter) -> bool {
-        if !self.can_edit() || self.proved.load(Ordering::Relaxed) {
-            return self.can_edit();
-        }
-        if self.turn(place, Weight::May).await.is_err() {
-            return false;
-        }
-        let change = Way::of(place, letter).change(NOBODYS, letter);
-        let proved = match self.api.ask::<Value>("editMessageText", &change, BRIEFLY).await {
-            Err(error) if is_absent(&error) => true,
-            // It keeps whatever it is told, and tells it again.
-            Ok(message) if number(&message) == Some(NOBODYS) => true,
-            Ok(_) => {
-                tracing::info!("the server changes messages that are not there: it is not believed");
-                self.edits.is_untrue();
-                false
-            }
-            Err(error) => {
-                self.note(place, &error);
-                if obstacle(&error) == Obstacle::UnknownMethod || is_final(&error) {
-                    tracing::info!(%error, "the server cannot change messages");
-                    self.edits.is_missing(&error);
-                }
-                false
-            }
-        };
-        if proved {
-            self.edits.works();
-            self.proved.store(true, Ordering::Relaxed);
-        }
-        proved
     }
 
     /// Sends a letter; gives the number of the message.
@@ -242,76 +202,6 @@ impl Post {
         }
     }
 
-    /// Looks for a message that set out and got no answer. One that says the same proves itself by refusing to change.
-    async fn find(
-        &self,
-        place: Place,
-        letter: &Letter,
-        parcel: Parcel<'_>,
-        behind: i64,
-        others: &[i64],
-    ) -> Result<Option<i64>, ApiError> {
-        if !self.tells_what_is_missing(place, letter, parcel, behind).await? {
-            return Ok(None);
-        }
-        let mut changed = Vec::new();
-        let mut found = None;
-        for message in (behind + 1..=behind + LOOKED_AT).filter(|message| !others.contains(message)) {
-            let change = match self.change(place, message, letter, Weight::Must).await {
-                Err(error) if error.is_broken() && parcel.attempt > BROKEN_TRIES => break,
-                change => change?,
-            };
-            match change {
-                Change::Needless => {
-                    found = Some(message);
-                    break;
-                }
-                // Ours, and nobody knew of it: what we look for with other words in it, such as the time that is left,
-                // or a frame of the turn whose own answer was lost.
-                Change::Made => changed.push(message),
-                Change::Impossible | Change::Absent => {}
-            }
-        }
-        let found = found.or_else(|| changed.pop());
-        for stray in changed {
-            let _gone = self.delete(place, stray).await;
-        }
-        Ok(found)
-    }
-
-    /// Whether the server says so when a message to be changed is not there. Of one that does not, or does not clearly,
-    /// nothing can be learned by changing messages.
-    async fn tells_what_is_missing(
-        &self,
-        place: Place,
-        letter: &Letter,
-        parcel: Parcel<'_>,
-        behind: i64,
-    ) -> Result<bool, ApiError> {
-        let nobodys = if behind < NOBODYS / 2 { NOBODYS } else { behind.saturating_add(1 << 40) };
-        self.turn(place, Weight::Must).await?;
-        let change = Way::of(place, letter).change(nobodys, letter);
-        match self.api.ask::<Value>("editMessageText", &change, CALL).await {
-            Err(error) if is_absent(&error) => Ok(true),
-            // Nobody knows anything yet, of the message no more than of the server.
-            Err(error @ (ApiError::Refused { code: 429, .. } | ApiError::NotSent(_))) => {
-                self.note(place, &error);
-                Err(error)
-            }
-            Err(error)
-                if (error.is_broken() || matches!(error, ApiError::Unsure(_)))
-                    && parcel.attempt <= BROKEN_TRIES =>
-            {
-                Err(error)
-            }
-            answer => {
-                let error = answer.err().map(|error| error.to_string());
-                tracing::info!(error, "the server does not tell what is missing: nothing is looked for");
-                Ok(false)
-            }
-        }
-    }
-
     /// Sends a file with a letter as its caption. One that is known to have arrived is not sent again.
     pub(super) async fn upload(
         &self,
@@ -370,7 +260,7 @@ impl Post {
         })
     }
 
-    async fn change(
+    pub(super) async fn change(
         &self,
         place: Place,
         message: i64,
@@ -480,7 +370,7 @@ impl Post {
         self.limits.rests_long(place)
     }
 
-    async fn turn(&self, place: Place, weight: Weight) -> Result<(), ApiError> {
+    pub(super) async fn turn(&self, place: Place, weight: Weight) -> Result<(), ApiError> {
         if self.limits.turn(place, weight).await { Ok(()) } else { Err(enough()) }
     }
 
@@ -491,7 +381,7 @@ impl Post {
         }
     }
 
-    fn note(&self, place: Place, error: &ApiError) {
+    pub(super) fn note(&self, place: Place, error: &ApiError) {
         if let ApiError::Refused { code: 429, retry_after, .. } = error {
             self.limits.complained(place, *retry_after);
         }
@@ -522,7 +412,7 @@ const fn is_traced(place: Place) -> bool {
     !place.is_group() && place.topic.is_none()
 }
 
-fn number(sent: &Value) -> Option<i64> {
+pub(super) fn number(sent: &Value) -> Option<i64> {
     sent.get("message_id").and_then(Value::as_i64)
 }
 
