@@ -35,8 +35,8 @@ use crate::tools::{Scratch, all_tools, sweep};
 
 /// How long one call of a tool may take.
 const TOOL_DEADLINE: Duration = Duration::from_secs(120);
-/// How long one delivery may take.
-const DELIVERY_DEADLINE: Duration = Duration::from_secs(60);
+/// How long one delivery may take: long enough for an edit, a deletion and a send of a server that stalls on each.
+const DELIVERY_DEADLINE: Duration = Duration::from_secs(150);
 /// How long an idle thread stays in memory.
 const IDLE: Duration = Duration::from_secs(60);
 

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::{BoxFuture, Clock, Door, OutboxEntry};
-use crate::domain::{Capabilities, OutboundIntent, Platform, Timestamp};
+use crate::domain::{Capabilities, CorrelationId, OutboundIntent, Platform, ThreadId, Timestamp};
 
 /// Why an adapter ended.
 #[derive(Debug, thiserror::Error)]
@@ -115,4 +115,7 @@ pub trait Adapter: Send + Sync + std::fmt::Debug {
     /// Shows something fleeting: typing, progress, the answer so far. Must not block; may be dropped. Where clients
     /// read the thread themselves, there is nothing to do.
     fn show(&self, _intent: OutboundIntent) {}
+
+    /// A run has ended and leaves nothing to deliver: what is fleeting of it goes away. Must not block.
+    fn over(&self, _thread: &ThreadId, _run: &CorrelationId) {}
 }

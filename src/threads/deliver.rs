@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use crate::domain::Timestamp;
+use crate::domain::{CorrelationId, Timestamp};
 use crate::ports::{DeliveryError, OutboxEntry, OutboxLine, Receipt};
 
 /// A delivery older than this is given up.
@@ -49,6 +49,11 @@ impl Deliveries {
     /// How many are outstanding.
     pub(super) fn outstanding(&self) -> usize {
         self.pending.len()
+    }
+
+    /// Whether something of a run is outstanding.
+    pub(super) fn are_of(&self, run: &CorrelationId) -> bool {
+        self.pending.iter().any(|entry| entry.intent.correlation_id == *run)
     }
 
     /// How many can be worked on now; those that wait for somebody to speak need nobody's care.

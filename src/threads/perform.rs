@@ -297,6 +297,13 @@ impl Actor {
         count::turn_end(&self.shop.metrics, outcome.status);
         tracing::info!(correlationId = %correlation, thread = %self.id, status = ?outcome.status, "turn finished");
         self.waiters.tell(correlation, &outcome);
+        // Whatever is still to be delivered of it takes the place of what was shown. Where nothing is, somebody has to say
+        // so: it was stopped, or had no words.
+        if !self.deliveries.are_of(correlation)
+            && let Some(adapter) = self.shop.adapters.get(self.id.platform())
+        {
+            adapter.over(&self.id, correlation);
+        }
     }
 }
 

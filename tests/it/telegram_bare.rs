@@ -63,6 +63,8 @@ async fn three_calls_are_enough_for_talking_and_for_deciding_by_button_and_by_wo
         (Unknown::NotFound, &[] as &[&str]),
         (Unknown::NoRoute, &[]),
         (Unknown::NotImplemented, &["answerCallbackQuery"]),
+        (Unknown::BadRequest, &[]),
+        (Unknown::BadPage, &[]),
         (Unknown::Empty, &[]),
         (Unknown::Yes, &[]),
     ] {

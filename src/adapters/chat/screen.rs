@@ -60,6 +60,12 @@ pub trait Painter: Send + Sync + 'static {
     /// How long to wait between two frames of a thread that change a message.
     fn interval(&self, thread: &ThreadId) -> Duration;
 
+    /// A turn is over and nothing takes the place of what was shown of it: the message that its frames left, if any, goes
+    /// away. Must end by itself within a bounded time.
+    fn over(&self, _thread: ThreadId, _correlation: CorrelationId) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+
     /// Whether it is also said that somebody is writing while the answer is seen to grow.
     fn types_throughout(&self) -> bool {
         false
@@ -69,6 +75,7 @@ pub trait Painter: Send + Sync + 'static {
 enum Order {
     Show(Box<OutboundIntent>),
     Take(ThreadId, CorrelationId, oneshot::Sender<Option<Canvas>>),
+    Over(ThreadId, CorrelationId),
 }
 
 /// The way to the screen. Cheap to clone.
@@ -101,6 +108,12 @@ impl Screen {
         drop(self.orders.try_send(Order::Show(Box::new(intent))));
     }
 
+    /// Takes away what is shown for a turn that has ended without a word. Never waits; whatever is delivered afterwards
+    /// waits for it.
+    pub fn over(&self, thread: &ThreadId, correlation: &CorrelationId) {
+        drop(self.orders.try_send(Order::Over(thread.clone(), correlation.clone())));
+    }
+
     /// Ends what is shown for a turn, and gives what it left in the chat. Afterwards no frame of it appears.
     pub async fn take(&self, thread: &ThreadId, correlation: &CorrelationId) -> Option<Canvas> {
         let (reply, answer) = oneshot::channel();
@@ -118,6 +131,7 @@ impl Screen {
 enum Work {
     Show(CorrelationId, Frame),
     Take(CorrelationId, oneshot::Sender<Option<Canvas>>),
+    Over(CorrelationId),
 }
 
 impl ScreenTask {
@@ -131,6 +145,7 @@ impl ScreenTask {
                 order = self.orders.recv() => match order {
                     Some(Order::Show(intent)) => stage.show(*intent),
                     Some(Order::Take(thread, correlation, reply)) => stage.take(&thread, correlation, reply),
+                    Some(Order::Over(thread, correlation)) => stage.over(thread, correlation),
                     None => return,
                 },
             }
@@ -148,10 +163,7 @@ struct Stage {
 impl Stage {
     fn show(&mut self, intent: OutboundIntent) {
         let Some(frame) = frame_of(intent.intent) else { return };
-        let worker = match self.workers.get(&intent.thread_id).filter(|worker| !worker.is_closed()) {
-            Some(worker) => worker.clone(),
-            None => self.start(intent.thread_id),
-        };
+        let worker = self.worker(intent.thread_id);
         // A worker that is behind shows less; room is always left for taking its canvas away.
         if worker.capacity() > RESERVED {
             drop(worker.try_send(Work::Show(intent.correlation_id, frame)));
@@ -163,6 +175,18 @@ impl Stage {
             // What cannot be sent drops the reply, and whoever waits hears that there is nothing.
             Some(worker) => drop(worker.try_send(Work::Take(correlation, reply))),
             None => drop(reply.send(None)),
+        }
+    }
+
+    fn over(&mut self, thread: ThreadId, correlation: CorrelationId) {
+        // Also where nothing was shown yet: the message may be one that the daemon before has left.
+        drop(self.worker(thread).try_send(Work::Over(correlation)));
+    }
+
+    fn worker(&mut self, thread: ThreadId) -> mpsc::Sender<Work> {
+        match self.workers.get(&thread).filter(|worker| !worker.is_closed()) {
+            Some(worker) => worker.clone(),
+            None => self.start(thread),
         }
     }
 
@@ -188,11 +212,22 @@ async fn serve(thread: ThreadId, painter: Arc<dyn Painter>, mut work: mpsc::Rece
     let mut canvas: Option<Canvas> = None;
     let mut next_at = Instant::now();
     let mut due: Option<(CorrelationId, Frame)> = None;
+    // However often it was said that somebody is writing, it is shown once, and not before all else that waits is heard.
+    let mut typing: Option<CorrelationId> = None;
     loop {
         let waiting = due.is_some();
         let heard = tokio::select! {
             biased;
             heard = work.recv() => heard,
+            () = std::future::ready(()), if typing.is_some() => {
+                let Some(correlation) = typing.take() else { continue };
+                let mine = canvas.as_ref().filter(|known| known.correlation == correlation);
+                let message = mine.map(|known| known.message.clone());
+                let left = painter.paint(thread.clone(), correlation.clone(), Frame::Typing, message).await;
+                // Whoever writes for long may have left a line about it.
+                canvas = left.map(|message| Canvas { correlation, message }).or(canvas);
+                continue;
+            }
             () = tokio::time::sleep_until(next_at), if waiting => {
                 let Some((correlation, frame)) = due.take() else { continue };
                 let message = canvas.take().filter(|known| known.correlation == correlation);
@@ -208,20 +243,22 @@ async fn serve(thread: ThreadId, painter: Arc<dyn Painter>, mut work: mpsc::Rece
             Some(Work::Show(correlation, Frame::Typing)) => {
                 // It changes no message, so it needs no turn.
                 if painter.types_throughout() || (canvas.is_none() && due.is_none()) {
-                    let mine = canvas.as_ref().filter(|known| known.correlation == correlation);
-                    let message = mine.map(|known| known.message.clone());
-                    let left =
-                        painter.paint(thread.clone(), correlation.clone(), Frame::Typing, message).await;
-                    // Whoever writes for long may have left a line about it.
-                    canvas = left.map(|message| Canvas { correlation, message }).or(canvas);
+                    typing = Some(correlation);
                 }
             }
             Some(Work::Show(correlation, frame)) => due = Some((correlation, frame)),
             Some(Work::Take(correlation, reply)) => {
                 due = due.filter(|(other, _)| *other != correlation);
+                typing = typing.filter(|other| *other != correlation);
                 let mine = canvas.as_ref().is_some_and(|known| known.correlation == correlation);
                 // Whoever asked may be gone; then the message stays as it is.
                 drop(reply.send(if mine { canvas.take() } else { None }));
+            }
+            Some(Work::Over(correlation)) => {
+                due = due.filter(|(other, _)| *other != correlation);
+                typing = typing.filter(|other| *other != correlation);
+                canvas = canvas.filter(|known| known.correlation != correlation);
+                painter.over(thread.clone(), correlation).await;
             }
             None => return thread,
         }
@@ -267,6 +304,11 @@ mod tests {
 
         fn interval(&self, _: &ThreadId) -> Duration {
             Duration::from_secs(1)
+        }
+
+        fn over(&self, _: ThreadId, correlation: CorrelationId) -> BoxFuture<'_, ()> {
+            self.0.lock().unwrap().push(format!("over: {correlation}"));
+            Box::pin(std::future::ready(()))
         }
     }
 
@@ -368,5 +410,34 @@ mod tests {
         theatre.screen.show(intent(&run("1"), Intent::Typing));
         tokio::time::sleep(Duration::from_secs(2)).await;
         assert_eq!(theatre.seen().len(), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn of_a_turn_that_is_over_nothing_is_shown_behind_what_is_said_next() {
+        let theatre = theatre();
+        theatre.draft(&run("1"), "a").await;
+        theatre.draft(&run("1"), "ab").await;
+        theatre.screen.over(&"fake:chat:1".parse().unwrap(), &run("1"));
+        assert_eq!(theatre.take(&run("stop")).await, None);
+        assert_eq!(theatre.seen(), ["new: Draft(\"a\")", "over: run_1"]);
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        assert_eq!(theatre.seen().len(), 2);
+        assert_eq!(theatre.take(&run("1")).await, None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn typing_that_waits_is_shown_once_and_not_at_all_behind_the_answer() {
+        let theatre = theatre();
+        for _ in 0..20 {
+            theatre.screen.show(intent(&run("1"), Intent::Typing));
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        assert_eq!(theatre.seen(), ["new: Typing"]);
+        for _ in 0..20 {
+            theatre.screen.show(intent(&run("1"), Intent::Typing));
+        }
+        theatre.take(&run("1")).await;
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        assert_eq!(theatre.seen().len(), 1);
     }
 }

@@ -28,7 +28,7 @@ use super::webhook::Seal;
 use crate::adapters::chat::{
     Attention, Backlog, BacklogTask, Berth, ChatParts, Downloads, Gate, Pace, Screen, ScreenTask,
 };
-use crate::domain::{Capabilities, Delivery, LengthUnit, OutboundIntent, Platform};
+use crate::domain::{Capabilities, CorrelationId, Delivery, LengthUnit, OutboundIntent, Platform, ThreadId};
 use crate::ports::{
     Adapter, AdapterError, AdapterIo, BoxFuture, Delivering, Hook, HookAnswer, HookRequest, OutboxEntry,
     Running,
@@ -274,6 +274,10 @@ impl Adapter for FeishuAdapter {
 
     fn show(&self, intent: OutboundIntent) {
         self.courier.screen.show(intent);
+    }
+
+    fn over(&self, thread: &ThreadId, run: &CorrelationId) {
+        self.courier.screen.over(thread, run);
     }
 }
 

@@ -232,6 +232,10 @@ impl Adapter for QqAdapter {
             self.screen.show(intent);
         }
     }
+
+    fn over(&self, thread: &ThreadId, run: &CorrelationId) {
+        self.screen.over(thread, run);
+    }
 }
 
 /// Says in passing what may be left unsaid.

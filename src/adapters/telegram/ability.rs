@@ -39,14 +39,19 @@ impl Ability {
         self.locked(|absence| *absence = Absence::default());
     }
 
-    /// The call was not known to whoever answered. Several calls that were on their way are one absence.
+    /// The call is answered, and does not do what it says.
+    pub(super) fn is_untrue(&self) {
+        self.locked(|absence| absence.until = Some(Instant::now() + ITS_OWN_WORD));
+    }
+
+    /// The call was not known to whoever answered, or not in any words we know. Several calls that were on their way are one absence.
     pub(super) fn is_missing(&self, error: &ApiError) {
         self.locked(|absence| {
             if absence.until.is_some_and(|until| Instant::now() < until) {
                 return;
             }
             let lasts = match error {
-                ApiError::Refused { .. } => ITS_OWN_WORD,
+                ApiError::Refused { code: 404 | 405 | 501, .. } => ITS_OWN_WORD,
                 _ => (HEARSAY * (1 << absence.times.min(MOST_DOUBLINGS))).min(ITS_OWN_WORD),
             };
             absence.times = absence.times.saturating_add(1);
@@ -102,5 +107,17 @@ mod tests {
         };
         ability.is_missing(&own);
         assert_eq!(left_alone(&ability).await, 3600);
+        ability.works();
+        ability.is_untrue();
+        assert_eq!(left_alone(&ability).await, 3600);
+        ability.works();
+        let unclear = ApiError::Refused {
+            code: 400,
+            description: "Bad Request".to_owned(),
+            retry_after: None,
+            migrate_to: None,
+        };
+        ability.is_missing(&unclear);
+        assert_eq!(left_alone(&ability).await, 60, "that may have been about the message alone");
     }
 }

@@ -14,7 +14,7 @@ use super::options::TelegramOptions;
 use super::run;
 use super::webhook::{Call, TelegramHook};
 use crate::adapters::chat::{Berth, ChatParts, ScreenTask};
-use crate::domain::{Capabilities, Delivery, LengthUnit, OutboundIntent, Platform};
+use crate::domain::{Capabilities, CorrelationId, Delivery, LengthUnit, OutboundIntent, Platform, ThreadId};
 use crate::metrics::Metrics;
 use crate::ports::{Adapter, AdapterError, AdapterIo, BoxFuture, DeliveryError, Hook, OutboxEntry, Receipt};
 
@@ -107,6 +107,10 @@ impl Adapter for TelegramAdapter {
 
     fn show(&self, intent: OutboundIntent) {
         self.sender.show(intent);
+    }
+
+    fn over(&self, thread: &ThreadId, run: &CorrelationId) {
+        self.sender.over(thread, run);
     }
 }
 

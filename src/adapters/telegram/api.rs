@@ -199,7 +199,9 @@ async fn read<T: DeserializeOwned>(answer: Result<reqwest::Response, reqwest::Er
             Err(ApiError::Refused { code: 429, description, retry_after, migrate_to: None })
         }
         // Somebody in between speaks: the server itself never heard of it.
-        Err(_) if matches!(status.as_u16(), 404 | 405 | 501) => Err(ApiError::NoSuchCall(status.as_u16())),
+        Err(_) if matches!(status.as_u16(), 400 | 404 | 405 | 501) => {
+            Err(ApiError::NoSuchCall(status.as_u16()))
+        }
         Err(_) if status.is_client_error() => {
             Err(ApiError::NotSent(format!("somebody on the way answered {status}")))
         }

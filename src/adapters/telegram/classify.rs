@@ -80,6 +80,23 @@ pub(super) fn is_absent(error: &ApiError) -> bool {
         && says(&["message to edit not found", "message not found", "MESSAGE_ID_INVALID"])
 }
 
+/// Whether the server cannot do at all what it was asked: it does not know the call, or says no in words that name nothing
+/// that stood in its way.
+pub(super) fn is_unable(error: &ApiError) -> bool {
+    match obstacle(error) {
+        Obstacle::UnknownMethod => true,
+        Obstacle::Other => {
+            matches!(error, ApiError::Refused { code: 400, .. }) && !error.says("chat not found")
+        }
+        _ => false,
+    }
+}
+
+/// Whether the server will never say anything else to this call.
+pub(super) fn is_final(error: &ApiError) -> bool {
+    matches!(verdict(error), DeliveryError::Permanent { .. })
+}
+
 /// What becomes of a delivery that no detour has saved.
 pub(super) fn verdict(error: &ApiError) -> DeliveryError {
     let reason = error.to_string();
@@ -155,6 +172,24 @@ mod tests {
     }
 
     #[test]
+    fn a_no_without_a_reason_we_know_is_one_of_a_server_that_cannot() {
+        for (code, words, expected) in [
+            (404, "Not Found", true),
+            (400, "Bad Request", true),
+            (400, "Bad Request: unknown command", true),
+            (400, "Bad Request: can't parse entities: x", false),
+            (400, "Bad Request: message is too long", false),
+            (400, "Bad Request: chat not found", false),
+            (403, "Forbidden: bot was blocked by the user", false),
+            (429, "Too Many Requests", false),
+        ] {
+            assert_eq!(is_unable(&refused(code, words)), expected, "{code} {words}");
+        }
+        assert!(is_unable(&ApiError::NoSuchCall(400)));
+        assert!(!is_unable(&ApiError::Gateway(502)));
+    }
+
+    #[test]
     fn only_what_can_never_work_is_given_up() {
         for (error, permanent) in [
             (ApiError::NotSent("refused".to_owned()), false),
@@ -171,8 +206,7 @@ mod tests {
             (refused(500, "Internal Server Error"), false),
             (refused(502, "Bad Gateway"), false),
         ] {
-            let gave_up = matches!(verdict(&error), DeliveryError::Permanent { .. });
-            assert_eq!(gave_up, permanent, "{error}");
+            assert_eq!(is_final(&error), permanent, "{error}");
         }
         let later = ApiError::Refused {
             code: 429,

@@ -14,11 +14,11 @@ use super::limits::Weight;
 use super::live::{Live, Lives};
 use super::menu;
 use super::paint::Brush;
-use super::patience::patiently;
+use super::patience::{patiently, patiently_but_once_more};
 use super::place::Place;
 use super::post::{BROKEN_TRIES, Edited, Letter, Parcel, Post};
 use crate::adapters::chat::{ChatParts, Painter, Screen, ScreenTask};
-use crate::domain::{Intent, LengthUnit, OutboundIntent};
+use crate::domain::{CorrelationId, Intent, LengthUnit, OutboundIntent, ThreadId};
 use crate::metrics::Metrics;
 use crate::ports::{DeliveryError, OutboxEntry, Receipt};
 
@@ -85,6 +85,9 @@ impl Sender {
                 }
             }
         };
+        if delivered.is_ok() {
+            self.post.tidy(place, &entry.intent.thread_id, &self.lives).await;
+        }
         match delivered {
             Ok(message) => Ok(Receipt { platform_message: message.map(|message| message.to_string()) }),
             Err(Failure::Api(error)) => Err(verdict(&error)),
@@ -101,12 +104,18 @@ impl Sender {
         self.screen.show(intent);
     }
 
+    /// Takes away what is shown of a turn that has ended without a word. Never waits.
+    pub fn over(&self, thread: &ThreadId, run: &CorrelationId) {
+        self.screen.over(thread, run);
+    }
+
     /// Says a few words beside the outbox, as well as it can.
     pub async fn say(&self, place: &Place, reply_to: Option<i64>, markdown: &str) {
         let reply_to = reply_to.filter(|_| place.is_group());
         for (index, words) in render(markdown, MESSAGE_LIMIT).into_iter().enumerate() {
             let letter = Letter { words, reply_to: reply_to.filter(|_| index == 0), keyboard: None };
-            if let Err(error) = patiently(|| self.post.send(*place, &letter, Weight::Must)).await {
+            let send = || self.post.send(*place, &letter, Weight::Must);
+            if let Err(error) = patiently_but_once_more(send, || self.post.said_again(*place)).await {
                 tracing::warn!(chat = place.chat, %error, "a few words could not be said");
                 return;
             }
@@ -151,8 +160,7 @@ impl Sender {
     /// Takes away what is shown, where something else comes in its place.
     async fn clear(&self, place: Place, entry: &OutboxEntry, live: Option<Live>) {
         if let Some(live) = live {
-            self.post.delete(place, live.message).await;
-            self.lives.remove(&entry.intent.thread_id).await;
+            self.post.take_away(place, &entry.intent.thread_id, live.message, &self.lives).await;
         }
     }
 
@@ -187,7 +195,7 @@ impl Sender {
     }
 
     /// Changes a message. A server that gives no answer to that, and then none again, is taken for one that cannot; so
-    /// is one that breaks on it again and again.
+    /// is one that breaks on it again and again, or is kept from it by somebody on the way.
     pub(super) async fn changes(
         &self,
         place: Place,
@@ -198,6 +206,7 @@ impl Sender {
         let edited = self.post.edit(place, message, letter, Weight::Must).await;
         let last_try = match &edited {
             Err(ApiError::Unsure(_)) => 1,
+            Err(ApiError::NotSent(_)) => BROKEN_TRIES,
             Err(error) if error.is_broken() => BROKEN_TRIES,
             _ => u32::MAX,
         };

@@ -9,9 +9,9 @@
 //!
 //! # Sending
 //!
-//! `deliver` sends what the outbox holds, with `question` and `attach`; `paint` shows a running turn, and `live` notes
-//! the message it grows on. All go through `post`, which gets around what the server minds (`classify`) and is no
-//! faster than `limits` allow; `trail` lets it look for what was sent without an answer, and `ability` remembers which
+//! `deliver` sends what the outbox holds, with `question` and `attach`; `paint` shows a running turn (`stroke` remembers
+//! it), `first` sends the message it grows on, and `live` notes that. All go through `post`, which gets around what the server minds (`classify`) and is no
+//! faster than `limits` allow; `seek` looks by the `trail` for what was sent without an answer, and `ability` remembers which
 //! calls the server has; `patience` repeats what is not in the outbox. `letter`, `html`, `keyboard` and `menu` are how things look.
 //!
 //! # Both
@@ -33,6 +33,7 @@ mod contents;
 mod deliver;
 mod desk;
 mod entities;
+mod first;
 pub mod html;
 mod identity;
 mod keyboard;
@@ -50,6 +51,8 @@ mod post;
 mod question;
 mod reception;
 mod run;
+mod seek;
+mod stroke;
 mod trail;
 mod unsettled;
 mod update;

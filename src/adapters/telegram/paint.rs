@@ -5,17 +5,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::ability::Ability;
 use super::aliases::Aliases;
 use super::api::ApiError;
-use super::classify::{Obstacle, obstacle};
-use super::html::{MESSAGE_LIMIT, Rendered, escape, render_partial};
+use super::classify::{Obstacle, is_unable, obstacle};
+use super::first::First;
+use super::html::Rendered;
 use super::limits::Weight;
-use super::live::{Live, Lives};
+use super::live::Lives;
 use super::place::Place;
 use super::post::{Edited, Letter, Post};
+use super::stroke::{Stroke, Strokes, picture};
 use crate::adapters::chat::{Frame, Painter};
 use crate::domain::{CorrelationId, ThreadId};
 use crate::ports::BoxFuture;
@@ -27,16 +31,10 @@ const HOLD_MESSAGE: Duration = Duration::from_millis(1200);
 const BETWEEN_DRAFTS: Duration = Duration::from_millis(600);
 const BETWEEN_EDITS: Duration = Duration::from_millis(1200);
 const BETWEEN_GROUP_EDITS: Duration = Duration::from_secs(3);
-/// The server forgets a draft after thirty seconds.
-const REFRESH: Duration = Duration::from_secs(15);
 /// A frame takes no longer than this; less than whoever takes the canvas away is ready to wait.
 const DEADLINE: Duration = Duration::from_secs(9);
 /// How long the frames of a chat wait for the sign that somebody writes.
 const SIGN: Duration = Duration::from_secs(2);
-/// After so long without anything new to see, a line says that work goes on.
-const SILENCE: Duration = Duration::from_secs(7);
-/// The longest line of progress.
-const LINE: usize = 300;
 /// How many turns are remembered before those that have gone quiet are let go, and before those are that may be over.
 const MOST: usize = 4096;
 const MOST_OVER: usize = 1024;
@@ -50,72 +48,15 @@ pub(super) struct Brush {
     lives: Arc<Lives>,
     /// Whether the server knows drafts, as far as we know.
     drafts: Ability,
-    strokes: Mutex<HashMap<ThreadId, Stroke>>,
-}
-
-/// What is remembered of a turn that is shown.
-#[derive(Clone, Debug)]
-struct Stroke {
-    correlation: CorrelationId,
-    /// When it was first heard of.
-    since: Instant,
-    /// The answer so far.
-    text: String,
-    /// What was last said to be going on, since the answer last grew.
-    line: Option<String>,
-    /// What was last put before people.
-    shown: Option<Rendered>,
-    shown_at: Instant,
-    /// When there was last something new to see.
-    news_at: Instant,
-    /// The message that the turn answers.
-    reply_to: Option<i64>,
-}
-
-impl Stroke {
-    /// Of a turn that has shown nothing.
-    fn new(correlation: &CorrelationId, now: Instant) -> Self {
-        Self {
-            correlation: correlation.clone(),
-            since: now,
-            text: String::new(),
-            line: None,
-            shown: None,
-            shown_at: now,
-            news_at: now,
-            reply_to: None,
-        }
-    }
-
-    /// Remembers what a frame tells.
-    fn hear(&mut self, frame: &Frame) {
-        match frame {
-            Frame::Draft(text) => {
-                self.text.clone_from(text);
-                self.line = None;
-            }
-            Frame::Progress(line) => self.line = Some(line.clone()),
-            Frame::Typing => return,
-        }
-        self.news_at = Instant::now();
-    }
-
-    /// What is shown although there is nothing new: that work goes on and for how long, or a draft before the server
-    /// forgets it.
-    fn sign(&self, drafts: bool) -> Option<Rendered> {
-        if self.shown_at.max(self.news_at).elapsed() >= SILENCE {
-            let clock = format!("⏳ {} s", self.since.elapsed().as_secs());
-            let line = self.line.as_deref().map(|line| format!("{clock} · {}", line.trim()));
-            return Some(picture(&self.text, Some(line.as_deref().unwrap_or(&clock))));
-        }
-        let stale = self.shown.is_none() || self.shown_at.elapsed() > REFRESH;
-        (drafts && stale && !self.text.is_empty()).then(|| picture(&self.text, self.line.as_deref()))
-    }
+    strokes: Arc<Strokes>,
+    /// Messages that are on their way. None is given up before the server has said what became of it.
+    sends: Mutex<JoinSet<()>>,
 }
 
 impl Brush {
     pub(super) fn new(post: Post, chats: Aliases, lives: Arc<Lives>) -> Self {
-        Self { post, chats, lives, drafts: Ability::default(), strokes: Mutex::default() }
+        let (strokes, sends) = (Arc::default(), Mutex::default());
+        Self { post, chats, lives, drafts: Ability::default(), strokes, sends }
     }
 
     /// Remembers which message a turn answers, for the message that will grow.
@@ -134,6 +75,16 @@ impl Brush {
                 strokes.insert(thread.clone(), Stroke::new(correlation, Instant::now()));
             }
         });
+    }
+
+    /// Takes away the message of a turn that came to no answer: half of one is none.
+    async fn clear(&self, thread: &ThreadId, correlation: &CorrelationId) {
+        self.forget(thread, correlation);
+        let Some(place) = Place::of(thread, &self.chats) else { return };
+        let live = self.lives.get(thread).await;
+        if let Some(live) = live.filter(|live| live.correlation == *correlation && live.done.is_none()) {
+            self.post.take_away(place, thread, live.message, &self.lives).await;
+        }
     }
 
     async fn show(
@@ -201,20 +152,44 @@ impl Brush {
         };
         if let Some(message) = known.or(mine) {
             match self.post.edit(place, message, letter, Weight::May).await {
-                // Where nothing can be changed, one frame is enough: the answer takes its place.
-                Ok(Edited::No) if !self.post.can_edit() => return Some(message),
-                Ok(Edited::No) => self.lives.remove(thread).await,
-                Ok(Edited::Yes) | Err(_) => return Some(message),
+                Ok(Edited::Gone) => {
+                    self.lives.remove(thread).await;
+                    self.stroke(thread, correlation, |stroke| stroke.sent = false);
+                }
+                // Where it cannot be changed, one frame is enough: the answer takes its place.
+                Ok(Edited::Yes | Edited::No) | Err(_) => return Some(message),
             }
         } else if let Some(message) = stale {
             // Half an answer of a turn that never came to its end.
-            self.post.delete(place, message).await;
-            self.lives.remove(thread).await;
+            self.post.take_away(place, thread, message, &self.lives).await;
         }
-        let message = self.post.send(place, letter, Weight::May).await.ok().flatten()?;
-        let live = Live { correlation: correlation.clone(), message, done: None };
-        self.lives.put(thread, live).await;
-        Some(message)
+        // What could not be changed would stay beside the answer.
+        if !self.post.surely_edits(place, letter).await {
+            return None;
+        }
+        let since = self.stroke(thread, correlation, |stroke| {
+            (!std::mem::replace(&mut stroke.sent, true)).then_some(stroke.since)
+        })?;
+        let (tell, told) = oneshot::channel();
+        let first = First {
+            post: self.post.clone(),
+            lives: self.lives.clone(),
+            strokes: self.strokes.clone(),
+            place,
+            thread: thread.clone(),
+            correlation: correlation.clone(),
+            since,
+        };
+        {
+            let mut sends = self.sends.lock().unwrap_or_else(PoisonError::into_inner);
+            while sends.try_join_next().is_some() {}
+            let letter = letter.clone();
+            sends.spawn(async move {
+                // Whoever showed it may wait no more; then it is found by its note.
+                let _gone = tell.send(first.send(&letter).await).is_err();
+            });
+        }
+        told.await.ok().flatten()
     }
 
     /// Shows a draft; false when it is not there.
@@ -241,7 +216,7 @@ impl Brush {
                 true
             }
             Err(error) => {
-                if obstacle(&error) == Obstacle::UnknownMethod {
+                if is_unable(&error) {
                     tracing::info!(
                         %error,
                         "the server does not know drafts: answers are shown by changing a message"
@@ -320,6 +295,14 @@ impl Painter for Brush {
         })
     }
 
+    fn over(&self, thread: ThreadId, correlation: CorrelationId) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            if tokio::time::timeout(DEADLINE, self.clear(&thread, &correlation)).await.is_err() {
+                tracing::debug!(%thread, "what a turn has shown could not be taken away in time");
+            }
+        })
+    }
+
     fn types_throughout(&self) -> bool {
         true
     }
@@ -336,20 +319,6 @@ impl Painter for Brush {
             (false, false, true) => BETWEEN_EDITS,
             (false, true, true) => BETWEEN_GROUP_EDITS,
         }
-    }
-}
-
-/// The answer so far, and what is going on below it.
-fn picture(text: &str, progress: Option<&str>) -> Rendered {
-    let Some(line) = progress.and_then(|line| line.lines().find(|line| !line.trim().is_empty())) else {
-        return render_partial(text, MESSAGE_LIMIT);
-    };
-    let line: String = line.trim().chars().take(LINE).collect();
-    let above = render_partial(text, MESSAGE_LIMIT - 2 * LINE - 2);
-    let gap = if above.html.is_empty() { "" } else { "\n\n" };
-    Rendered {
-        html: format!("{}{gap}<i>{}</i>", above.html, escape(&line)),
-        plain: format!("{}{gap}{line}", above.plain),
     }
 }
 
@@ -371,14 +340,5 @@ mod tests {
         assert_eq!(of("run_1"), of("run_1"));
         assert_ne!(of("run_1"), of("run_2"));
         assert!((0..500).all(|n| (1..=i64::from(i32::MAX)).contains(&of(&format!("run_{n}")))));
-    }
-
-    #[test]
-    fn progress_is_one_line_below_the_answer_so_far() {
-        let shown = picture("half **an", Some("\nreading <a> file\nand more"));
-        assert_eq!(shown.html, "half <b>an</b>\n\n<i>reading &lt;a&gt; file</i>");
-        assert_eq!(picture("", Some("working")).html, "<i>working</i>");
-        assert_eq!(picture("text", Some(" \n")).html, "text");
-        assert_eq!(picture("", None), Rendered::default());
     }
 }

@@ -8,13 +8,33 @@ use super::api::ApiError;
 const TRIES: u32 = 4;
 const PAUSE: Duration = Duration::from_millis(700);
 
-/// Makes a call, and again where it did not work and may later. What got no answer at all may have worked: words that
-/// show twice are better than none.
+/// Makes a call that does nothing new when it is made twice, and again where it did not work and may later.
 pub(super) async fn patiently<T, F>(call: impl Fn() -> F) -> Result<T, ApiError>
 where
     F: Future<Output = Result<T, ApiError>>,
 {
+    trying(call, TRIES, || ()).await
+}
+
+/// The same with a call that shows something each time it works. What got no answer may have worked: words that show twice
+/// are better than none, and are enough. `again` hears of it.
+pub(super) async fn patiently_but_once_more<T, F>(
+    call: impl Fn() -> F,
+    again: impl Fn(),
+) -> Result<T, ApiError>
+where
+    F: Future<Output = Result<T, ApiError>>,
+{
+    trying(call, 1, again).await
+}
+
+/// Makes a call until it works or may never; `unsure` times again after it may have worked.
+async fn trying<T, F>(call: impl Fn() -> F, unsure: u32, again: impl Fn()) -> Result<T, ApiError>
+where
+    F: Future<Output = Result<T, ApiError>>,
+{
     let mut tried = 1;
+    let mut repeated = 0;
     loop {
         let error = match call().await {
             Ok(done) => return Ok(done),
@@ -27,10 +47,15 @@ where
             broken if broken.is_broken() => pause,
             _ => return Err(error),
         };
-        if tried >= TRIES {
+        let may_have_worked = matches!(error, ApiError::Unsure(_) | ApiError::Gateway(_));
+        if tried >= TRIES || (may_have_worked && repeated >= unsure) {
             return Err(error);
         }
         tokio::time::sleep(wait).await;
+        if may_have_worked {
+            repeated += 1;
+            again();
+        }
         tried += 1;
     }
 }
@@ -78,6 +103,28 @@ mod tests {
         ] {
             let told = format!("{errors:?}");
             assert_eq!(met(errors).await, expected, "{told}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn words_that_may_be_there_are_said_once_more_and_that_is_told() {
+        let unsure = || ApiError::Unsure("reset".to_owned());
+        for (errors, expected) in [
+            (vec![unsure()], (true, 2, 1)),
+            (vec![unsure(), unsure()], (false, 2, 1)),
+            (vec![ApiError::Gateway(502), unsure()], (false, 2, 1)),
+            (vec![unsure(), refused(429, None), ApiError::NotSent("refused".to_owned())], (true, 4, 1)),
+            (vec![refused(500, None), refused(429, None)], (true, 3, 0)),
+        ] {
+            let told = format!("{errors:?}");
+            let (left, made, again) = (RefCell::new(errors), RefCell::new(0), RefCell::new(0));
+            let call = || {
+                *made.borrow_mut() += 1;
+                let next = left.borrow_mut().pop();
+                async move { next.map_or(Ok(()), Err) }
+            };
+            let done = patiently_but_once_more(call, || *again.borrow_mut() += 1).await.is_ok();
+            assert_eq!((done, made.into_inner(), again.into_inner()), expected, "{told}");
         }
     }
 }

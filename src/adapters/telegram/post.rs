@@ -2,6 +2,7 @@
 //! markup it does not understand. Knows no intents.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -10,43 +11,48 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::ability::Ability;
 use super::aliases::Aliases;
 use super::api::{Api, ApiError, CALL, SEND, Upload};
-use super::classify::{Obstacle, is_absent, obstacle};
+use super::classify::{Obstacle, is_absent, is_final, obstacle};
 pub(super) use super::letter::Letter;
 use super::letter::{Way, deletion};
 use super::limits::{Limits, Weight};
+use super::live::Lives;
 use super::place::Place;
 use super::trail::{Trace, Trail};
-use crate::domain::DeliveryId;
+use crate::domain::{DeliveryId, ThreadId};
 use crate::metrics::Metrics;
 use crate::ports::Notebook;
 
+/// How long a call may take that can be left out.
+pub(super) const BRIEFLY: Duration = Duration::from_secs(8);
 /// A call gets around so many obstacles.
 const DETOURS: u32 = 4;
-/// How many messages are looked at for one that was sent without an answer.
-const LOOKED_AT: i64 = 8;
 /// A server that breaks on a call so often in a row is not just broken for a moment.
 pub(super) const BROKEN_TRIES: u32 = 4;
-/// No chat has come so far: the number of a message that cannot be there.
-const NOBODYS: i64 = 0x7fff_fff0;
-
+/// How many messages that should be gone are tried again at a time.
+const TIDIED: usize = 3;
+const TIDY_PAUSE: Duration = Duration::from_millis(100);
 /// What became of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Edited {
     /// The message says it now.
     Yes,
-    /// The message cannot say it.
+    /// The message cannot say it, and may be there all the same.
     No,
+    /// The message is not there.
+    Gone,
 }
 
 /// What a message said to a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Change {
+pub(super) enum Change {
     /// It was made.
     Made,
     /// It says this already.
     Needless,
     /// It cannot be made.
     Impossible,
+    /// There is nothing to be changed.
+    Absent,
 }
 
 /// Something of the outbox that is on its way.
@@ -63,21 +69,23 @@ pub(super) struct Parcel<'a> {
 /// Puts messages into chats. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(super) struct Post {
-    api: Api,
+    pub(super) api: Api,
     limits: Arc<Limits>,
     chats: Aliases,
     notes: Arc<dyn Notebook>,
     trail: Arc<Trail>,
     metrics: Arc<Metrics>,
     /// Whether the server can change messages, as far as we know.
-    edits: Arc<Ability>,
+    pub(super) edits: Arc<Ability>,
+    /// Whether it has shown that it knows which messages there are to be changed.
+    pub(super) proved: Arc<AtomicBool>,
 }
 
 impl Post {
     pub(super) fn new(api: Api, chats: Aliases, notes: Arc<dyn Notebook>) -> Self {
         let trail = Arc::new(Trail::new(notes.clone()));
         let (limits, edits) = (Arc::new(Limits::new()), Arc::default());
-        Self { api, limits, chats, notes, trail, metrics: Arc::default(), edits }
+        Self { api, limits, chats, notes, trail, metrics: Arc::default(), edits, proved: Arc::default() }
     }
 
     /// The same, counting with everybody else.
@@ -168,6 +176,12 @@ impl Post {
         }
     }
 
+    /// A few words are said again that may be there already.
+    pub(super) fn said_again(&self, place: Place) {
+        self.metrics.deliveries_unsure.count();
+        tracing::warn!(chat = place.chat, "a few words are said again and may show twice");
+    }
+
     /// Notes what became of something that set out.
     async fn ended(&self, place: Place, parcel: Parcel<'_>, sent: &Result<Option<i64>, ApiError>) {
         match sent {
@@ -185,76 +199,6 @@ impl Post {
             // Nobody knows how far it came within a server that broke.
             Err(ApiError::Refused { code: 500.., .. }) => {}
             Err(_) => self.trail.called_off(place, parcel.delivery).await,
-        }
-    }
-
-    /// Looks for a message that set out and got no answer. One that says the same proves itself by refusing to change.
-    async fn find(
-        &self,
-        place: Place,
-        letter: &Letter,
-        parcel: Parcel<'_>,
-        behind: i64,
-        others: &[i64],
-    ) -> Result<Option<i64>, ApiError> {
-        if !self.tells_what_is_missing(place, letter, parcel, behind).await? {
-            return Ok(None);
-        }
-        let mut changed = Vec::new();
-        let mut found = None;
-        for message in (behind + 1..=behind + LOOKED_AT).filter(|message| !others.contains(message)) {
-            let change = match self.change(place, message, letter, Weight::Must).await {
-                Err(error) if error.is_broken() && parcel.attempt > BROKEN_TRIES => break,
-                change => change?,
-            };
-            match change {
-                Change::Needless => {
-                    found = Some(message);
-                    break;
-                }
-                // Ours, and nobody knew of it: what we look for with other words in it, such as the time that is left,
-                // or a frame of the turn whose own answer was lost.
-                Change::Made => changed.push(message),
-                Change::Impossible => {}
-            }
-        }
-        let found = found.or_else(|| changed.pop());
-        for stray in changed {
-            self.delete(place, stray).await;
-        }
-        Ok(found)
-    }
-
-    /// Whether the server says so when a message to be changed is not there. Of one that does not, or does not clearly,
-    /// nothing can be learned by changing messages.
-    async fn tells_what_is_missing(
-        &self,
-        place: Place,
-        letter: &Letter,
-        parcel: Parcel<'_>,
-        behind: i64,
-    ) -> Result<bool, ApiError> {
-        let nobodys = if behind < NOBODYS / 2 { NOBODYS } else { behind.saturating_add(1 << 40) };
-        self.turn(place, Weight::Must).await?;
-        let change = Way::of(place, letter).change(nobodys, letter);
-        match self.api.ask::<Value>("editMessageText", &change, CALL).await {
-            Err(error) if is_absent(&error) => Ok(true),
-            // Nobody knows anything yet, of the message no more than of the server.
-            Err(error @ (ApiError::Refused { code: 429, .. } | ApiError::NotSent(_))) => {
-                self.note(place, &error);
-                Err(error)
-            }
-            Err(error)
-                if (error.is_broken() || matches!(error, ApiError::Unsure(_)))
-                    && parcel.attempt <= BROKEN_TRIES =>
-            {
-                Err(error)
-            }
-            answer => {
-                let error = answer.err().map(|error| error.to_string());
-                tracing::info!(error, "the server does not tell what is missing: nothing is looked for");
-                Ok(false)
-            }
         }
     }
 
@@ -312,10 +256,11 @@ impl Post {
         Ok(match self.change(place, message, letter, weight).await? {
             Change::Made | Change::Needless => Edited::Yes,
             Change::Impossible => Edited::No,
+            Change::Absent => Edited::Gone,
         })
     }
 
-    async fn change(
+    pub(super) async fn change(
         &self,
         place: Place,
         message: i64,
@@ -323,10 +268,12 @@ impl Post {
         weight: Weight,
     ) -> Result<Change, ApiError> {
         let mut way = Way { reply_to: None, ..Way::of(place, letter) };
+        // Whoever gave up an answer earlier than a send would send it beside itself.
+        let patience = if weight == Weight::Must { SEND } else { CALL };
         for _ in 0..DETOURS {
             self.turn(way.place, weight).await?;
             let change = way.change(message, letter);
-            let Err(error) = self.api.ask::<Value>("editMessageText", &change, CALL).await else {
+            let Err(error) = self.api.ask::<Value>("editMessageText", &change, patience).await else {
                 self.edits.works();
                 return Ok(Change::Made);
             };
@@ -337,28 +284,66 @@ impl Post {
                 }
                 Obstacle::NotEditable | Obstacle::TooLong => {
                     self.edits.works();
-                    return Ok(Change::Impossible);
+                    return Ok(if is_absent(&error) { Change::Absent } else { Change::Impossible });
                 }
                 Obstacle::UnknownMethod => {
                     tracing::info!(%error, "the server cannot change messages");
                     self.edits.is_missing(&error);
+                    self.proved.store(false, Ordering::Relaxed);
                     return Ok(Change::Impossible);
                 }
                 Obstacle::Moved(to) => {
                     // Its messages stayed behind.
                     self.moved(place.chat, to).await;
-                    return Ok(Change::Impossible);
+                    return Ok(Change::Absent);
                 }
-                _ => self.go_around(&mut way, error).await?,
+                _ => match self.go_around(&mut way, error).await {
+                    // Only the sending of a message tells what can never be said here.
+                    Err(error) if is_final(&error) => {
+                        tracing::info!(chat = place.chat, message, %error, "a message cannot be changed");
+                        return Ok(Change::Impossible);
+                    }
+                    around => around?,
+                },
             }
         }
         Err(lost())
     }
 
-    /// Takes a message away, as far as that can be done.
-    pub(super) async fn delete(&self, place: Place, message: i64) {
-        if let Err(error) = self.insist(place, "deleteMessage", &deletion(place.chat, message)).await {
-            tracing::debug!(chat = place.chat, message, %error, "a message could not be taken away");
+    /// Takes a message away; false where it is worth another try.
+    pub(super) async fn delete(&self, place: Place, message: i64) -> bool {
+        if !self.limits.rest(place).await {
+            return false;
+        }
+        let body = deletion(place.chat, message);
+        match self.api.ask::<Value>("deleteMessage", &body, BRIEFLY).await {
+            Ok(_) => true,
+            Err(error) => {
+                self.note(place, &error);
+                tracing::debug!(chat = place.chat, message, %error, "a message could not be taken away");
+                obstacle(&error) == Obstacle::UnknownMethod || is_final(&error)
+            }
+        }
+    }
+
+    /// Takes the message away that grows in a thread, now or later.
+    pub(super) async fn take_away(&self, place: Place, thread: &ThreadId, message: i64, lives: &Lives) {
+        if self.delete(place, message).await {
+            lives.remove(thread).await;
+        } else {
+            lives.leave(thread, message).await;
+        }
+    }
+
+    /// Takes away what could not be taken away before, if there is any.
+    pub(super) async fn tidy(&self, place: Place, thread: &ThreadId, lives: &Lives) {
+        for (tried, message) in lives.left(thread).await.into_iter().take(TIDIED).enumerate() {
+            if tried > 0 {
+                tokio::time::sleep(TIDY_PAUSE).await;
+            }
+            if self.delete(place, message).await {
+                lives.gone(thread, message).await;
+            }
         }
     }
 
@@ -367,7 +352,7 @@ impl Post {
         if self.limits.rests_for(place).is_some() {
             return Err(enough());
         }
-        let asked = self.api.ask(method, body, Duration::from_secs(8)).await;
+        let asked = self.api.ask(method, body, BRIEFLY).await;
         asked.inspect_err(|error| self.note(place, error))
     }
 
@@ -385,7 +370,7 @@ impl Post {
         self.limits.rests_long(place)
     }
 
-    async fn turn(&self, place: Place, weight: Weight) -> Result<(), ApiError> {
+    pub(super) async fn turn(&self, place: Place, weight: Weight) -> Result<(), ApiError> {
         if self.limits.turn(place, weight).await { Ok(()) } else { Err(enough()) }
     }
 
@@ -396,7 +381,7 @@ impl Post {
         }
     }
 
-    fn note(&self, place: Place, error: &ApiError) {
+    pub(super) fn note(&self, place: Place, error: &ApiError) {
         if let ApiError::Refused { code: 429, retry_after, .. } = error {
             self.limits.complained(place, *retry_after);
         }
@@ -427,7 +412,7 @@ const fn is_traced(place: Place) -> bool {
     !place.is_group() && place.topic.is_none()
 }
 
-fn number(sent: &Value) -> Option<i64> {
+pub(super) fn number(sent: &Value) -> Option<i64> {
     sent.get("message_id").and_then(Value::as_i64)
 }
 

@@ -28,6 +28,10 @@ pub(crate) enum Unknown {
     NoRoute,
     /// 501 and a page.
     NotImplemented,
+    /// 400, and no word why.
+    BadRequest,
+    /// 400 and a page.
+    BadPage,
     /// 200 and nothing.
     Empty,
     /// Yes to everything.
@@ -137,6 +141,8 @@ async fn answer(State(desk): State<Arc<Mutex<Desk>>>, uri: Uri, body: Bytes) -> 
                 (StatusCode::NOT_FOUND, axum::Json(json!({ "detail": "Not Found" }))).into_response()
             }
             Unknown::NotImplemented => (StatusCode::NOT_IMPLEMENTED, Html("<h1>501</h1>")).into_response(),
+            Unknown::BadRequest => refused(400, "Bad Request"),
+            Unknown::BadPage => (StatusCode::BAD_REQUEST, Html("<h1>400</h1>")).into_response(),
             Unknown::Empty => StatusCode::OK.into_response(),
             Unknown::Yes => done(json!(true)),
         };

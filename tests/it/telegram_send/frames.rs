@@ -1,8 +1,12 @@
 //! What a running turn shows, and that only its answer stays.
 
+use std::time::Duration;
+
 use shipagent::domain::{ErrorKind, Intent};
 
 use super::desk::{ANN, Desk, FORUM, GROUP, draft, entry, intent, progress, text, thread, topic};
+use crate::support::fake_model::Gate;
+use crate::support::telegram::answer::Refusal;
 use crate::support::telegram::log::Deed;
 use crate::support::telegram::trouble::Trouble;
 use crate::support::telegram::world::World;
@@ -68,8 +72,14 @@ async fn in_a_group_one_message_grows_and_becomes_the_answer() {
 
 #[tokio::test]
 async fn a_server_without_drafts_is_shown_edits_in_private_too() {
+    for refusal in [Refusal::not_found(), Refusal::new(400, "Bad Request"), Refusal::bad("unsupported")] {
+        without_drafts(refusal).await;
+    }
+}
+
+async fn without_drafts(refusal: Refusal) {
     let desk = Desk::new().await;
-    desk.fake.reconfigure(|account| account.drafts = false);
+    desk.fake.plan(Trouble::Refuse(refusal).always().on("sendMessageDraft"));
     desk.show_until(&[draft(&thread(ANN), "run_1", SO_FAR)], |world| world.bot_texts(ANN) == [SO_FAR]).await;
     desk.deliver(entry(&thread(ANN), "run_1", 0, text("done"))).await.unwrap();
     assert_eq!(desk.texts(ANN), ["done"]);
@@ -208,4 +218,90 @@ async fn work_that_takes_long_without_a_word_is_told_of_in_one_line_that_is_gone
         assert_eq!(desk.texts(chat), ["done"]);
         assert_eq!(desk.fake.read(|world| world.log.sent(chat).len()), 1);
     }
+}
+
+#[tokio::test]
+async fn what_was_shown_of_a_turn_that_ends_without_a_word_is_gone_before_the_next_word() {
+    let desk = Desk::new().await;
+    let group = thread(GROUP);
+    desk.show_until(&[progress(&group, "run_1", "reading")], |world| world.bot_texts(GROUP) == ["reading"])
+        .await;
+    // It is due, and must not come any more.
+    desk.sender.show(progress(&group, "run_1", "reading on"));
+    desk.sender.over(&group, &"run_1".parse().unwrap());
+    desk.deliver(entry(&group, "cmd_1", 0, text("Stopped."))).await.unwrap();
+    assert_eq!(desk.texts(GROUP), ["Stopped."]);
+    desk.show_until(&[draft(&group, "run_2", SO_FAR)], |world| {
+        world.bot_texts(GROUP) == ["Stopped.", SO_FAR]
+    })
+    .await;
+    desk.settle(&group).await;
+    let desk = desk.restarted().await;
+    desk.sender.over(&group, &"run_2".parse().unwrap());
+    desk.settle(&group).await;
+    assert_eq!(desk.texts(GROUP), ["Stopped."], "also what the daemon before has left");
+}
+
+#[tokio::test]
+async fn a_frame_that_may_have_arrived_is_not_shown_again() {
+    for trouble in [Trouble::ResetAfter, Trouble::Truncated, Trouble::BadGateway] {
+        let desk = Desk::new().await;
+        let group = thread(GROUP);
+        desk.fake.plan(trouble.once().on("sendMessage"));
+        desk.show_until(&[draft(&group, "run_1", SO_FAR)], |world| world.log.calls("sendMessage") == 1).await;
+        let more = [draft(&group, "run_1", "It has grown"), intent(&group, "run_1", Intent::Typing)];
+        let typed = |world: &World| world.log.actions(GROUP).len();
+        let before = desk.fake.read(typed);
+        desk.show_until(&more, |world| typed(world) > before + 40).await;
+        desk.deliver(entry(&group, "run_1", 0, text("done"))).await.unwrap();
+        assert_eq!(desk.fake.read(|world| world.log.calls("sendMessage")), 2, "one frame, one answer");
+    }
+}
+
+#[tokio::test]
+async fn a_frame_that_comes_behind_the_answer_is_taken_away() {
+    let desk = Desk::new().await;
+    let (group, gate) = (thread(GROUP), Gate::new());
+    desk.fake.plan(Trouble::Held(gate.clone()).once().on("sendMessage"));
+    // It is asked what changing is worth, and then the message is sent, which the delivery waits for no longer than it may.
+    let frame = draft(&group, "run_1", SO_FAR);
+    desk.show_until(&[frame], |world| world.log.calls("editMessageText") == 1).await;
+    desk.deliver(entry(&group, "run_1", 0, text("done"))).await.unwrap();
+    assert_eq!(desk.texts(GROUP), ["done"]);
+    gate.open();
+    desk.fake.wait_for(|world| world.log.calls("deleteMessage") == 1).await;
+    desk.fake.wait_for(|world| world.bot_texts(GROUP) == ["done"]).await;
+    assert_eq!(desk.fake.read(|world| world.log.sent(GROUP).len()), 2, "it did arrive");
+}
+
+#[tokio::test]
+async fn a_message_that_could_not_be_taken_away_is_taken_away_later() {
+    let desk = Desk::new().await;
+    let group = thread(GROUP);
+    let reading = |world: &World| world.bot_texts(GROUP).last().is_some_and(|text| text == "reading");
+    desk.show_until(&[progress(&group, "run_1", "reading")], reading).await;
+    desk.fake.plan(Trouble::BadGateway.once().on("deleteMessage"));
+    desk.sender.over(&group, &"run_1".parse().unwrap());
+    desk.deliver(entry(&group, "cmd_1", 0, text("Stopped."))).await.unwrap();
+    assert_eq!(desk.texts(GROUP), ["Stopped."]);
+    // Nor is it forgotten by the next daemon.
+    desk.show_until(&[progress(&group, "run_2", "reading")], reading).await;
+    desk.fake.plan(Trouble::BadGateway.times(2).on("deleteMessage"));
+    desk.sender.over(&group, &"run_2".parse().unwrap());
+    desk.deliver(entry(&group, "cmd_2", 0, text("Stopped again."))).await.unwrap();
+    assert_eq!(desk.texts(GROUP), ["Stopped.", "reading", "Stopped again."]);
+    let desk = desk.restarted().await;
+    desk.deliver(entry(&group, "run_3", 0, text("done"))).await.unwrap();
+    assert_eq!(desk.texts(GROUP), ["Stopped.", "Stopped again.", "done"]);
+}
+
+#[tokio::test]
+async fn an_answer_is_put_on_its_message_by_a_server_that_stalls_however_long_a_send_may_take() {
+    let desk = Desk::new().await;
+    let frame = draft(&thread(GROUP), "run_1", SO_FAR);
+    desk.show_until(&[frame], |world| world.bot_texts(GROUP) == [SO_FAR]).await;
+    desk.fake.plan(Trouble::Stall(Duration::from_secs(21)).once().on("editMessageText"));
+    desk.deliver(entry(&thread(GROUP), "run_1", 0, text("done"))).await.unwrap();
+    assert_eq!(desk.texts(GROUP), ["done"]);
+    assert_eq!(desk.fake.read(|world| world.log.sent(GROUP).len()), 1);
 }

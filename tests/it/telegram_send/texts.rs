@@ -338,17 +338,33 @@ async fn looking_for_a_message_overwrites_none_that_is_known_and_clears_what_was
 }
 
 #[tokio::test]
-async fn a_server_that_cannot_change_messages_gets_the_answer_as_another_one() {
+async fn a_server_that_can_change_messages_no_more_gets_the_answer_as_another_one() {
     let desk = Desk::new().await;
-    let unknown = || Trouble::Refuse(Refusal::not_found()).always();
-    desk.fake.plan(unknown().on("sendMessageDraft"));
-    desk.fake.plan(unknown().on("editMessageText"));
-    let frames = ["The answer so far is long enough", "The answer so far is long enough and grows"];
-    let frames = frames.map(|words| draft(&thread(ANN), "run_1", words));
-    desk.show_until(&frames, |world| world.log.calls("editMessageText") > 0).await;
-    desk.deliver(entry(&thread(ANN), "run_1", 0, text("done"))).await.unwrap();
-    assert_eq!(desk.texts(ANN), ["done"], "the half of it is taken away");
-    assert_eq!(desk.fake.read(|world| world.log.sent(ANN).len()), 2, "one frame, one answer");
+    let words = "The answer so far is long enough";
+    let frame = draft(&thread(GROUP), "run_1", words);
+    desk.show_until(&[frame], |world| world.bot_texts(GROUP) == [words]).await;
+    desk.fake.plan(Trouble::Refuse(Refusal::not_found()).always().on("editMessageText"));
+    desk.deliver(entry(&thread(GROUP), "run_1", 0, text("done"))).await.unwrap();
+    assert_eq!(desk.texts(GROUP), ["done"], "the half of it is taken away");
+    assert_eq!(desk.fake.read(|world| world.log.sent(GROUP).len()), 2, "one frame, one answer");
+}
+
+#[tokio::test]
+async fn where_no_message_can_be_changed_for_certain_only_the_answer_is_one() {
+    let unknown = |refusal| Some(Trouble::Refuse(refusal).always().on("editMessageText"));
+    for trouble in [None, unknown(Refusal::not_found()), unknown(Refusal::new(400, "Bad Request"))] {
+        let desk = Desk::new().await;
+        desk.fake.reconfigure(|account| (account.agreeable, account.drafts) = (true, false));
+        trouble.into_iter().for_each(|plan| desk.fake.plan(plan));
+        let frames = ["The answer so far is long enough", "The answer so far is long enough and grows"];
+        let frames = [ANN, GROUP].map(|chat| frames.map(|words| draft(&thread(chat), "run_1", words)));
+        desk.show_until(frames.as_flattened(), |world| world.log.calls("editMessageText") > 0).await;
+        for chat in [ANN, GROUP] {
+            desk.deliver(entry(&thread(chat), "run_1", 0, text("done"))).await.unwrap();
+            assert_eq!(desk.texts(chat), ["done"]);
+            assert_eq!(desk.fake.read(|world| world.log.sent(chat).len()), 1);
+        }
+    }
 }
 
 #[tokio::test]
@@ -395,4 +411,26 @@ async fn a_few_words_and_the_answer_to_a_press_are_tried_again() {
     desk.fake.plan(Trouble::BadGateway.once().on("answerCallbackQuery"));
     desk.sender.answer_callback("unknown", None).await;
     assert_eq!(desk.fake.read(|world| world.log.calls("answerCallbackQuery")), 3);
+}
+
+#[tokio::test]
+async fn an_edit_that_is_refused_with_words_nobody_knows_does_not_lose_the_answer() {
+    for refusal in [
+        Refusal::new(400, "Bad Request"),
+        Refusal::bad("MESSAGE_AUTHOR_REQUIRED"),
+        Refusal::bad("MESSAGE_EDIT_TIME_EXPIRED"),
+        Refusal::forbidden("MESSAGE_AUTHOR_REQUIRED"),
+    ] {
+        let desk = Desk::new().await;
+        let words = "The answer so far is long enough";
+        let frame = draft(&thread(GROUP), "run_1", words);
+        desk.show_until(&[frame], |world| world.bot_texts(GROUP) == [words]).await;
+        desk.fake.plan(Trouble::Refuse(refusal).always().on("editMessageText"));
+        let before = desk.fake.read(|world| world.log.calls("editMessageText"));
+        let more = draft(&thread(GROUP), "run_1", "The answer so far is long enough and grows");
+        desk.show_until(&[more], move |world| world.log.calls("editMessageText") > before).await;
+        desk.deliver(entry(&thread(GROUP), "run_1", 0, text("done"))).await.unwrap();
+        assert_eq!(desk.texts(GROUP), ["done"]);
+        assert_eq!(desk.fake.read(|world| world.log.sent(GROUP).len()), 2, "one frame, one answer");
+    }
 }
