@@ -253,6 +253,7 @@ async fn a_frame_that_may_have_arrived_is_not_shown_again() {
         let typed = |world: &World| world.log.actions(GROUP).len();
         let before = desk.fake.read(typed);
         desk.show_until(&more, |world| typed(world) > before + 40).await;
+        assert_eq!(desk.fake.read(|world| world.log.calls("sendMessage")), 1, "one frame");
         desk.deliver(entry(&group, "run_1", 0, text("done"))).await.unwrap();
         assert_eq!(desk.fake.read(|world| world.log.calls("sendMessage")), 2, "one frame, one answer");
     }
