@@ -1,5 +1,6 @@
 //! What goes wrong between Telegram and the daemon, and is survived.
 
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -10,6 +11,13 @@ use crate::support::telegram::answer::Refusal;
 use crate::support::telegram::log::Deed;
 use crate::support::telegram::post::{File, Post};
 use crate::support::telegram::trouble::Trouble;
+
+/// An address that is still free when the daemon listens there: no other process has this number of the loopback's.
+fn own_address() -> SocketAddr {
+    let [_, first, second, third] = std::process::id().to_be_bytes();
+    let own = Ipv4Addr::new(127, first, second, third);
+    TcpListener::bind((own, 0)).unwrap().local_addr().unwrap()
+}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_same_update_given_again_does_nothing_also_after_a_restart() {
@@ -148,7 +156,7 @@ async fn a_server_that_comes_late_is_waited_for() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn updates_come_through_the_hook_and_only_from_telegram() {
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let free = own_address();
     let url = format!("http://{free}/hooks/telegram");
     let extra = json!({ "adapters": {
         "telegram": { "mode": "webhook", "webhookUrl": url },
@@ -198,7 +206,7 @@ async fn a_stall_of_thirty_seconds_holds_up_one_answer_and_nobody_else() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_does_not_say_how_the_hook_fares_keeps_no_update_waiting() {
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let free = own_address();
     let extra = json!({ "adapters": {
         "telegram": { "mode": "webhook", "webhookUrl": format!("http://{free}/hooks/telegram") },
         "web": { "listen": free.to_string(), "token": crate::support::daemon::TOKEN },
