@@ -1,6 +1,6 @@
 //! What goes wrong between Telegram and the daemon, and is survived.
 
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -12,11 +12,12 @@ use crate::support::telegram::log::Deed;
 use crate::support::telegram::post::{File, Post};
 use crate::support::telegram::trouble::Trouble;
 
-/// An address that is still free when the daemon listens there: no other process has this number of the loopback's.
+/// An address that is still free when the daemon listens there: its port is below those that systems give away, and
+/// every process begins to look elsewhere.
 fn own_address() -> SocketAddr {
-    let [_, first, second, third] = std::process::id().to_be_bytes();
-    let own = Ipv4Addr::new(127, first, second, third);
-    TcpListener::bind((own, 0)).unwrap().local_addr().unwrap()
+    let ports = (0..20_000).map(|step| 10_000 + (std::process::id() * 7 + step) % 20_000);
+    let mut addresses = ports.map(|port| SocketAddr::from(([127, 0, 0, 1], u16::try_from(port).unwrap())));
+    addresses.find(|address| TcpListener::bind(address).is_ok()).unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
