@@ -38,8 +38,15 @@ async fn decided_after_a_kill_through_the_old_handle_the_call_runs_once_in_the_s
     let (daemon, approval) = asked(&project).await;
     assert_eq!(lines(&project), 0, "nothing ran before it was allowed");
     daemon.kill();
+    let listed = |project: &Project| -> Value {
+        serde_json::from_str(&project.run(&["threads", "list", "--json"]).stdout).unwrap()
+    };
+    let dead = listed(&project);
+    assert_eq!(dead["threads"][0]["state"], "awaiting-approval", "{dead}");
+    assert_eq!(dead["threads"][0]["pendingApprovals"], 1, "{dead}");
     let daemon = project.start().await;
     daemon.until_state("api:chat:a", "awaiting-approval").await;
+    assert_eq!(daemon.get_json("/api/threads").await, dead);
     let pending = daemon.get_json("/api/approvals?state=pending").await;
     assert_eq!(pending["approvals"][0]["id"], approval["id"]);
     let (status, text) = decide(&daemon, &approval, "approve").await;

@@ -75,11 +75,10 @@ async fn what_was_allowed_is_listed_and_once_it_is_revoked_the_agent_asks_again(
 
     console.look_at_grants().await;
     console.until_visible("grant", true).await;
+    console.until("document.querySelector('[data-testid=grant-thread]').innerText === 'make one.txt'").await;
     let grants = console.grants().await;
     assert_eq!(grants.len(), 1, "{grants:?}");
-    for expected in
-        ["G1", "exec_shell", "touch", "in one thread", "make one.txt", "allowed by operator (Web)", "Today"]
-    {
+    for expected in ["G1", "exec_shell", "touch", "in one thread", "allowed by operator (Web)", "Today"] {
         assert!(grants[0].contains(expected), "{expected} in {grants:?}");
     }
     assert!(!console.sees("inbox-note").await);

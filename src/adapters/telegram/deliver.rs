@@ -8,6 +8,7 @@ use teloxide_core::types::CallbackQueryId;
 
 use super::aliases::Aliases;
 use super::api::{Api, ApiError, Upload};
+use super::change::Edited;
 use super::classify::verdict;
 use super::html::{MESSAGE_LIMIT, Rendered, escape, render, render_one};
 use super::limits::Weight;
@@ -16,7 +17,7 @@ use super::menu;
 use super::paint::Brush;
 use super::patience::{patiently, patiently_but_once_more};
 use super::place::Place;
-use super::post::{BROKEN_TRIES, Edited, Letter, Parcel, Post};
+use super::post::{BROKEN_TRIES, Letter, Parcel, Post};
 use crate::adapters::chat::{ChatParts, Painter, Screen, ScreenTask};
 use crate::domain::{CorrelationId, Intent, LengthUnit, OutboundIntent, ThreadId};
 use crate::metrics::Metrics;

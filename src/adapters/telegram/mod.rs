@@ -10,9 +10,10 @@
 //! # Sending
 //!
 //! `deliver` sends what the outbox holds, with `question` and `attach`; `paint` shows a running turn (`stroke` remembers
-//! it), `first` sends the message it grows on, and `live` notes that. All go through `post`, which gets around what the server minds (`classify`) and is no
-//! faster than `limits` allow; `seek` looks by the `trail` for what was sent without an answer, and `ability` remembers which
-//! calls the server has; `patience` repeats what is not in the outbox. `letter`, `html`, `keyboard` and `menu` are how things look.
+//! it), `first` sends the message it grows on, and `live` notes that. All go through `post` and `change`, which get around
+//! what the server minds (`classify`) and are no faster than `limits` allow; `seek` looks by the `trail` for what was sent
+//! without an answer, and `ability` remembers which calls the server has; `patience` repeats what is not in the outbox.
+//! `letter`, `html`, `keyboard` and `menu` are how things look.
 //!
 //! # Both
 //!
@@ -27,6 +28,7 @@ mod api;
 mod attach;
 mod attachments;
 mod callback;
+mod change;
 mod check;
 mod classify;
 mod contents;

@@ -2,7 +2,7 @@
 //! markup it does not understand. Knows no intents.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -11,49 +11,22 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::ability::Ability;
 use super::aliases::Aliases;
 use super::api::{Api, ApiError, CALL, SEND, Upload};
-use super::classify::{Obstacle, is_absent, is_final, obstacle};
+use super::classify::{Obstacle, obstacle};
 pub(super) use super::letter::Letter;
-use super::letter::{Way, deletion};
+use super::letter::Way;
 use super::limits::{Limits, Weight};
-use super::live::Lives;
 use super::place::Place;
 use super::trail::{Trace, Trail};
-use crate::domain::{DeliveryId, ThreadId};
+use crate::domain::DeliveryId;
 use crate::metrics::Metrics;
 use crate::ports::Notebook;
 
 /// How long a call may take that can be left out.
 pub(super) const BRIEFLY: Duration = Duration::from_secs(8);
 /// A call gets around so many obstacles.
-const DETOURS: u32 = 4;
+pub(super) const DETOURS: u32 = 4;
 /// A server that breaks on a call so often in a row is not just broken for a moment.
 pub(super) const BROKEN_TRIES: u32 = 4;
-/// How many messages that should be gone are tried again at a time.
-const TIDIED: usize = 3;
-const TIDY_PAUSE: Duration = Duration::from_millis(100);
-/// What became of a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Edited {
-    /// The message says it now.
-    Yes,
-    /// The message cannot say it, and may be there all the same.
-    No,
-    /// The message is not there.
-    Gone,
-}
-
-/// What a message said to a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Change {
-    /// It was made.
-    Made,
-    /// It says this already.
-    Needless,
-    /// It cannot be made.
-    Impossible,
-    /// There is nothing to be changed.
-    Absent,
-}
 
 /// Something of the outbox that is on its way.
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +43,7 @@ pub(super) struct Parcel<'a> {
 #[derive(Clone, Debug)]
 pub(super) struct Post {
     pub(super) api: Api,
-    limits: Arc<Limits>,
+    pub(super) limits: Arc<Limits>,
     chats: Aliases,
     notes: Arc<dyn Notebook>,
     trail: Arc<Trail>,
@@ -245,108 +218,6 @@ impl Post {
         Err(lost())
     }
 
-    /// Changes a message. A keyboard that the letter does not name goes away.
-    pub(super) async fn edit(
-        &self,
-        place: Place,
-        message: i64,
-        letter: &Letter,
-        weight: Weight,
-    ) -> Result<Edited, ApiError> {
-        Ok(match self.change(place, message, letter, weight).await? {
-            Change::Made | Change::Needless => Edited::Yes,
-            Change::Impossible => Edited::No,
-            Change::Absent => Edited::Gone,
-        })
-    }
-
-    pub(super) async fn change(
-        &self,
-        place: Place,
-        message: i64,
-        letter: &Letter,
-        weight: Weight,
-    ) -> Result<Change, ApiError> {
-        let mut way = Way { reply_to: None, ..Way::of(place, letter) };
-        // Whoever gave up an answer earlier than a send would send it beside itself.
-        let patience = if weight == Weight::Must { SEND } else { CALL };
-        for _ in 0..DETOURS {
-            self.turn(way.place, weight).await?;
-            let change = way.change(message, letter);
-            let Err(error) = self.api.ask::<Value>("editMessageText", &change, patience).await else {
-                self.edits.works();
-                return Ok(Change::Made);
-            };
-            match obstacle(&error) {
-                Obstacle::Unchanged => {
-                    self.edits.works();
-                    return Ok(Change::Needless);
-                }
-                Obstacle::NotEditable | Obstacle::TooLong => {
-                    self.edits.works();
-                    return Ok(if is_absent(&error) { Change::Absent } else { Change::Impossible });
-                }
-                Obstacle::UnknownMethod => {
-                    tracing::info!(%error, "the server cannot change messages");
-                    self.edits.is_missing(&error);
-                    self.proved.store(false, Ordering::Relaxed);
-                    return Ok(Change::Impossible);
-                }
-                Obstacle::Moved(to) => {
-                    // Its messages stayed behind.
-                    self.moved(place.chat, to).await;
-                    return Ok(Change::Absent);
-                }
-                _ => match self.go_around(&mut way, error).await {
-                    // Only the sending of a message tells what can never be said here.
-                    Err(error) if is_final(&error) => {
-                        tracing::info!(chat = place.chat, message, %error, "a message cannot be changed");
-                        return Ok(Change::Impossible);
-                    }
-                    around => around?,
-                },
-            }
-        }
-        Err(lost())
-    }
-
-    /// Takes a message away; false where it is worth another try.
-    pub(super) async fn delete(&self, place: Place, message: i64) -> bool {
-        if !self.limits.rest(place).await {
-            return false;
-        }
-        let body = deletion(place.chat, message);
-        match self.api.ask::<Value>("deleteMessage", &body, BRIEFLY).await {
-            Ok(_) => true,
-            Err(error) => {
-                self.note(place, &error);
-                tracing::debug!(chat = place.chat, message, %error, "a message could not be taken away");
-                obstacle(&error) == Obstacle::UnknownMethod || is_final(&error)
-            }
-        }
-    }
-
-    /// Takes the message away that grows in a thread, now or later.
-    pub(super) async fn take_away(&self, place: Place, thread: &ThreadId, message: i64, lives: &Lives) {
-        if self.delete(place, message).await {
-            lives.remove(thread).await;
-        } else {
-            lives.leave(thread, message).await;
-        }
-    }
-
-    /// Takes away what could not be taken away before, if there is any.
-    pub(super) async fn tidy(&self, place: Place, thread: &ThreadId, lives: &Lives) {
-        for (tried, message) in lives.left(thread).await.into_iter().take(TIDIED).enumerate() {
-            if tried > 0 {
-                tokio::time::sleep(TIDY_PAUSE).await;
-            }
-            if self.delete(place, message).await {
-                lives.gone(thread, message).await;
-            }
-        }
-    }
-
     /// Any call about a chat that may be left out. It is, while the server wants to hear nothing about the chat.
     pub(super) async fn ask(&self, place: Place, method: &str, body: &Value) -> Result<Value, ApiError> {
         if self.limits.rests_for(place).is_some() {
@@ -374,7 +245,7 @@ impl Post {
         if self.limits.turn(place, weight).await { Ok(()) } else { Err(enough()) }
     }
 
-    async fn moved(&self, from: i64, to: i64) {
+    pub(super) async fn moved(&self, from: i64, to: i64) {
         self.chats.learn(from, to);
         if let Err(error) = self.chats.save(&*self.notes).await {
             tracing::warn!(from, to, %error, "the new number of a chat could not be noted");
@@ -388,7 +259,7 @@ impl Post {
     }
 
     /// Changes the way so that it leads around what went wrong; the error itself where nothing does.
-    async fn go_around(&self, way: &mut Way, error: ApiError) -> Result<(), ApiError> {
+    pub(super) async fn go_around(&self, way: &mut Way, error: ApiError) -> Result<(), ApiError> {
         self.note(way.place, &error);
         match obstacle(&error) {
             Obstacle::Moved(to) if to != way.place.chat => {
@@ -420,6 +291,6 @@ fn enough() -> ApiError {
     ApiError::NotSent("the chat has had enough for now".to_owned())
 }
 
-fn lost() -> ApiError {
+pub(super) fn lost() -> ApiError {
     ApiError::NotSent("too many obstacles".to_owned())
 }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::api::ApiError;
+use super::change::Edited;
 use super::classify::{Obstacle, obstacle};
 use super::deliver::{Failure, Sender, parcel, reply_target, text_file};
 use super::html::{MESSAGE_LIMIT, SOURCE_LIMIT, render_one};
@@ -11,7 +12,7 @@ use super::keyboard::keyboard;
 use super::letter::new_buttons;
 use super::patience::patiently;
 use super::place::Place;
-use super::post::{Edited, Letter, Parcel};
+use super::post::{Letter, Parcel};
 use crate::adapters::chat::{Menu, fenced, question};
 use crate::domain::{Approval, ApprovalId, Intent, Language, LengthUnit};
 use crate::ports::OutboxEntry;

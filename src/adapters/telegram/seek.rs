@@ -5,11 +5,12 @@ use std::sync::atomic::Ordering;
 use serde_json::Value;
 
 use super::api::{ApiError, CALL};
+use super::change::Change;
 use super::classify::{Obstacle, is_absent, is_final, obstacle};
 use super::letter::{Letter, Way};
 use super::limits::Weight;
 use super::place::Place;
-use super::post::{BRIEFLY, BROKEN_TRIES, Change, Parcel, Post, number};
+use super::post::{BRIEFLY, BROKEN_TRIES, Parcel, Post, number};
 
 /// How many messages are looked at for one that was sent without an answer.
 const LOOKED_AT: i64 = 8;

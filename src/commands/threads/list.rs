@@ -9,14 +9,17 @@ use super::words;
 use crate::cli::{Exit, Output};
 use crate::commands::table::table;
 use crate::commands::terminal::{moment, one_line};
+use crate::domain::{Approval, ApprovalState, ThreadState};
 use crate::ports::ThreadSummary;
+use crate::store::FileApprovals;
 
 /// The widest a title is shown.
 const TITLE_COLUMNS: usize = 60;
 
 /// Lists every thread, the newest first.
 pub(super) fn list(look: &Look, output: Output, out: &mut dyn Write) -> anyhow::Result<Exit> {
-    let threads = look.reader.list()?;
+    let mut threads = look.reader.list()?;
+    mark_waiting(&mut threads, &FileApprovals::read_all(&look.state)?);
     if output.json {
         let threads: Vec<Value> = threads.iter().map(wire).collect();
         writeln!(out, "{:#}", json!({ "threads": threads }))?;
@@ -26,6 +29,16 @@ pub(super) fn list(look: &Look, output: Output, out: &mut dyn Write) -> anyhow::
         write!(out, "{}", rows(look, &threads))?;
     }
     Ok(Exit::Ok)
+}
+
+/// The store knows what was said; what is asked stands elsewhere.
+fn mark_waiting(threads: &mut [ThreadSummary], approvals: &[Approval]) {
+    for approval in approvals.iter().filter(|approval| approval.state == ApprovalState::Pending) {
+        if let Some(thread) = threads.iter_mut().find(|thread| thread.thread_id == approval.thread) {
+            thread.state = ThreadState::AwaitingApproval;
+            thread.pending_approvals = thread.pending_approvals.saturating_add(1);
+        }
+    }
 }
 
 /// A thread as the HTTP interface tells it.
@@ -59,13 +72,14 @@ mod tests {
 
     use super::*;
     use crate::commands::terminal::Surface;
-    use crate::domain::{Language, ThreadState, Timestamp};
+    use crate::domain::{Language, Timestamp};
     use crate::store::Reader;
 
     #[test]
     fn columns_stand_below_each_other_also_with_chinese() {
         let look = Look {
             reader: Reader::read_only(std::path::Path::new("/nonexistent")),
+            state: "/nonexistent".into(),
             language: Language::Zh,
             zone: TimeZone::UTC,
             surface: Surface::Stream,

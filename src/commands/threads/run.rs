@@ -1,7 +1,7 @@
 //! From the arguments of `threads` to its commands.
 
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jiff::tz::TimeZone;
 
@@ -18,6 +18,8 @@ use crate::store::Reader;
 pub(super) struct Look {
     /// The threads.
     pub(super) reader: Reader,
+    /// Where the daemon keeps what it knows.
+    pub(super) state: PathBuf,
     /// The language of whoever looks.
     pub(super) language: Language,
     /// The clock of whoever looks.
@@ -43,8 +45,10 @@ pub fn run(
         writeln!(err, "{}", no_project(project, language))?;
         return Ok(Exit::Failed);
     }
+    let state = project.join(".ship");
     let look = Look {
-        reader: Reader::read_only(&project.join(".ship")),
+        reader: Reader::read_only(&state),
+        state,
         language,
         zone: TimeZone::system(),
         surface: Surface::of(&io::stdout(), env),

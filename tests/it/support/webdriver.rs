@@ -150,9 +150,17 @@ impl Browser {
         found[ELEMENT].as_str().unwrap().to_owned()
     }
 
+    /// Waits until what moves has arrived; what blinks for ever does not count.
+    async fn rests(&self) {
+        self.until("!document.getAnimations().some((a) => a.playState === 'running' && a.effect.getTiming().iterations === 1)")
+            .await;
+    }
+
     /// Clicks or taps in the middle of an element; fails if something covers it.
     pub(crate) async fn click(&self, selector: &str) {
         let element = self.element(selector).await;
+        // A drawer that is on its way is not under the finger yet.
+        self.rests().await;
         self.post(&format!("element/{element}/click"), json!({})).await;
     }
 
@@ -190,9 +198,7 @@ impl Browser {
 
     /// Keeps a picture of the window among the build's results, for people to look at. Gives where.
     pub(crate) async fn picture(&self, name: &str) -> PathBuf {
-        // What moves and blinks is caught at rest.
-        self.until("!document.getAnimations().some((a) => a.playState === 'running' && a.effect.getTiming().iterations === 1)")
-            .await;
+        self.rests().await;
         let encoded = self.get("screenshot").await;
         let bytes = base64(encoded.as_str().unwrap());
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/screenshots");

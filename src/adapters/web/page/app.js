@@ -199,10 +199,11 @@ function renderInfo() {
 
 let threadsTimer = 0;
 
-// Several reasons to ask often come together; one request answers them all.
+// Several reasons to ask often come together; one request answers them all. The first sets the time, so that many in a
+// row do not put it off for ever.
 function refreshThreads() {
-  clearTimeout(threadsTimer);
-  threadsTimer = setTimeout(async () => {
+  threadsTimer ||= setTimeout(async () => {
+    threadsTimer = 0;
     if (login.visible) return;
     page.threadsAsked = Date.now();
     try {

@@ -18,8 +18,10 @@ export class Inbox extends Source {
   heard(threads) {
     const waiting = threads.filter((thread) => thread.pendingApprovals > 0);
     const seen = JSON.stringify(waiting.map((thread) => [thread.threadId, thread.pendingApprovals, thread.updatedAt]));
+    // The list and the questions are asked for one after the other: what was true in between is not the last word.
+    const agreed = waiting.reduce((sum, thread) => sum + thread.pendingApprovals, 0) === this.pending.length;
     // A daemon that could not be reached is back: what it was asked is asked again.
-    if (seen === this.seen && !this.failed) return;
+    if (seen === this.seen && agreed && !this.failed) return;
     this.seen = seen;
     this.refresh();
   }

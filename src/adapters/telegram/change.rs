@@ -1,0 +1,147 @@
+//! Changing messages that are there, and taking them away.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::api::{ApiError, CALL, SEND};
+use super::classify::{Obstacle, is_absent, is_final, obstacle};
+use super::letter::{Letter, Way, deletion};
+use super::limits::Weight;
+use super::live::Lives;
+use super::place::Place;
+use super::post::{BRIEFLY, DETOURS, Post, lost};
+use crate::domain::ThreadId;
+
+/// How many messages that should be gone are tried again at a time.
+const TIDIED: usize = 3;
+const TIDY_PAUSE: Duration = Duration::from_millis(100);
+
+/// What became of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Edited {
+    /// The message says it now.
+    Yes,
+    /// The message cannot say it, and may be there all the same.
+    No,
+    /// The message is not there.
+    Gone,
+}
+
+/// What a message said to a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    /// It was made.
+    Made,
+    /// It says this already.
+    Needless,
+    /// It cannot be made.
+    Impossible,
+    /// There is nothing to be changed.
+    Absent,
+}
+
+impl Post {
+    /// Changes a message. A keyboard that the letter does not name goes away.
+    pub(super) async fn edit(
+        &self,
+        place: Place,
+        message: i64,
+        letter: &Letter,
+        weight: Weight,
+    ) -> Result<Edited, ApiError> {
+        Ok(match self.change(place, message, letter, weight).await? {
+            Change::Made | Change::Needless => Edited::Yes,
+            Change::Impossible => Edited::No,
+            Change::Absent => Edited::Gone,
+        })
+    }
+
+    pub(super) async fn change(
+        &self,
+        place: Place,
+        message: i64,
+        letter: &Letter,
+        weight: Weight,
+    ) -> Result<Change, ApiError> {
+        let mut way = Way { reply_to: None, ..Way::of(place, letter) };
+        // Whoever gave up an answer earlier than a send would send it beside itself.
+        let patience = if weight == Weight::Must { SEND } else { CALL };
+        for _ in 0..DETOURS {
+            self.turn(way.place, weight).await?;
+            let change = way.change(message, letter);
+            let Err(error) = self.api.ask::<Value>("editMessageText", &change, patience).await else {
+                self.edits.works();
+                return Ok(Change::Made);
+            };
+            match obstacle(&error) {
+                Obstacle::Unchanged => {
+                    self.edits.works();
+                    return Ok(Change::Needless);
+                }
+                Obstacle::NotEditable | Obstacle::TooLong => {
+                    self.edits.works();
+                    return Ok(if is_absent(&error) { Change::Absent } else { Change::Impossible });
+                }
+                Obstacle::UnknownMethod => {
+                    tracing::info!(%error, "the server cannot change messages");
+                    self.edits.is_missing(&error);
+                    self.proved.store(false, Ordering::Relaxed);
+                    return Ok(Change::Impossible);
+                }
+                Obstacle::Moved(to) => {
+                    // Its messages stayed behind.
+                    self.moved(place.chat, to).await;
+                    return Ok(Change::Absent);
+                }
+                _ => match self.go_around(&mut way, error).await {
+                    // Only the sending of a message tells what can never be said here.
+                    Err(error) if is_final(&error) => {
+                        tracing::info!(chat = place.chat, message, %error, "a message cannot be changed");
+                        return Ok(Change::Impossible);
+                    }
+                    around => around?,
+                },
+            }
+        }
+        Err(lost())
+    }
+
+    /// Takes a message away; false where it is worth another try.
+    pub(super) async fn delete(&self, place: Place, message: i64) -> bool {
+        if !self.limits.rest(place).await {
+            return false;
+        }
+        let body = deletion(place.chat, message);
+        match self.api.ask::<Value>("deleteMessage", &body, BRIEFLY).await {
+            Ok(_) => true,
+            Err(error) => {
+                self.note(place, &error);
+                tracing::debug!(chat = place.chat, message, %error, "a message could not be taken away");
+                obstacle(&error) == Obstacle::UnknownMethod || is_final(&error)
+            }
+        }
+    }
+
+    /// Takes the message away that grows in a thread, now or later.
+    pub(super) async fn take_away(&self, place: Place, thread: &ThreadId, message: i64, lives: &Lives) {
+        if self.delete(place, message).await {
+            lives.remove(thread).await;
+        } else {
+            lives.leave(thread, message).await;
+        }
+    }
+
+    /// Takes away what could not be taken away before, if there is any.
+    pub(super) async fn tidy(&self, place: Place, thread: &ThreadId, lives: &Lives) {
+        for (tried, message) in lives.left(thread).await.into_iter().take(TIDIED).enumerate() {
+            if tried > 0 {
+                tokio::time::sleep(TIDY_PAUSE).await;
+            }
+            if self.delete(place, message).await {
+                lives.gone(thread, message).await;
+            }
+        }
+    }
+}
