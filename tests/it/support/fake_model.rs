@@ -132,11 +132,6 @@ impl Gate {
         self.0.send_replace(true);
     }
 
-    /// How many stand before it; whoever gave up is not counted.
-    pub(crate) fn waiting(&self) -> usize {
-        self.0.receiver_count()
-    }
-
     /// Waits until it is open.
     pub(crate) async fn pass(&self) {
         let mut state = self.0.subscribe();
