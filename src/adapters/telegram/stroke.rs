@@ -70,16 +70,17 @@ impl Stroke {
         self.news_at = Instant::now();
     }
 
-    /// What is shown although there is nothing new: that work goes on and for how long, or a draft before the server
-    /// forgets it.
+    /// What is shown although there is nothing new: that work goes on and for how long, what came too early to be shown at
+    /// once, or a draft before the server forgets it.
     pub(super) fn sign(&self, drafts: bool) -> Option<Rendered> {
         if self.shown_at.max(self.news_at).elapsed() >= SILENCE {
             let clock = format!("⏳ {} s", self.since.elapsed().as_secs());
             let line = self.line.as_deref().map(|line| format!("{clock} · {}", line.trim()));
             return Some(picture(&self.text, Some(line.as_deref().unwrap_or(&clock))));
         }
-        let stale = self.shown.is_none() || self.shown_at.elapsed() > REFRESH;
-        (drafts && stale && !self.text.is_empty()).then(|| picture(&self.text, self.line.as_deref()))
+        let fades = drafts && self.shown_at.elapsed() > REFRESH;
+        let due = fades || self.shown.is_none();
+        (due && !self.text.is_empty()).then(|| picture(&self.text, self.line.as_deref()))
     }
 }
 
@@ -108,5 +109,22 @@ mod tests {
         assert_eq!(picture("", Some("working")).html, "<i>working</i>");
         assert_eq!(picture("text", Some(" \n")).html, "text");
         assert_eq!(picture("", None), Rendered::default());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_held_back_is_shown_at_the_next_sign_of_life_and_then_only_when_it_is_due() {
+        for drafts in [false, true] {
+            let correlation: CorrelationId = "run_1".parse().unwrap();
+            let mut stroke = Stroke::new(&correlation, Instant::now());
+            assert_eq!(stroke.sign(drafts), None, "nothing has been said");
+            stroke.hear(&Frame::Draft("half".to_owned()));
+            tokio::time::advance(Duration::from_secs(4)).await;
+            assert_eq!(stroke.sign(drafts).unwrap().html, "half");
+            (stroke.shown, stroke.shown_at) = (Some(picture("half", None)), Instant::now());
+            tokio::time::advance(Duration::from_secs(4)).await;
+            assert_eq!(stroke.sign(drafts), None, "it stands there");
+            tokio::time::advance(Duration::from_secs(4)).await;
+            assert_eq!(stroke.sign(drafts).unwrap().html, "half\n\n<i>⏳ 12 s</i>");
+        }
     }
 }
