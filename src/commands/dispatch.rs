@@ -47,7 +47,10 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
         Command::Config(ConfigCommand::Check(output)) => Ok(config::check(&project, &env, output, out)?),
         Command::Config(ConfigCommand::Schema) => Ok(config::print_schema(out)?),
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Cli::command(), "shipagent", &mut io::BufWriter::new(out));
+            // It panics where it cannot write.
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "shipagent", &mut script);
+            out.write_all(&script)?;
             Ok(Exit::Ok)
         }
     }
