@@ -191,16 +191,21 @@ impl Poll<'_> {
                 }
                 Ok(CONFLICT.delay(breaks, chance))
             }
-            ApiError::Refused { retry_after: Some(after), .. } => {
-                tracing::warn!(?after, "telegram asks to wait");
-                Ok((*after).min(LONGEST_ASKED) + Duration::from_secs_f64(chance))
-            }
             _ => {
-                let wait = TROUBLE.delay(breaks, chance);
+                let asked = asked_wait(error).map(|after| after + Duration::from_secs_f64(chance));
+                let wait = asked.unwrap_or_else(|| TROUBLE.delay(breaks, chance));
                 tracing::warn!(%error, breaks, ?wait, "telegram could not be asked for updates");
                 Ok(wait)
             }
         }
+    }
+}
+
+/// How long Telegram asks to be left alone, as far as whoever has to hear can grant it.
+pub(super) fn asked_wait(error: &ApiError) -> Option<Duration> {
+    match error {
+        ApiError::Refused { retry_after, .. } => retry_after.map(|after| after.min(LONGEST_ASKED)),
+        _ => None,
     }
 }
 
@@ -215,5 +220,25 @@ pub(super) async fn delete_webhook(api: &Api) {
     let body = json!({ "drop_pending_updates": false });
     if let Err(error) = api.ask::<Value>("deleteWebhook", &body, Duration::from_secs(20)).await {
         tracing::warn!(%error, "a webhook could not be taken away");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_deaf_for_hours_because_telegram_asks_for_it() {
+        let refused = |retry_after: Option<u64>| ApiError::Refused {
+            code: 429,
+            description: "Too Many Requests".to_owned(),
+            retry_after: retry_after.map(Duration::from_secs),
+            migrate_to: None,
+        };
+        for (asked, granted) in
+            [(None, None), (Some(3), Some(3)), (Some(180), Some(180)), (Some(86_400), Some(180))]
+        {
+            assert_eq!(asked_wait(&refused(asked)), granted.map(Duration::from_secs), "{asked:?}");
+        }
     }
 }

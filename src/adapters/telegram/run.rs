@@ -13,7 +13,7 @@ use super::api::{Api, ApiError};
 use super::desk::{Desk, SPOOL};
 use super::identity::Me;
 use super::options::WebhookOptions;
-use super::poll::{Poll, delete_webhook};
+use super::poll::{Poll, asked_wait, delete_webhook};
 use super::reception::Reception;
 use super::update::Reader;
 use super::webhook;
@@ -149,8 +149,8 @@ async fn greet(adapter: &TelegramAdapter) -> Result<Me, AdapterError> {
             _ => {}
         }
         breaks += 1;
-        let asked = if let ApiError::Refused { retry_after, .. } = &error { *retry_after } else { None };
-        let wait = asked.unwrap_or_default().max(RETRY.delay(breaks, adapter.parts.ids.chance()));
+        let wait =
+            asked_wait(&error).unwrap_or_default().max(RETRY.delay(breaks, adapter.parts.ids.chance()));
         tracing::warn!(%error, breaks, ?wait, "telegram could not be asked who the bot is");
         tokio::time::sleep(wait).await;
     }
