@@ -118,7 +118,15 @@ impl Actor {
                 return;
             }
             Some((_, messages)) => messages,
-            None => self.shop.store.run_of(&self.id, &message).await.unwrap_or_default(),
+            None => match self.shop.store.run_of(&self.id, &message).await {
+                Ok(messages) => messages,
+                Err(error) => {
+                    let cause = std::error::Error::source(&error);
+                    tracing::error!(thread = %self.id, %error, ?cause, "a run cannot be read");
+                    drop(reply.send(self.storage_failure(None)));
+                    return;
+                }
+            },
         };
         drop(reply.send(outcome_of(found)));
     }

@@ -206,6 +206,9 @@ impl Router {
             *panics += 1;
             wake = *panics <= MAX_PANICS;
             tracing::error!(%thread, panics, "a thread's actor panicked; it is taken up again from the disk");
+        } else if ended.is_ok() {
+            // It got as far as it wanted: whatever made it panic is over.
+            self.panics.remove(&thread);
         }
         if stopping {
             return;

@@ -3,7 +3,7 @@
 use super::actor::{Actor, storage_wait};
 use super::deliver::Deliveries;
 use super::jobs::{Done, Jobs};
-use crate::domain::{ErrorKind, Intent};
+use crate::domain::{CorrelationId, ErrorKind, Intent};
 use crate::ports::{Acceptance, Commit, Durability, RunOutcome, StoreError, ThreadRecord, Work};
 use crate::render::Phrase;
 use crate::turn::Conversation;
@@ -22,19 +22,12 @@ impl Actor {
         for reply in std::mem::take(&mut self.tickets).into_values() {
             drop(reply.send(Acceptance::StorageFailed(error.to_string())));
         }
-        let text = Phrase::Error(ErrorKind::Storage).say(self.shop.language.unwrap_or_default());
-        let record = ErrorRecord { kind: ErrorKind::Storage, text, retryable: true };
         for correlation in self.waiters.runs() {
-            let outcome = RunOutcome {
-                status: Some(RunStatus::Failed),
-                messages: Vec::new(),
-                error: Some(record.clone()),
-                correlation: Some(correlation.clone()),
-                approvals: Vec::new(),
-            };
+            let outcome = self.storage_failure(Some(correlation.clone()));
             self.waiters.tell(&correlation, &outcome);
         }
-        self.notice(Intent::Error { kind: record.kind, text: record.text, retryable: true });
+        let ErrorRecord { kind, text, retryable } = self.storage_error();
+        self.notice(Intent::Error { kind, text, retryable });
         let (rules, effects_of) = (self.shop.rules(&self.id), self.shop.effects_of(&self.id));
         self.conversation = Conversation::new(self.id.clone(), rules, effects_of, ThreadRecord::default());
         self.deliveries = Deliveries::default();
@@ -46,6 +39,22 @@ impl Actor {
             Done::StorageDue
         };
         self.jobs.start(job, Done::StorageDue);
+    }
+
+    fn storage_error(&self) -> ErrorRecord {
+        let text = Phrase::Error(ErrorKind::Storage).say(self.shop.language.unwrap_or_default());
+        ErrorRecord { kind: ErrorKind::Storage, text, retryable: true }
+    }
+
+    /// What whoever waits for a run is told when the disk keeps it from us.
+    pub(super) fn storage_failure(&self, correlation: Option<CorrelationId>) -> RunOutcome {
+        RunOutcome {
+            status: Some(RunStatus::Failed),
+            messages: Vec::new(),
+            error: Some(self.storage_error()),
+            correlation,
+            approvals: Vec::new(),
+        }
     }
 
     /// Takes the thread up again if the disk takes writes again. The trial write keeps a run from being

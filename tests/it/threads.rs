@@ -168,6 +168,39 @@ async fn a_panicking_model_ends_the_turn_and_nothing_else() {
 }
 
 #[tokio::test]
+async fn panics_that_lie_far_apart_never_keep_a_thread_from_being_taken_up_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let stage = Stage::open(dir.path(), Arc::default());
+    for round in 1..=6 {
+        stage.store.startles.store(true, Ordering::SeqCst);
+        assert_eq!(stage.say("a", "m1", "hello").await, Acceptance::Stopping, "nobody was there to take it");
+        until("the thread to be taken up again", || stage.store.loads.load(Ordering::SeqCst) == 2 * round)
+            .await;
+        let deadline = tokio::time::Instant::now() + PATIENCE;
+        while !stage.door.views().await.is_empty() {
+            assert!(tokio::time::Instant::now() < deadline, "the actor stays");
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+    stage.stop().await;
+}
+
+#[tokio::test]
+async fn a_run_that_cannot_be_read_is_told_from_one_that_never_was() {
+    let dir = tempfile::tempdir().unwrap();
+    let stage = Stage::open(dir.path(), Arc::default());
+    let ask = async || {
+        let thread = said("a", "m1", "").thread;
+        let outcome = stage.door.outcome(thread, "m1".parse().unwrap()).await.unwrap();
+        (outcome.status, outcome.error.map(|error| (error.kind, error.retryable)))
+    };
+    assert_eq!(ask().await, (None, None), "nothing was said there");
+    stage.store.is_blind.store(true, Ordering::SeqCst);
+    assert_eq!(ask().await, (Some(RunStatus::Failed), Some((ErrorKind::Storage, true))));
+    stage.stop().await;
+}
+
+#[tokio::test]
 async fn a_disk_that_refuses_is_told_and_when_it_takes_writes_again_so_does_the_thread() {
     let dir = tempfile::tempdir().unwrap();
     let stage = Stage::open(dir.path(), Arc::default());

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -167,16 +167,29 @@ impl Audit for Waves {
     fn record(&self, _line: AuditLine) {}
 }
 
-/// A disk that refuses writes for as long as it is told to.
+/// A disk that refuses for as long as it is told to.
 #[derive(Debug)]
 pub(crate) struct Moody {
     inner: FileStore,
-    pub(crate) refuses: std::sync::atomic::AtomicBool,
+    /// Writes are refused.
+    pub(crate) refuses: AtomicBool,
+    /// What became of a run cannot be read.
+    pub(crate) is_blind: AtomicBool,
+    /// The next one to take a thread up panics.
+    pub(crate) startles: AtomicBool,
+    /// How often a thread was taken up.
+    pub(crate) loads: AtomicUsize,
 }
 
 impl Moody {
     pub(crate) fn open(dir: &Path) -> Self {
-        Self { inner: FileStore::open(dir).unwrap(), refuses: false.into() }
+        Self {
+            inner: FileStore::open(dir).unwrap(),
+            refuses: false.into(),
+            is_blind: false.into(),
+            startles: false.into(),
+            loads: 0.into(),
+        }
     }
 
     pub(crate) async fn close(&self) {
@@ -186,6 +199,8 @@ impl Moody {
 
 impl ThreadStore for Moody {
     fn load(&self, thread: &ThreadId) -> BoxFuture<'_, Result<ThreadRecord, StoreError>> {
+        self.loads.fetch_add(1, Ordering::SeqCst);
+        assert!(!self.startles.swap(false, Ordering::SeqCst), "asked to");
         self.inner.load(thread)
     }
 
@@ -194,6 +209,10 @@ impl ThreadStore for Moody {
     }
 
     fn run_of(&self, thread: &ThreadId, id: &MessageId) -> BoxFuture<'_, Result<Vec<UiMessage>, StoreError>> {
+        if self.is_blind.load(Ordering::SeqCst) {
+            let source = std::io::Error::other("a bad sector");
+            return Box::pin(async { Err(StoreError::Io { path: "state".into(), source }) });
+        }
         self.inner.run_of(thread, id)
     }
 
