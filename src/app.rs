@@ -262,11 +262,16 @@ impl App {
         Ok(Self { door, healths, metrics, recovered, access, audit, sandbox, ingress, threads, cut })
     }
 
-    /// Waits until everything that was open has been taken up and every adapter is past its first check.
-    pub async fn wait_until_ready(&self) {
+    /// Waits until everything that was open has been taken up and every adapter is past its first check, for the
+    /// adapters no longer than `patience`: their platforms may be out of reach for as long as they please. Gives those that
+    /// are still starting then.
+    pub async fn wait_until_ready(&self, patience: Duration) -> Vec<Platform> {
         // The router tells of its recovery before anything else; if it is gone, so is the daemon.
         let _recovered = self.recovered.clone().wait_for(|recovered| *recovered).await.is_ok();
-        self.healths.wait_until_ready().await;
+        match tokio::time::timeout(patience, self.healths.wait_until_settled()).await {
+            Ok(()) => Vec::new(),
+            Err(_) => self.healths.unsettled(),
+        }
     }
 
     /// Ends the daemon: nothing new is taken in, running turns get until shortly before `grace` is over, then

@@ -4,11 +4,20 @@ use std::future::pending;
 use std::time::Duration;
 
 use sd_notify::NotifyState;
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{MissedTickBehavior, interval, timeout};
+
+/// How often within the interval that the manager gave it is told. One look that takes too long is then no reason to
+/// be restarted; several in a row are.
+const LOOKS: u32 = 4;
 
 /// The daemon is ready; `status` is one line for whoever asks the manager.
 pub fn ready(status: &str) {
     tell(&[NotifyState::Ready, NotifyState::Status(status)]);
+}
+
+/// How the daemon fares by now, for whoever asks the manager.
+pub fn status(status: &str) {
+    tell(&[NotifyState::Status(status)]);
 }
 
 /// The daemon is ending.
@@ -16,29 +25,36 @@ pub fn stopping() {
     tell(&[NotifyState::Stopping]);
 }
 
-/// Tells the manager that the daemon lives, twice per interval it gave, as long as `healthy` says so: a
-/// daemon that no longer works is then restarted. Never ends; without a watchdog it only waits.
-pub async fn watchdog(healthy: impl Fn() -> bool + Send) {
+/// Tells the manager that the daemon lives, several times per interval it gave, as long as `works` says so before
+/// the next time: a daemon that no longer works, or no longer says, is then restarted. Never ends; without a watchdog it
+/// only waits.
+pub async fn watchdog(works: impl AsyncFn() -> bool) {
     match sd_notify::watchdog_enabled() {
-        Some(limit) => beat(limit, healthy, || tell(&[NotifyState::Watchdog])).await,
+        Some(limit) => beat(limit, works, || tell(&[NotifyState::Watchdog])).await,
         None => pending().await,
     }
 }
 
-async fn beat(limit: Duration, healthy: impl Fn() -> bool, ping: impl Fn()) {
+async fn beat(limit: Duration, works: impl AsyncFn() -> bool, ping: impl Fn()) {
     // A limit of nothing would be a beat without a pause.
-    let mut ticks = interval((limit / 2).max(Duration::from_millis(1)));
+    let pause = (limit / LOOKS).max(Duration::from_millis(1));
+    let mut ticks = interval(pause);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut was_healthy = true;
+    let mut worked = true;
     loop {
         ticks.tick().await;
-        let is_healthy = healthy();
-        if is_healthy {
-            ping();
-        } else if was_healthy {
-            tracing::error!("not healthy: the watchdog is no longer told otherwise");
+        let still_works = timeout(pause, works()).await.unwrap_or(false);
+        match (worked, still_works) {
+            (true, false) => {
+                tracing::error!("the daemon does not answer itself: the watchdog is not told that it works")
+            }
+            (false, true) => tracing::info!("the daemon answers itself again"),
+            _ => {}
         }
-        was_healthy = is_healthy;
+        if still_works {
+            ping();
+        }
+        worked = still_works;
     }
 }
 
@@ -52,24 +68,42 @@ fn tell(state: &[NotifyState<'_>]) {
 mod tests {
     use std::cell::Cell;
 
-    use tokio::time::timeout;
-
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn the_watchdog_is_told_at_half_the_interval_while_healthy() {
+    async fn the_watchdog_is_told_four_times_per_interval_while_the_daemon_works() {
         let (asked, pinged) = (Cell::new(0), Cell::new(0));
-        let healthy = || {
+        let works = async || {
             asked.set(asked.get() + 1);
             asked.get() <= 4
         };
-        let beating = beat(Duration::from_secs(10), healthy, || pinged.set(pinged.get() + 1));
+        let beating = beat(Duration::from_secs(20), works, || pinged.set(pinged.get() + 1));
         assert!(timeout(Duration::from_secs(32), beating).await.is_err(), "it never ends");
         assert_eq!((asked.get(), pinged.get()), (7, 4));
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_daemon_that_no_longer_says_whether_it_works_is_asked_again_and_not_vouched_for() {
+        let (asked, pinged) = (Cell::new(0), Cell::new(0));
+        let works = async || {
+            asked.set(asked.get() + 1);
+            if (2..=5).contains(&asked.get()) {
+                pending::<()>().await;
+            }
+            true
+        };
+        let limit = Duration::from_secs(20);
+        let beating = beat(limit, works, || pinged.set(pinged.get() + 1));
+        let mut beating = std::pin::pin!(beating);
+        // The last time it was told is at the beginning, and a manager has waited for as long as it wanted to.
+        assert!(timeout(limit + limit / 8, &mut beating).await.is_err());
+        assert_eq!((asked.get(), pinged.get()), (5, 1));
+        assert!(timeout(limit / 2, beating).await.is_err());
+        assert_eq!(pinged.get(), asked.get() - 4, "it answers again");
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn the_watchdog_never_ends_by_itself() {
-        assert!(timeout(Duration::from_secs(1), watchdog(|| true)).await.is_err());
+        assert!(timeout(Duration::from_secs(1), watchdog(async || true)).await.is_err());
     }
 }

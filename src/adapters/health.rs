@@ -86,6 +86,11 @@ struct Entry {
 }
 
 impl Entry {
+    /// Whether it is past its first check, or will never be.
+    const fn is_settled(&self) -> bool {
+        self.first_sign || matches!(self.phase, Phase::Failed { .. })
+    }
+
     fn health(&self, now: Timestamp) -> Health {
         match (&self.phase, self.last_sign) {
             (Phase::Failed { reason }, _) => Health::Failed { reason: reason.clone() },
@@ -133,9 +138,15 @@ impl AdapterHealths {
 
     /// Waits until every adapter is past its first check, or will never be: one that cannot work must not keep the
     /// others from being announced.
-    pub async fn wait_until_ready(&self) {
+    pub async fn wait_until_settled(&self) {
         // The sender lives in `self`, so the wait cannot end without an answer.
         let _closed = self.board.subscribe().wait_for(all_settled).await.is_err();
+    }
+
+    /// The adapters that may still pass their first check, by name.
+    pub fn unsettled(&self) -> Vec<Platform> {
+        let board = self.board.borrow();
+        board.iter().filter(|(_, entry)| !entry.is_settled()).map(|(platform, _)| platform.clone()).collect()
     }
 
     /// Announces an adapter before it runs, so that it is waited for.
@@ -175,8 +186,7 @@ fn all_signed(board: &BTreeMap<Platform, Entry>) -> bool {
 }
 
 fn all_settled(board: &BTreeMap<Platform, Entry>) -> bool {
-    let settled = |entry: &Entry| entry.first_sign || matches!(entry.phase, Phase::Failed { .. });
-    !board.is_empty() && board.values().all(settled)
+    !board.is_empty() && board.values().all(Entry::is_settled)
 }
 
 #[cfg(test)]
@@ -206,5 +216,24 @@ mod tests {
 
         healths.set_phase(&web, Phase::Running);
         assert_eq!(health(32_000), Health::Starting);
+    }
+
+    #[tokio::test]
+    async fn only_those_are_waited_for_that_may_still_come() {
+        let healths = AdapterHealths::default();
+        let names: [Platform; 3] = ["telegram", "feishu", "web"].map(|name| name.parse().unwrap());
+        for name in &names {
+            healths.expect(name.clone(), None);
+        }
+        let [telegram, feishu, web] = &names;
+        healths.set_sign(web, at(0));
+        healths.set_phase(telegram, Phase::Failed { reason: "bad token".to_owned() });
+        let reason = "no route".to_owned();
+        healths.set_phase(feishu, Phase::Restarting { after: Duration::ZERO, reason });
+        assert_eq!(healths.unsettled(), std::slice::from_ref(feishu));
+        healths.set_sign(feishu, at(0));
+        assert_eq!(healths.unsettled(), []);
+        healths.wait_until_settled().await;
+        assert!(!healths.ready(), "one of them never was");
     }
 }

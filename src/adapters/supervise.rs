@@ -285,7 +285,7 @@ mod tests {
     async fn a_long_good_run_starts_the_waits_over() {
         let long = Duration::from_secs(600);
         let stage = stage([Act::Break, Act::Break, Act::Break, Act::BreakAfter(long), Act::Live]);
-        stage.healths.wait_until_ready().await;
+        stage.healths.wait_until_settled().await;
         stage.until(|_| stage.gaps().len() == 4).await;
         let last = stage.gaps().pop().unwrap();
         assert!(last <= long + Duration::from_secs(1) + Duration::from_millis(2), "{last:?}");

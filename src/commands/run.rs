@@ -3,20 +3,22 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
+use anyhow::Context as _;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use secrecy::ExposeSecret;
 
 use super::address;
 use super::load::load_or_say;
-use super::summary::Summary;
+use super::summary::{Summary, names};
 use crate::adapters::web::{BindError, WebAdapter};
 use crate::app::{App, ShellWorld, StartError, WebSocket, World};
 use crate::cli::Exit;
 use crate::config::{Env, Settings};
 use crate::http::install_tls;
 use crate::notify;
-use crate::ports::ThreadStore;
+use crate::ports::{Door, ThreadStore};
 use crate::signals::Signals;
 use crate::store::{FileStore, OpenError, survive_file_size_limits};
 use crate::telemetry::{self, Console, Options, Redactor};
@@ -30,6 +32,11 @@ const OPEN_FILES: u64 = 16_384;
 
 /// Threads for blocking work: reads, searches. More would only cost memory.
 const BLOCKING_THREADS: usize = 16;
+
+/// How long the daemon waits for its adapters before it says that it is there. Whoever can be reached is by then; a
+/// platform that is down must not keep the others and the console from being found, nor have a service manager give the
+/// start up, which it does after 90 s or less.
+const FIRST_CHECKS: Duration = Duration::from_secs(10);
 
 /// Runs the daemon until it is told to stop. The summary goes to `out`, trouble to `err`.
 ///
@@ -100,22 +107,12 @@ async fn serve(
             return not_started(&error, err);
         }
     };
-    tokio::select! {
-        () = app.wait_until_ready() => {
-            if let Some(address) = address {
-                address::announce(&settings.state, address)?;
-            }
-            summary.write(out)?;
-            notify::ready("ready");
-            let health = app.healths.clone();
-            tokio::select! {
-                _signal = signals.next() => {}
-                () = notify::watchdog(move || health.ready()) => {}
-                told = tell_sandbox(&app, &summary, out) => told?,
-            }
-        }
-        _signal = signals.next() => {}
-    }
+    // From here on every way out leads through the stop below.
+    let served = tokio::select! {
+        _signal = signals.next() => Ok(()),
+        () = notify::watchdog(async || works(&app.door, &store).await) => Ok(()),
+        told = announce(&app, &summary, out) => told,
+    };
     notify::stopping();
     tracing::info!("stopping");
     address::withdraw(&settings.state);
@@ -124,7 +121,7 @@ async fn serve(
         store.close().await;
     };
     tokio::select! {
-        () = stopped => Ok(Exit::Ok),
+        () = stopped => served.map(|()| Exit::Ok),
         _second = signals.next() => {
             tracing::warn!("stopped at once: what was running goes on at the next start");
             Ok(Exit::Failed)
@@ -140,15 +137,57 @@ fn not_started(error: &StartError, err: &mut dyn Write) -> anyhow::Result<Exit> 
     })
 }
 
-/// Adds to the summary what keeps commands in, as soon as that is known; a start does not wait for it. Ends only
-/// when nothing more can be written.
-async fn tell_sandbox(app: &App, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+/// What shows that the daemon works, whatever becomes of the platforms: its threads can be spoken to, and what is said
+/// there can be written.
+async fn works(door: &Door, store: &FileStore) -> bool {
+    let (threads, disk) = tokio::join!(door.answers(), store.answers());
+    threads && disk
+}
+
+/// Says that the daemon is there once it can be used, and afterwards what was not known by then. Ends only when nobody
+/// could find it.
+async fn announce(app: &App, summary: &Summary<'_>, out: &mut dyn Write) -> anyhow::Result<()> {
+    let starting = app.wait_until_ready(FIRST_CHECKS).await;
+    if let Some(address) = summary.address {
+        address::announce(&summary.settings.state, address)
+            .context("cannot note under .ship/run where the daemon listens")?;
+    }
+    print(&summary.text(&starting), out);
+    if starting.is_empty() {
+        notify::ready("ready");
+    } else {
+        let adapters = names(&starting);
+        tracing::warn!(adapters, "still starting: their platforms were not reached yet");
+        notify::ready(&format!("ready; still starting: {adapters}"));
+    }
+    tokio::join!(tell_sandbox(app, summary, out), tell_settled(app, !starting.is_empty()));
+    std::future::pending().await
+}
+
+/// Adds to the summary what keeps commands in, as soon as that is known; a start does not wait for it.
+async fn tell_sandbox(app: &App, summary: &Summary<'_>, out: &mut dyn Write) {
     let mut news = app.sandbox.clone();
     let report = news.wait_for(Option::is_some).await.ok().and_then(|report| report.clone());
     if let Some(report) = report {
-        summary.write_sandbox(&report, out)?;
+        print(&summary.sandbox(&report), out);
     }
-    std::future::pending().await
+}
+
+/// Tells when nobody is `late` any more.
+async fn tell_settled(app: &App, late: bool) {
+    if late {
+        app.healths.wait_until_settled().await;
+        tracing::info!("no adapter is starting any more");
+        notify::status("ready");
+    }
+}
+
+/// Prints whole lines. Nobody may read them any more, and the daemon does not depend on that.
+fn print(lines: &str, out: &mut dyn Write) {
+    // At once, so that nothing of what was refused waits in a buffer.
+    if let Err(error) = out.write_all(lines.as_bytes()).and_then(|()| out.flush()) {
+        tracing::warn!(%error, "what the daemon says of itself cannot be printed");
+    }
 }
 
 /// Asks the system for more open files than the few that are usual: each client is one. Where it grants no more,

@@ -1,13 +1,12 @@
 //! What a daemon says when it is ready: where to talk to it and what it runs on.
 
-use std::io::{self, Write};
 use std::net::SocketAddr;
 
 use secrecy::{ExposeSecret, SecretString};
 
 use super::sandbox_words;
 use crate::config::{FeishuMode, Provider, QqMode, Settings};
-use crate::domain::{Language, SandboxReport};
+use crate::domain::{Language, Platform, SandboxReport};
 
 /// What there is to say.
 #[derive(Debug)]
@@ -38,31 +37,34 @@ impl Summary<'_> {
         self.address.map(|address| format!("http://{address}/#token={token}"))
     }
 
-    /// Writes it.
-    pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+    /// All of it. The adapters of `starting` have not reached their platforms yet.
+    pub(super) fn text(&self, starting: &[Platform]) -> String {
         let zh = self.settings.operator_language == Language::Zh;
         let word = |en: &'static str, chinese: &'static str| if zh { chinese } else { en };
-        writeln!(out, "shipagent {} · {}", env!("CARGO_PKG_VERSION"), self.settings.name)?;
-        let mut line = |name: &str, value: &str| writeln!(out, "  {name}  {value}");
-        line(word("project ", "项目"), &self.settings.project.display().to_string())?;
-        line(word("model   ", "模型"), &self.model(zh))?;
-        line(word("adapters", "接入"), &self.adapters())?;
+        let mut text = format!("shipagent {} · {}\n", env!("CARGO_PKG_VERSION"), self.settings.name);
+        let mut line = |name: &str, value: &str| text.push_str(&format!("  {name}  {value}\n"));
+        line(word("project ", "项目"), &self.settings.project.display().to_string());
+        line(word("model   ", "模型"), &self.model(zh));
+        line(word("adapters", "接入"), &self.adapters());
+        if !starting.is_empty() {
+            let told = word(" (not reached yet; it goes on trying)", "（尚未连上，会继续尝试）");
+            line(word("starting", "启动中"), &format!("{}{told}", names(starting)));
+        }
         if self.unfinished > 0 {
-            line(word("resumed ", "恢复"), &self.unfinished.to_string())?;
+            line(word("resumed ", "恢复"), &self.unfinished.to_string());
         }
         if let Some(console) = self.console(zh) {
-            line(word("console ", "控制台"), &console)?;
+            line(word("console ", "控制台"), &console);
         }
-        line(word("stop    ", "停止"), word("Ctrl-C (twice: at once)", "Ctrl-C（按两次立即停止）"))?;
-        out.flush()
+        line(word("stop    ", "停止"), word("Ctrl-C (twice: at once)", "Ctrl-C（按两次立即停止）"));
+        text
     }
 
-    /// Writes what keeps commands in, once that is known.
-    pub(super) fn write_sandbox(&self, report: &SandboxReport, out: &mut dyn Write) -> io::Result<()> {
+    /// What keeps commands in, once that is known.
+    pub(super) fn sandbox(&self, report: &SandboxReport) -> String {
         let language = self.settings.operator_language;
         let name = if language == Language::Zh { "沙箱" } else { "sandbox " };
-        writeln!(out, "  {name}  {}", sandbox_words::standing(report, language))?;
-        out.flush()
+        format!("  {name}  {}\n", sandbox_words::standing(report, language))
     }
 
     fn model(&self, zh: bool) -> String {
@@ -91,4 +93,9 @@ impl Summary<'_> {
         }));
         words.join(", ")
     }
+}
+
+/// Adapters as people read them.
+pub(super) fn names(platforms: &[Platform]) -> String {
+    platforms.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }

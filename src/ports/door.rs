@@ -173,6 +173,11 @@ impl Door {
         self.ask(|reply| Request::Views { reply }).await.unwrap_or_default()
     }
 
+    /// Whether there is somebody behind the door. Waits for as long as they have too much to do to say so.
+    pub async fn answers(&self) -> bool {
+        self.ask(|reply| Request::Views { reply }).await.is_some()
+    }
+
     async fn ask<T>(&self, request: impl FnOnce(oneshot::Sender<T>) -> Request) -> Option<T> {
         let (reply, answer) = oneshot::channel();
         self.requests.send(request(reply)).await.ok()?;

@@ -82,6 +82,13 @@ impl FileStore {
         }
     }
 
+    /// Whether what is handed over is still written, or refused, by anybody. Waits for as long as the disk makes the scribe
+    /// wait.
+    pub async fn answers(&self) -> bool {
+        let (answer, heard) = oneshot::channel();
+        self.tell(Command::Hello(answer)).is_ok() && heard.await.is_ok()
+    }
+
     fn tell(&self, command: Command) -> Result<(), StoreError> {
         let commands = self.commands.as_ref().ok_or(StoreError::Closed)?;
         commands.send(command).map_err(|_| StoreError::Closed)

@@ -29,6 +29,8 @@ pub(super) enum Command {
     Survey(oneshot::Sender<Survey>),
     /// Tell whether a thread has work left.
     IsOpen(ThreadId, oneshot::Sender<bool>),
+    /// Say that you are there.
+    Hello(oneshot::Sender<()>),
     /// Finish, and say when everything is in its place.
     Close(oneshot::Sender<()>),
 }
@@ -93,6 +95,7 @@ impl Scribe {
                     Command::IsOpen(thread, answer) => {
                         answer.send(self.writer.open.contains(&thread)).unwrap_or_else(drop);
                     }
+                    Command::Hello(answer) => answer.send(()).unwrap_or_else(drop),
                     Command::Close(ack) => done = Some(ack),
                 }
                 let more = batch.len() < MAX_BATCH && done.is_none();

@@ -38,6 +38,7 @@ mod rights;
 mod sandbox_status;
 mod sdk;
 mod security;
+mod start;
 mod support;
 mod telegram;
 mod telegram_approvals;

@@ -183,3 +183,25 @@ fn a_second_store_is_refused_while_reading_goes_on() {
     drop(store);
     FileStore::open(dir.path()).unwrap();
 }
+
+#[test]
+fn a_store_answers_until_it_is_closed_but_not_while_its_disk_hangs() {
+    let (dir, disk, a) = (scratch(), Arc::new(FakeDisk::default()), thread("a"));
+    let store = FileStore::open_on(disk.clone(), dir.path(), TIGHT).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let answers = || {
+        let briefly = std::time::Duration::from_millis(300);
+        runtime.block_on(async { tokio::time::timeout(briefly, store.answers()).await })
+    };
+    assert!(runtime.block_on(store.answers()));
+    let written = disk.hangs_during(|| {
+        let written = store.commit(commit(&a, vec![said(&a, "u1")]));
+        // The first question may come before the scribe has turned to the disk.
+        assert!((0..3).any(|_| answers().is_err()), "it answers though it cannot write");
+        written
+    });
+    runtime.block_on(written).unwrap();
+    assert!(runtime.block_on(store.answers()), "the disk goes on, and so does the store");
+    runtime.block_on(store.close());
+    assert!(!runtime.block_on(store.answers()));
+}

@@ -138,6 +138,12 @@ impl FakeDisk {
         self.state.lock().unwrap().trouble = trouble;
     }
 
+    /// Nothing that is done to it ends before `body` does.
+    pub(super) fn hangs_during<T>(&self, body: impl FnOnce() -> T) -> T {
+        let _held = self.state.lock().unwrap();
+        body()
+    }
+
     pub(super) fn operations(&self) -> usize {
         self.state.lock().unwrap().operations
     }

@@ -119,10 +119,23 @@ pub(crate) struct Daemon {
 impl Daemon {
     /// Starts a command that serves the project and waits until it says it is ready.
     pub(crate) async fn start(mut command: Command, project: &Path) -> Self {
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let daemon = Self::announced(command, project).await;
+        daemon
+            .until("the daemon to be ready", async |daemon: &Self| {
+                let ready = daemon.http.get(format!("{}/readyz", daemon.base)).send().await;
+                ready.is_ok_and(|answer| answer.status() == 200)
+            })
+            .await;
+        daemon
+    }
+
+    /// Starts a command that serves the project and waits until it says where, ready or not.
+    pub(crate) async fn announced(mut command: Command, project: &Path) -> Self {
         shipagent::http::install_tls();
         let address = project.join(".ship/run/address");
         drop(std::fs::remove_file(&address));
-        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let child = command.stdin(Stdio::null()).spawn().unwrap();
         let http = reqwest::Client::builder().no_proxy().build().unwrap();
         let mut daemon = Self { child, base: String::new(), http };
         let deadline = tokio::time::Instant::now() + PATIENCE;
@@ -130,15 +143,12 @@ impl Daemon {
             if let Some(status) = daemon.child.try_wait().unwrap() {
                 panic!("the daemon ended at once: {status}");
             }
-            assert!(tokio::time::Instant::now() < deadline, "the daemon does not become ready");
+            assert!(tokio::time::Instant::now() < deadline, "the daemon does not say where it is");
             if let Ok(text) = std::fs::read_to_string(&address)
                 && text.ends_with('\n')
             {
                 daemon.base = format!("http://{}", text.trim());
-                let ready = daemon.http.get(format!("{}/readyz", daemon.base)).send().await;
-                if ready.is_ok_and(|answer| answer.status() == 200) {
-                    return daemon;
-                }
+                return daemon;
             }
             tokio::time::sleep(Duration::from_millis(3)).await;
         }
