@@ -30,6 +30,11 @@ impl<T> Berth<T> {
         let thing = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         Lent { berth: self, thing }
     }
+
+    /// Lets the thing go for good: whoever waits for it to do something waits no longer.
+    pub fn let_go(&self) {
+        drop(self.lend().thing.take());
+    }
 }
 
 impl<T> Lent<'_, T> {
@@ -72,13 +77,22 @@ impl Berth<BacklogTask> {
 }
 
 impl Berth<ScreenTask> {
-    /// Receives while what is fleeting is shown beside it, until the receiving ends.
-    pub async fn run_beside<T>(&self, painter: Arc<dyn Painter>, receiving: BoxFuture<'_, T>) -> T {
+    /// Receives while what is fleeting is shown beside it, until the receiving ends. Once `stop` was said nothing is ever
+    /// shown again, and no answer that is delivered then waits for it.
+    pub async fn run_beside<T>(
+        &self,
+        painter: Arc<dyn Painter>,
+        stop: &CancellationToken,
+        receiving: BoxFuture<'_, T>,
+    ) -> T {
         // Where somebody else shows it, it need not be shown twice.
         let mut lent = self.lend();
         let Some(task) = lent.thing() else { return receiving.await };
         let over = CancellationToken::new();
         let (ended, ()) = tokio::join!(ending(receiving, &over), task.run(painter, over.clone()));
+        if stop.is_cancelled() {
+            lent.thing = None;
+        }
         ended
     }
 }
@@ -124,13 +138,13 @@ mod tests {
     #[tokio::test]
     async fn a_task_lies_in_its_berth_again_when_the_work_beside_it_has_ended() {
         let (_screen, task) = Screen::new();
-        let berth = Berth::new(task);
+        let (berth, stop) = (Berth::new(task), CancellationToken::new());
         for run in 1..=2 {
             let work = async {
                 assert!(berth.lend().thing().is_none(), "it is in use");
                 run
             };
-            assert_eq!(berth.run_beside(Arc::new(Blind), Box::pin(work)).await, run);
+            assert_eq!(berth.run_beside(Arc::new(Blind), &stop, Box::pin(work)).await, run);
         }
         assert!(berth.lend().thing().is_some());
     }
@@ -138,11 +152,23 @@ mod tests {
     #[tokio::test]
     async fn a_run_after_one_that_was_cut_off_still_receives() {
         let (_screen, task) = Screen::new();
-        let berth = Berth::new(task);
-        let cut_off = berth.run_beside(Arc::new(Blind), Box::pin(std::future::pending::<()>()));
+        let (berth, stop) = (Berth::new(task), CancellationToken::new());
+        let cut_off = berth.run_beside(Arc::new(Blind), &stop, Box::pin(std::future::pending::<()>()));
         assert!(futures_util::FutureExt::now_or_never(cut_off).is_none());
         assert!(berth.lend().thing().is_some(), "and shows");
-        assert_eq!(berth.run_beside(Arc::new(Blind), Box::pin(async { 7 })).await, 7);
+        assert_eq!(berth.run_beside(Arc::new(Blind), &stop, Box::pin(async { 7 })).await, 7);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_that_is_delivered_after_the_stop_does_not_wait_for_what_is_shown_no_more() {
+        let (screen, task) = Screen::new();
+        let (berth, stop) = (Berth::new(task), CancellationToken::new());
+        stop.cancel();
+        berth.run_beside(Arc::new(Blind), &stop, Box::pin(async {})).await;
+        let began = tokio::time::Instant::now();
+        assert_eq!(screen.take(&"qq:chat:1".parse().unwrap(), &"run".parse().unwrap()).await, None);
+        assert_eq!(began.elapsed(), Duration::ZERO);
+        assert_eq!(berth.run_beside(Arc::new(Blind), &stop, Box::pin(async { 7 })).await, 7);
     }
 
     struct Idle;
@@ -158,7 +184,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (backlog, task) = Backlog::new(&FileNotes::new(dir.path(), &"fake".parse().unwrap()));
         let (hears, (_screen, shows)) = (Berth::new(task), Screen::new());
-        let shows = Berth::new(shows);
+        let (shows, stop) = (Berth::new(shows), CancellationToken::new());
         for panics in [true, false] {
             let hearing = async {
                 // What is accepted now is handed in by the next run.
@@ -166,8 +192,8 @@ mod tests {
                 assert!(!panics, "on purpose");
                 Ok(())
             };
-            let run = shows
-                .run_beside(Arc::new(Blind), Box::pin(hears.run_beside(Arc::new(Idle), Box::pin(hearing))));
+            let hearing = hears.run_beside(Arc::new(Idle), Box::pin(hearing));
+            let run = shows.run_beside(Arc::new(Blind), &stop, Box::pin(hearing));
             let ended = AssertUnwindSafe(run).catch_unwind().await;
             assert_eq!(ended.is_err(), panics);
             assert!(ended.is_ok_and(|ended| ended.is_ok()) != panics);

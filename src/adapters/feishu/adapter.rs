@@ -264,7 +264,8 @@ impl Adapter for FeishuAdapter {
 
     fn run(self: Arc<Self>, io: AdapterIo, stop: CancellationToken) -> Running {
         Box::pin(async move {
-            self.screen_task.run_beside(self.courier.clone(), Box::pin(self.receive(io, stop))).await
+            let receiving = Box::pin(self.receive(io, stop.clone()));
+            self.screen_task.run_beside(self.courier.clone(), &stop, receiving).await
         })
     }
 

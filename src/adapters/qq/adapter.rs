@@ -214,7 +214,8 @@ impl Adapter for QqAdapter {
     fn run(self: Arc<Self>, io: AdapterIo, stop: CancellationToken) -> Running {
         Box::pin(async move {
             let painter = Arc::new(Passing { sender: Arc::clone(&self.sender) });
-            self.screen_task.run_beside(painter, Box::pin(self.receive(io, stop))).await
+            let receiving = Box::pin(self.receive(io, stop.clone()));
+            self.screen_task.run_beside(painter, &stop, receiving).await
         })
     }
 

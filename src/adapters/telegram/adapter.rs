@@ -32,15 +32,9 @@ pub struct TelegramAdapter {
     pub(super) sender: Arc<Sender>,
     pub(super) metrics: Arc<Metrics>,
     hook: Option<Arc<TelegramHook>>,
-    /// For one run at a time.
-    machinery: Berth<Machinery>,
-}
-
-/// What a run needs for itself. However it ends, the next one finds it; after the last one it is gone.
-#[derive(Debug, Default)]
-pub(super) struct Machinery {
-    pub(super) screen: Option<ScreenTask>,
-    pub(super) calls: Option<mpsc::Receiver<Call>>,
+    screen: Berth<ScreenTask>,
+    /// What comes through the hook, where there is one.
+    pub(super) calls: Option<Berth<mpsc::Receiver<Call>>>,
 }
 
 impl TelegramAdapter {
@@ -50,10 +44,9 @@ impl TelegramAdapter {
         let aliases = Aliases::default();
         let (sender, screen) = Sender::new(api.clone(), parts.clone(), aliases.clone());
         let hook = options.webhook.as_ref().map(|webhook| TelegramHook::new(webhook.secret.clone()));
-        let (hook, calls) = hook.map(|(hook, calls)| (Arc::new(hook), calls)).unzip();
-        let machinery = Berth::new(Machinery { screen: Some(screen), calls });
-        let (sender, metrics) = (Arc::new(sender), Arc::default());
-        Self { platform, options, parts, api, aliases, sender, metrics, hook, machinery }
+        let (hook, calls) = hook.map(|(hook, calls)| (Arc::new(hook), Berth::new(calls))).unzip();
+        let (screen, sender, metrics) = (Berth::new(screen), Arc::new(sender), Arc::default());
+        Self { platform, options, parts, api, aliases, sender, metrics, hook, screen, calls }
     }
 
     /// The same, counting with everybody else.
@@ -88,14 +81,11 @@ impl Adapter for TelegramAdapter {
         stop: CancellationToken,
     ) -> BoxFuture<'static, Result<(), AdapterError>> {
         Box::pin(async move {
-            let mut lent = self.machinery.lend();
-            let Some(machinery) = lent.thing() else {
-                return Err(AdapterError::Fatal("the adapter runs already".to_owned()));
-            };
-            let ended = run::run(&self, machinery, io, stop.clone()).await;
-            // After the end nobody runs the screen, and whoever asks it for something must not wait.
-            if stop.is_cancelled() {
-                *machinery = Machinery::default();
+            let receiving = Box::pin(run::receive(&self, &io, &stop));
+            let ended = self.screen.run_beside(self.sender.painter(), &stop, receiving).await;
+            // Nobody hears what comes through the hook any more, and it must not wait for that.
+            if let (true, Some(calls)) = (stop.is_cancelled(), &self.calls) {
+                calls.let_go();
             }
             ended
         })

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::adapter::{Machinery, TelegramAdapter};
+use super::adapter::TelegramAdapter;
 use super::api::{Api, ApiError};
 use super::desk::{Desk, SPOOL};
 use super::identity::Me;
@@ -44,32 +44,8 @@ pub(super) fn bad_token(error: &ApiError) -> String {
 }
 
 /// Receives until told to stop.
-pub(super) async fn run(
+pub(super) async fn receive(
     adapter: &TelegramAdapter,
-    machinery: &mut Machinery,
-    io: AdapterIo,
-    stop: CancellationToken,
-) -> Result<(), AdapterError> {
-    let Machinery { screen, calls } = machinery;
-    let screen_stop = CancellationToken::new();
-    let painter = adapter.sender.painter();
-    let receiving = async {
-        let ended = receive(adapter, calls.as_mut(), &io, &stop).await;
-        screen_stop.cancel();
-        ended
-    };
-    let showing = async {
-        if let Some(screen) = screen {
-            screen.run(painter, screen_stop.clone()).await;
-        }
-    };
-    let (ended, ()) = tokio::join!(receiving, showing);
-    ended
-}
-
-async fn receive(
-    adapter: &TelegramAdapter,
-    calls: Option<&mut tokio::sync::mpsc::Receiver<webhook::Call>>,
     io: &AdapterIo,
     stop: &CancellationToken,
 ) -> Result<(), AdapterError> {
@@ -96,11 +72,13 @@ async fn receive(
     let kept = parts.notes.shelf(SPOOL).all().await;
     let kept = kept.map_err(|error| AdapterError::Broken(error.to_string()))?;
     desk.take_up(kept.into_iter().map(|(_, update)| update).collect());
-    match (calls, &options.webhook) {
-        (Some(calls), _) => webhook::serve(api, desk, calls, io, stop).await,
+    let Some(calls) = &adapter.calls else {
+        return Poll { api, desk, io, ids: &*parts.ids, stop }.run().await;
+    };
+    match calls.lend().thing() {
+        Some(calls) => webhook::serve(api, desk, calls, io, stop).await,
         // Asking for updates would take the webhook away.
-        (None, Some(_)) => Err(AdapterError::Fatal("the webhook is served no more".to_owned())),
-        (None, None) => Poll { api, desk, io, ids: &*parts.ids, stop }.run().await,
+        None => Err(AdapterError::Fatal("the webhook is served elsewhere, or no more".to_owned())),
     }
 }
 
