@@ -159,3 +159,26 @@ async fn whoever_is_asked_sees_the_whole_command_its_folder_and_the_change() {
     let edit = details("edit_file").await;
     assert!(edit.contains("As things are it would fail: `old` does not stand in docs/old.md"), "{edit}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn only_what_is_asked_gets_a_number() {
+    let model = FakeModel::start([
+        Reply::calls([
+            ("list_files", json!({ "path": "." })),
+            ("exec_shell", json!({ "command": "touch one" })),
+        ]),
+        Reply::text("made"),
+        Reply::calls([("list_files", json!({ "path": "." }))]),
+        Reply::text("looked"),
+        shell("touch two"),
+    ])
+    .await;
+    let project = Project::with_model(&model.url(), json!({}));
+    let (daemon, approval) = asked(&project).await;
+    assert_eq!(decide(&daemon, &approval, "approve").await.0, 200);
+    daemon.until_state("api:chat:a", "idle").await;
+    let looked = daemon.execute(json!({ "instructions": "look", "chatId": "b" })).await;
+    assert_eq!(looked["output"], "looked", "{looked}");
+    let second = daemon.execute(json!({ "instructions": "make", "chatId": "c" })).await;
+    assert_eq!(second["approvals"][0]["number"], "A2", "{second}");
+}
