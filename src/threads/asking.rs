@@ -9,8 +9,7 @@ use tokio::sync::mpsc;
 use super::actor::{Actor, outcome_of};
 use super::jobs::{Done, judge_panicked};
 use crate::domain::{
-    Approval, ApprovalId, ApprovalNumber, ApprovalState, CorrelationId, Intent, MessageId, Said, Scope,
-    ToolCallId,
+    Approval, ApprovalId, ApprovalState, CorrelationId, Intent, MessageId, Said, Scope, ToolCallId,
 };
 use crate::policy::reply::{INSTRUCTIONS, ModelHint, Named, decided_outright};
 use crate::ports::{AuditLine, CallToJudge, Prompt, RunOutcome, StoreError};
@@ -183,4 +182,3 @@ fn open_approval(part: &Part) -> Option<ApprovalId> {
         _ => None,
     }
 }
-
