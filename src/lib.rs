@@ -39,7 +39,8 @@
 //! - A message is on the disk before anybody is told that it was received.
 //! - Before a call that changes something runs, that it will is on the disk; it never runs twice.
 //! - The thread file is the truth. Memory, index and catalog can be lost at any moment.
-//! - One task owns each piece of mutable state; others send it messages.
+//! - One task owns each thread, its run and its deliveries; others send it messages. What an adapter remembers of its
+//!   platform (numbers, limits, names) stands behind a short lock that nobody waits in.
 //! - Core names no platform; it asks for [`Capabilities`](domain::Capabilities).
 
 pub mod adapters;

@@ -29,11 +29,18 @@ pub fn check(project: &Path, env: &Env, output: Output, out: &mut dyn Write) -> 
     if output.json {
         let problems: Vec<_> =
             checked.problems.iter().map(|problem| problem.report(checked.language)).collect();
-        let report = json!({ "ok": problems.is_empty(), "file": checked.has_file, "problems": problems });
+        let warnings: Vec<_> =
+            checked.warnings.iter().map(|warning| warning.report(checked.language)).collect();
+        let report = json!({
+            "ok": problems.is_empty(), "file": checked.has_file, "problems": problems, "warnings": warnings
+        });
         writeln!(out, "{report:#}")?;
     } else {
         for problem in &checked.problems {
             writeln!(out, "{}", problem.line(checked.language))?;
+        }
+        for warning in &checked.warnings {
+            writeln!(out, "{}", warning.warning_line(checked.language))?;
         }
         writeln!(out, "{}", summary(&checked))?;
     }
@@ -95,8 +102,29 @@ mod tests {
         let report: serde_json::Value = serde_json::from_str(&text).unwrap();
         let expected = json!({ "ok": false, "file": true, "problems": [{
             "file": "ship.json", "line": 2, "column": 3, "path": "nmae",
-            "message": "unknown key", "fix": "did you mean \"name\"?" }] });
+            "message": "unknown key", "fix": "did you mean \"name\"?" }], "warnings": [] });
         assert_eq!((report, exit), (expected, Exit::Configuration));
+    }
+
+    #[test]
+    fn a_tool_that_is_not_there_is_pointed_out_and_passes() {
+        let ship = r#"{ "permissions": { "delete_files_now": { "mode": "deny" } } }"#;
+        let (text, exit) = run(Some(ship), Output { json: false });
+        let expected = "warning: ship.json:1:20: permissions.delete_files_now: shipagent has no tool of this name, \
+                        so this does nothing; the tools are exec_shell, write_file, edit_file, memory_upsert, chat_send, \
+                        send_file, read_file, list_files, search_files, current_time, chat_load_history\n\
+                        ship.json is valid\n";
+        assert_eq!((text.as_str(), exit), (expected, Exit::Ok));
+        let zh = format!(r#"{{ "language": "zh", {}"#, ship.trim_start_matches('{'));
+        let (text, _) = run(Some(&zh), Output { json: false });
+        assert!(
+            text.starts_with("提醒：ship.json:1:39: permissions.delete_files_now: shipagent 没有"),
+            "{text}"
+        );
+        let (text, exit) = run(Some(ship), Output { json: true });
+        let report: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!((&report["ok"], exit), (&json!(true), Exit::Ok));
+        assert_eq!(report["warnings"][0]["path"], "permissions.delete_files_now");
     }
 
     #[test]

@@ -44,6 +44,9 @@ const FIRST_CHECKS: Duration = Duration::from_secs(10);
 /// When something went wrong that has no exit code of its own.
 pub fn run(project: &Path, env: &Env, out: &mut dyn Write, err: &mut dyn Write) -> anyhow::Result<Exit> {
     let Some(settings) = load_or_say(project, env, err)? else { return Ok(Exit::Configuration) };
+    for warning in &settings.warnings {
+        writeln!(err, "{}", warning.warning_line(settings.operator_language))?;
+    }
     let workers = std::thread::available_parallelism().map_or(1, usize::from).min(WORKER_THREADS);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()

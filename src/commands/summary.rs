@@ -69,11 +69,14 @@ impl Summary<'_> {
 
     fn model(&self, zh: bool) -> String {
         let name = match &self.settings.model.provider {
-            Provider::Offline if zh => {
-                "offline（内置，无需联网；设置 llm.apiKey 或 OPENAI_API_KEY 可使用真正的模型）".to_owned()
-            }
             Provider::Offline => {
-                "offline (built in, no network; set llm.apiKey or OPENAI_API_KEY for a real one)".to_owned()
+                // The variable by itself is looked at only where there is no file.
+                let key = if self.settings.has_file { "llm.apiKey" } else { "OPENAI_API_KEY" };
+                if zh {
+                    format!("offline（内置，无需联网；设置 {key} 可使用真正的模型）")
+                } else {
+                    format!("offline (built in, no network; set {key} for a real one)")
+                }
             }
             Provider::OpenAi(endpoint) => format!("{} · {}", endpoint.model, endpoint.base_url),
         };
@@ -98,4 +101,34 @@ impl Summary<'_> {
 /// Adapters as people read them.
 pub(super) fn names(platforms: &[Platform]) -> String {
     platforms.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+    use crate::config::Env;
+
+    fn told(files: &[(&str, &str)]) -> String {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            std::fs::File::create(dir.path().join(name)).unwrap().write_all(text.as_bytes()).unwrap();
+        }
+        let settings = Settings::load(dir.path(), &Env::default()).unwrap();
+        let summary =
+            Summary { settings: &settings, address: None, token: None, unfinished: 0, journaled: false };
+        summary.text(&[])
+    }
+
+    #[test]
+    fn the_way_to_a_real_model_is_one_that_works_here() {
+        let agent = ("Agent.md", "x");
+        let without = told(&[agent]);
+        assert!(without.contains("set OPENAI_API_KEY for a real one"), "{without}");
+        let with = told(&[agent, ("ship.json", "{}")]);
+        assert!(with.contains("set llm.apiKey for a real one"), "{with}");
+        let chinese = told(&[agent, ("ship.json", r#"{ "language": "zh" }"#)]);
+        assert!(chinese.contains("设置 llm.apiKey 可使用") && !chinese.contains("OPENAI"), "{chinese}");
+    }
 }

@@ -28,6 +28,8 @@ pub(super) struct Checked {
     pub value: Value,
     /// What is wrong, in the order of the file.
     pub problems: Vec<Problem>,
+    /// What is allowed and yet probably not what was meant.
+    pub warnings: Vec<Problem>,
     /// Where each key's value stands, for what is found later.
     pub places: Places,
     /// Values nobody but their owner should see.
@@ -67,8 +69,18 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn problem(&mut self, offset: usize, path: &str, fault: Fault) {
+        let problem = self.found(offset, path, fault);
+        self.out.problems.push(problem);
+    }
+
+    fn warning(&mut self, offset: usize, path: &str, fault: Fault) {
+        let warning = self.found(offset, path, fault);
+        self.out.warnings.push(warning);
+    }
+
+    fn found(&self, offset: usize, path: &str, fault: Fault) -> Problem {
         let at = Some(Position::of(self.text, offset));
-        self.out.problems.push(Problem { file: SHIP_JSON, at, path: path.to_owned(), fault });
+        Problem { file: SHIP_JSON, at, path: path.to_owned(), fault }
     }
 
     fn value(&mut self, schema: &Value, node: &Node<'_>, path: &str, variables: Variables) -> Value {
@@ -120,10 +132,12 @@ impl Walk<'_> {
                     out.insert(key.to_owned(), value);
                 }
                 (None, Some(schema)) => {
-                    let tools = known.into_iter().flatten().map(|(name, _)| name.as_str());
-                    if let Some(meant) = nearest(key, tools) {
+                    let tools = || known.into_iter().flatten().map(|(name, _)| name.as_str());
+                    if let Some(meant) = nearest(key, tools()) {
                         self.problem(start, &path, Fault::TypoInTool { meant: meant.to_owned() });
                     } else {
+                        let known = tools().map(str::to_owned).collect();
+                        self.warning(start, &path, Fault::UnknownTool { known });
                         let value = self.value(schema, &property.value, &path, variables);
                         out.insert(key.to_owned(), value);
                     }

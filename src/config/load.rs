@@ -79,6 +79,8 @@ pub struct ConfigCheck {
     pub has_file: bool,
     /// What is wrong.
     pub problems: Vec<Problem>,
+    /// What is allowed and yet probably not what was meant.
+    pub warnings: Vec<Problem>,
     /// The language to tell it in.
     pub language: Language,
 }
@@ -91,7 +93,8 @@ pub fn check_config(project: &Path, env: &Env) -> ConfigCheck {
     {
         config.problems = problems;
     }
-    ConfigCheck { has_file: config.has_file, problems: config.problems, language: config.language }
+    let Config { has_file, problems, warnings, language, .. } = config;
+    ConfigCheck { has_file, problems, warnings, language }
 }
 
 /// What the configuration files say.
@@ -102,6 +105,7 @@ struct Config {
     places: Places,
     secrets: Vec<SecretString>,
     problems: Vec<Problem>,
+    warnings: Vec<Problem>,
     language: Language,
 }
 
@@ -127,7 +131,8 @@ fn read_config(project: &Path, env: &Env) -> Config {
         let has_file = problems.len() > unreadable;
         let file = from_environment(&env, &mut secrets, &mut problems);
         let language = env.language();
-        return Config { file, has_file, places: Places::default(), secrets, problems, language };
+        let (places, warnings) = (Places::default(), Vec::new());
+        return Config { file, has_file, places, secrets, problems, warnings, language };
     };
     let checked = check::check(&text, &env);
     let language = match checked.value.get("language").and_then(Value::as_str) {
@@ -138,7 +143,8 @@ fn read_config(project: &Path, env: &Env) -> Config {
     secrets.extend(checked.secrets);
     problems.extend(checked.problems);
     let file = if problems.is_empty() { typed(checked.value, &mut problems) } else { ShipFile::default() };
-    Config { file, has_file: true, places: checked.places, secrets, problems, language }
+    let (places, warnings) = (checked.places, checked.warnings);
+    Config { file, has_file: true, places, secrets, problems, warnings, language }
 }
 
 fn typed(value: Value, problems: &mut Vec<Problem>) -> ShipFile {
@@ -235,6 +241,8 @@ fn settings(project: &Path, agent_md: String, config: &mut Config) -> Result<Set
             stop: Duration::from_secs(file.limits.stop_secs),
         },
         secrets,
+        has_file: config.has_file,
+        warnings: config.warnings.clone(),
     })
 }
 

@@ -99,6 +99,11 @@ pub enum Fault {
         /// The tool that was probably meant.
         meant: String,
     },
+    /// The name of a tool that this binary does not bring.
+    UnknownTool {
+        /// The tools there are.
+        known: Vec<String>,
+    },
     /// A value of the wrong type.
     WrongType {
         /// What there should be.
@@ -277,6 +282,15 @@ impl Problem {
         line.push_str(joint);
         line.push_str(&words.fix);
         line
+    }
+
+    /// The same for something that stops nobody.
+    pub fn warning_line(&self, language: Language) -> String {
+        let mark = match language {
+            Language::En => "warning: ",
+            Language::Zh => "提醒：",
+        };
+        format!("{mark}{}", self.line(language))
     }
 
     /// The problem as data, for programs.

@@ -206,12 +206,15 @@ pub(super) fn permissions(file: PermissionsFile) -> Permissions {
     let timeout = Duration::from_secs(timeout_secs);
     let own = [
         ("write_file", file.write_file),
+        ("edit_file", file.edit_file),
         ("memory_upsert", file.memory_upsert),
         ("chat_send", file.chat_send),
+        ("send_file", file.send_file),
         ("read_file", file.read_file),
         ("list_files", file.list_files),
         ("search_files", file.search_files),
         ("current_time", file.current_time),
+        ("chat_load_history", file.chat_load_history),
     ];
     let own = own.into_iter().filter_map(|(name, tool)| Some((name.to_owned(), tool?.mode)));
     let others = file.others.into_iter().map(|(name, tool)| (name, tool.mode));

@@ -10,6 +10,7 @@ use secrecy::SecretString;
 
 use super::file::{Compound, FeishuMode, GroupRespond, GroupThreading, Mode, Pairing, QqMode, Sandbox};
 use super::forms::Approver;
+use super::problem::Problem;
 use crate::domain::{AuthorId, Language, ReadReplies, WhileRunning, WhileWaiting};
 
 /// Everything a daemon needs to know before it starts.
@@ -51,6 +52,10 @@ pub struct Settings {
     pub limits: Limits,
     /// Every value that must not be seen, for redaction.
     pub secrets: Vec<SecretString>,
+    /// Whether there is a `ship.json`.
+    pub has_file: bool,
+    /// What the file may say and yet probably does not mean.
+    pub warnings: Vec<Problem>,
 }
 
 /// The language model and what it may take.

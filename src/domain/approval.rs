@@ -70,6 +70,15 @@ impl fmt::Debug for ApprovalId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ApprovalNumber(pub u32);
 
+impl ApprovalNumber {
+    /// The number that somebody typed: `A2` or `a2`.
+    pub fn typed(raw: &str) -> Option<Self> {
+        let digits = raw.trim().strip_prefix(['A', 'a'])?;
+        let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
+        plain.then(|| digits.parse().ok().map(Self)).flatten()
+    }
+}
+
 impl fmt::Display for ApprovalNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "A{}", self.0)

@@ -158,12 +158,13 @@ impl Door {
         InnerDoor { requests: self.requests.downgrade() }
     }
 
-    /// Watches a thread. Nothing means that the daemon is stopping.
+    /// Watches a thread. Nothing means that the daemon is stopping, or that the thread has too many questions to answer: it
+    /// may be asked again.
     pub async fn watch(&self, thread: ThreadId) -> Option<Subscription> {
         self.ask(|reply| Request::Watch { thread, reply }).await
     }
 
-    /// Waits for the end of the run a message belongs to. Nothing means that the daemon is stopping.
+    /// Waits for the end of the run a message belongs to. Nothing means the same as for [`Self::watch`].
     pub async fn outcome(&self, thread: ThreadId, message: MessageId) -> Option<RunOutcome> {
         self.ask(|reply| Request::Await { thread, message, reply }).await
     }

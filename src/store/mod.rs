@@ -27,7 +27,8 @@
 //! - A read that begins after a commit was answered sees it.
 //! - Commits of one caller are written in the order of the calls, also when nobody waits for them.
 //!
-//! **Reading** goes through the index and costs the same for a long thread as for a short one. Whole lines that
+//! **Reading** goes through the index: a page costs the same at the end of a long thread as of a short one. Only whether
+//! an old message is known, and where it begins, is looked for along the index, at 24 bytes a line. Whole lines that
 //! cannot be read are skipped and reported, never rewritten; a torn last line is cut before the next is written.
 //!
 //! Knows the ports, the message format and the file system; nothing of turns, models or platforms.

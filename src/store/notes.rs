@@ -1,4 +1,5 @@
-//! An adapter's notes: `.ship/state/<platform>/<name>.json`, one file each, replaced whole.
+//! An adapter's notes: `.ship/state/<platform>/<name>.json`, one file each. A small one is written over the old one, a
+//! larger one replaces it; none is synced by itself, for an adapter can do without.
 
 use std::fs::File;
 use std::io::{self, Write as _};

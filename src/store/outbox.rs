@@ -1,6 +1,6 @@
 //! A thread's outbox: which deliveries are still to be made, told from its lines.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::Path;
 
@@ -10,6 +10,10 @@ use super::disk::refused;
 use super::lines::ended_lines;
 use crate::domain::DeliveryId;
 use crate::ports::{OutboxEntry, OutboxLine, StoreError};
+
+/// So many of those that were given up are kept, with what they said: a chat that takes nothing must not make a file that
+/// grows for ever.
+const KEPT_DEAD: usize = 100;
 
 /// What the lines of an outbox come to.
 #[derive(Debug, Default, PartialEq)]
@@ -57,14 +61,15 @@ impl Outbox {
         dead.retain(|(id, _)| !delivered.contains(id));
         let (lost, undelivered): (Vec<_>, Vec<_>) =
             entries.into_iter().partition(|entry| given_up.contains(&entry.id));
-        let entry_of = |id: &DeliveryId| lost.iter().find(|entry| entry.id == *id).cloned();
-        let dead = dead.into_iter().map(|(id, line)| (entry_of(&id), line)).collect();
+        let mut lost: HashMap<_, _> = lost.into_iter().map(|entry| (entry.id.clone(), entry)).collect();
+        let dead = dead.into_iter().map(|(id, line)| (lost.remove(&id), line)).collect();
         Self { undelivered, dead }
     }
 
-    /// The fewest lines that come to the same.
+    /// The fewest lines that come to the same, but for what was given up long ago.
     pub(super) fn lines(self) -> Result<Vec<Box<RawValue>>, serde_json::Error> {
-        let dead = self.dead.into_iter().flat_map(|(entry, line)| {
+        let old = self.dead.len().saturating_sub(KEPT_DEAD);
+        let dead = self.dead.into_iter().skip(old).flat_map(|(entry, line)| {
             let entry = entry.map(OutboxLine::Entry);
             entry.into_iter().chain([line])
         });
@@ -150,6 +155,18 @@ mod tests {
         let parsed: Vec<OutboxLine> =
             fewer.iter().map(|line| serde_json::from_str(line.get()).unwrap()).collect();
         assert_eq!(Outbox::fold(parsed), Outbox::fold(lines));
+    }
+
+    #[test]
+    fn of_what_was_given_up_only_the_newest_is_kept_and_nothing_is_forgotten_that_is_still_to_be_sent() {
+        let mut lines = vec![put(0)];
+        lines.extend((1..=2 * KEPT_DEAD).flat_map(|index| [put(index), dead(index)]));
+        let fewer = Outbox::fold(lines).lines().unwrap();
+        let parsed = fewer.iter().map(|line| serde_json::from_str(line.get()).unwrap());
+        let left = Outbox::fold(parsed);
+        assert_eq!(left.undelivered, [entry(0)]);
+        let kept: Vec<_> = left.dead.into_iter().filter_map(|(entry, _)| entry).collect();
+        assert_eq!(kept, (KEPT_DEAD + 1..=2 * KEPT_DEAD).map(entry).collect::<Vec<_>>());
     }
 
     #[test]

@@ -8,7 +8,6 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::asking::Spare;
 use super::deliver::Deliveries;
 use super::jobs::{Done, Jobs};
 use super::mailbox::{Letter, Mail, Note};
@@ -58,8 +57,6 @@ pub(super) struct Actor {
     /// Whether the disk may call the thread open though nothing is left to do.
     pub(super) told_open: bool,
     pub(super) span: tracing::Span,
-    /// A number that was taken for a question that was not needed.
-    pub(super) spare_number: Spare,
     /// Of the calls that were judged and have not run: exactly which call each is.
     pub(super) fingerprints: BTreeMap<ToolCallId, String>,
     pub(super) next_ticket: u64,
@@ -120,7 +117,6 @@ impl Actor {
             storage_waits: 0,
             told_open: woken == Woken::ByTheDisk,
             span: tracing::Span::none(),
-            spare_number: None,
             fingerprints: BTreeMap::new(),
             next_ticket: 0,
         };

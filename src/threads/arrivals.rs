@@ -22,6 +22,12 @@ impl Actor {
                 return;
             }
         };
+        if known && matches!(event.kind, IngressKind::Said(_) | IngressKind::Command(_)) {
+            // It was said before: nobody speaks now, and nothing of it is done again.
+            let (ticket, brought) = (self.ticket(reply), Brought::default());
+            self.upcoming.push_back(Event::Arrived { event, ticket, known, brought });
+            return;
+        }
         event.author.standing = self.standing_of(&event.author).await;
         let brought = match self.look_up(&event).await {
             Ok(brought) => brought,

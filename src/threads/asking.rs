@@ -9,8 +9,7 @@ use tokio::sync::mpsc;
 use super::actor::{Actor, outcome_of};
 use super::jobs::{Done, judge_panicked};
 use crate::domain::{
-    Approval, ApprovalId, ApprovalNumber, ApprovalState, CorrelationId, Intent, MessageId, Said, Scope,
-    ToolCallId,
+    Approval, ApprovalId, ApprovalState, CorrelationId, Intent, MessageId, Said, Scope, ToolCallId,
 };
 use crate::policy::reply::{INSTRUCTIONS, ModelHint, Named, decided_outright};
 use crate::ports::{AuditLine, CallToJudge, Prompt, RunOutcome, StoreError};
@@ -32,22 +31,20 @@ impl Actor {
         self.jobs.start_work(&self.span, job, judge_panicked(call));
     }
 
-    /// A call was judged: should a question have to be asked, it gets a number. One that turns out not to be needed
-    /// is kept for the next.
+    /// A call was judged: should a question have to be asked, it gets a number.
     pub(super) async fn judged(
         &mut self,
         call: ToolCallId,
         judgement: Box<crate::ports::Judgement>,
     ) -> Result<(), StoreError> {
-        let number = match self.spare_number.take() {
-            Some(number) => number,
-            None => self.shop.approvals.next_number().await?,
+        let seat = if self.conversation.needs_seat(&call, &judgement) {
+            let number = self.shop.approvals.next_number().await?;
+            Some(Seat { id: self.shop.ids.approval(), number })
+        } else {
+            None
         };
-        let seat = Seat { id: self.shop.ids.approval(), number };
         self.fingerprints.insert(call.clone(), judgement.fingerprint.clone());
         self.feed(Event::Judged { call, judgement, seat }).await;
-        let used = self.conversation.pending_approvals().iter().any(|approval| approval.number == number);
-        self.spare_number = (!used).then_some(number);
         Ok(())
     }
 
@@ -185,6 +182,3 @@ fn open_approval(part: &Part) -> Option<ApprovalId> {
         _ => None,
     }
 }
-
-/// A number that was taken but not needed.
-pub(super) type Spare = Option<ApprovalNumber>;

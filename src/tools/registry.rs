@@ -31,8 +31,10 @@ pub fn all_tools(exec: ExecSettings) -> ToolBox {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+    use std::io::Write as _;
 
     use super::*;
+    use crate::config::{Env, Mode, Settings};
     use crate::domain::{Capabilities, ToolSpec};
 
     fn specs() -> Vec<ToolSpec> {
@@ -56,6 +58,25 @@ mod tests {
                 assert!(property["description"].is_string(), "{}: {name}", spec.name);
                 assert!(property["type"].is_string(), "{}: {name}", spec.name);
             }
+        }
+    }
+
+    #[test]
+    fn every_tool_has_a_mode_of_its_own_in_the_settings() {
+        let names = || specs().into_iter().map(|spec| spec.name.to_owned()).chain(["exec_shell".to_owned()]);
+        let dir = tempfile::tempdir().unwrap();
+        let modes: serde_json::Map<_, _> =
+            names().map(|name| (name, serde_json::json!({ "mode": "deny" }))).collect();
+        let ship = serde_json::json!({ "permissions": modes });
+        for (name, text) in [("Agent.md", "x".to_owned()), ("ship.json", ship.to_string())] {
+            let mut file = std::fs::File::create(dir.path().join(name)).unwrap();
+            file.write_all(text.as_bytes()).unwrap();
+        }
+        let settings = Settings::load(dir.path(), &Env::default()).unwrap();
+        assert_eq!(settings.warnings, [], "a tool is taken for somebody else's");
+        assert_eq!(settings.permissions.exec_shell.mode, Mode::Deny);
+        for name in names().filter(|name| name != "exec_shell") {
+            assert_eq!(settings.permissions.tools.get(&name), Some(&Mode::Deny), "{name}");
         }
     }
 

@@ -46,17 +46,30 @@ pub(super) enum Authority {
 }
 
 impl Conversation {
+    /// Whether this verdict leads to a question, which then needs a seat. Numbers are given only to what is asked: a gap
+    /// would make people look for a question that nobody put.
+    pub fn needs_seat(&self, call: &ToolCallId, judgement: &Judgement) -> bool {
+        match self.run.as_ref().map(|run| run.ledger.get(call)) {
+            Some(Call::Judging) => judgement.ruling == Ruling::Ask,
+            Some(Call::JudgingLost) => true,
+            Some(Call::Checking(approval)) => {
+                !matches!(judgement.ruling, Ruling::Deny(_)) && approval.fingerprint != judgement.fingerprint
+            }
+            _ => false,
+        }
+    }
+
     /// A call was looked at.
     pub(super) fn judged(
         &mut self,
         call: &ToolCallId,
         judgement: Judgement,
-        seat: Seat,
+        seat: Option<Seat>,
         now: Timestamp,
         out: &mut Vec<Effect>,
     ) {
         let Some(state) = self.run.as_ref().map(|run| run.ledger.get(call).clone()) else { return };
-        self.tell_verdict(call, &state, &judgement, &seat, now, out);
+        self.tell_verdict(call, &state, &judgement, seat.as_ref(), now, out);
         match (state, judgement.ruling.clone()) {
             (Call::Judging, Ruling::Allow(class)) => self.set_call(call, Call::Cleared(class)),
             (Call::Judging, Ruling::Ask) => self.ask(call, judgement, ApprovalKind::Tool, seat, now, out),
@@ -95,12 +108,12 @@ impl Conversation {
         call: &ToolCallId,
         judgement: Judgement,
         kind: ApprovalKind,
-        seat: Seat,
+        seat: Option<Seat>,
         now: Timestamp,
         out: &mut Vec<Effect>,
     ) {
         let (thread, expire_ms, language) = (self.thread.clone(), self.rules.expire_ms, self.language());
-        let Some(requested_by) = self.requester() else {
+        let (Some(requested_by), Some(seat)) = (self.requester(), seat) else {
             return self.refuse_call(call, "nobody is there to be asked");
         };
         let Some(run) = self.run.as_mut() else { return };

@@ -14,15 +14,13 @@ impl Conversation {
         call: &ToolCallId,
         state: &Call,
         judgement: &Judgement,
-        seat: &Seat,
+        seat: Option<&Seat>,
         now: Timestamp,
         out: &mut Vec<Effect>,
     ) {
         let Some(run) = self.run.as_ref() else { return };
         let question = match state {
-            Call::Judging if judgement.ruling == Ruling::Ask => Some((&seat.id, seat.number)),
-            Call::Judging => None,
-            Call::JudgingLost => Some((&seat.id, seat.number)),
+            Call::Judging | Call::JudgingLost => seat.map(|seat| (&seat.id, seat.number)),
             Call::Checking(approval) => Some((&approval.id, approval.number)),
             _ => return,
         };

@@ -65,8 +65,10 @@ pub enum Event {
         call: ToolCallId,
         /// What was found.
         judgement: Box<Judgement>,
-        /// For the question, should one have to be asked.
-        seat: Seat,
+        /// For the question, where one has to be asked: see [`Conversation::needs_seat`].
+        ///
+        /// [`Conversation::needs_seat`]: super::Conversation::needs_seat
+        seat: Option<Seat>,
     },
     /// A model has looked at a message that came while questions waited and was no decision by the rules.
     ReplyRead {

@@ -26,7 +26,11 @@ fn lines(project: &Project) -> usize {
 }
 
 async fn decide(daemon: &Daemon, approval: &Value, decision: &str) -> (u16, String) {
-    let path = format!("/api/approvals/{}", approval["id"].as_str().unwrap());
+    decide_by(daemon, approval["id"].as_str().unwrap(), decision).await
+}
+
+async fn decide_by(daemon: &Daemon, name: &str, decision: &str) -> (u16, String) {
+    let path = format!("/api/approvals/{name}");
     let answer = daemon.post(&path, &json!({ "decision": decision })).send().await.unwrap();
     (answer.status().as_u16(), answer.text().await.unwrap())
 }
@@ -59,6 +63,23 @@ async fn decided_after_a_kill_through_the_old_handle_the_call_runs_once_in_the_s
     assert_eq!(status, 409);
     assert!(text.contains("was approved by web:user:operator"), "{text}");
     assert_eq!(lines(&project), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn over_http_the_number_that_people_see_is_as_good_as_the_id() {
+    let model = FakeModel::start([shell("echo one >> log.txt"), Reply::text("appended")]).await;
+    let project = Project::with_model(&model.url(), json!({}));
+    let (daemon, approval) = asked(&project).await;
+    for name in ["A2", "A", "1", "A+1", "A01x", "apr_1"] {
+        assert_eq!(decide_by(&daemon, name, "approve").await.0, 404, "{name}");
+    }
+    let (status, text) = decide_by(&daemon, "a1", "approve").await;
+    assert_eq!(status, 200, "{text}");
+    let decided: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(decided["id"], approval["id"]);
+    let answer = daemon.execute(json!({ "instructions": "append", "chatId": "a", "messageId": "m1" })).await;
+    assert_eq!((&answer["output"], lines(&project)), (&json!("appended"), 1), "{answer}");
+    assert_eq!(decide_by(&daemon, "A1", "deny").await.0, 409);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -158,4 +179,27 @@ async fn whoever_is_asked_sees_the_whole_command_its_folder_and_the_change() {
     assert!(write.contains("\n+# New\n```"), "{write}");
     let edit = details("edit_file").await;
     assert!(edit.contains("As things are it would fail: `old` does not stand in docs/old.md"), "{edit}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn only_what_is_asked_gets_a_number() {
+    let model = FakeModel::start([
+        Reply::calls([
+            ("list_files", json!({ "path": "." })),
+            ("exec_shell", json!({ "command": "touch one" })),
+        ]),
+        Reply::text("made"),
+        Reply::calls([("list_files", json!({ "path": "." }))]),
+        Reply::text("looked"),
+        shell("touch two"),
+    ])
+    .await;
+    let project = Project::with_model(&model.url(), json!({}));
+    let (daemon, approval) = asked(&project).await;
+    assert_eq!(decide(&daemon, &approval, "approve").await.0, 200);
+    daemon.until_state("api:chat:a", "idle").await;
+    let looked = daemon.execute(json!({ "instructions": "look", "chatId": "b" })).await;
+    assert_eq!(looked["output"], "looked", "{looked}");
+    let second = daemon.execute(json!({ "instructions": "make", "chatId": "c" })).await;
+    assert_eq!(second["approvals"][0]["number"], "A2", "{second}");
 }

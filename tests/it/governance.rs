@@ -76,6 +76,7 @@ async fn a_whole_story_stands_in_the_trail_line_by_line() {
     assert_eq!(status, 200, "{text}");
     assert_eq!(ask(&daemon, "m1", "make it", "ada").await["output"], "made");
     assert_eq!(post(&daemon, &format!("/api/approvals/{id}"), decision).await.0, 409);
+    assert_eq!(post(&daemon, "/api/approvals/A9", json!({ "decision": "approve" })).await.0, 404);
 
     assert_eq!(ask(&daemon, "m3", "again", "ada").await["output"], "made again", "the grant covers it");
     let grants = daemon.get_json("/api/grants").await;

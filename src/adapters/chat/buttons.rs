@@ -66,8 +66,10 @@ pub fn label(button: &Button, kind: ApprovalKind, language: Language) -> String 
         (Button::Answer(Answer::Deny), ApprovalKind::UnknownOutcome) => ("⏭ Skip", "⏭ 跳过"),
         (Button::Answer(Answer::Approve(Scope::Once)), _) => ("✅ Approve", "✅ 同意"),
         (Button::Answer(Answer::Approve(Scope::Thread)), _) => ("In this chat", "本会话内"),
-        (Button::Answer(Answer::Approve(Scope::Shape)), _) => ("Commands like this", "同类命令"),
-        (Button::Answer(Answer::Approve(Scope::Project)), _) => ("Always here", "本项目始终"),
+        (Button::Answer(Answer::Approve(Scope::Shape)), _) => {
+            ("Like this, in all chats", "同类命令，所有会话")
+        }
+        (Button::Answer(Answer::Approve(Scope::Project)), _) => ("Always in this project", "本项目始终"),
         (Button::Answer(Answer::Deny), _) => ("❌ Deny", "❌ 拒绝"),
         (Button::Answer(Answer::Done), _) => ("✔ It was done", "✔ 已完成"),
         (Button::Scopes, _) => ("Approve for longer …", "更长期的同意 …"),

@@ -1,6 +1,6 @@
 //! Files: as a picture or a voice message where Telegram takes them as such, else to keep.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::api::{ApiError, Upload};
 use super::deliver::{Failure, Sender, parcel, reply_target};
@@ -8,7 +8,7 @@ use super::html::{CAPTION_LIMIT, MESSAGE_LIMIT, render, render_one, visible_len}
 use super::limits::Weight;
 use super::place::Place;
 use super::post::Letter;
-use crate::domain::{AttachmentKind, Intent, LengthUnit};
+use crate::domain::{AttachmentKind, DeliveryId, Intent, LengthUnit};
 use crate::ports::OutboxEntry;
 
 /// What the server takes.
@@ -106,7 +106,7 @@ impl Sender {
         }
     }
 
-    /// Says what is too long for a caption. Should the file have to be tried again, this is not.
+    /// Says what is too long for a caption. Should the file have to be tried again, what was said is not.
     async fn say_before(
         &self,
         place: Place,
@@ -115,19 +115,24 @@ impl Sender {
         reply_to: Option<i64>,
     ) -> Result<(), Failure> {
         let (notes, name) = (&self.parts.notes, format!("said:{}", entry.intent.thread_id));
-        let mine = json!(entry.id);
-        if notes.get(&name).await.ok().flatten() == Some(mine.clone()) {
-            return Ok(());
-        }
-        for (index, words) in render(caption, MESSAGE_LIMIT).into_iter().enumerate() {
+        let said = parts_said(notes.get(&name).await.ok().flatten().as_ref(), &entry.id);
+        for (index, words) in render(caption, MESSAGE_LIMIT).into_iter().enumerate().skip(said) {
             let letter = Letter { words, reply_to: reply_to.filter(|_| index == 0), keyboard: None };
             self.post.send(place, &letter, Weight::Must).await?;
-        }
-        if let Err(error) = notes.put(&name, mine).await {
-            tracing::debug!(%error, "what was said before a file could not be noted");
+            let note = json!({ "delivery": entry.id, "parts": index + 1 });
+            if let Err(error) = notes.put(&name, note).await {
+                tracing::debug!(%error, "what was said before a file could not be noted");
+            }
         }
         Ok(())
     }
+}
+
+/// How many parts of a caption were said before a file, as a note tells.
+fn parts_said(note: Option<&Value>, delivery: &DeliveryId) -> usize {
+    let mine = note.filter(|note| note.get("delivery").and_then(Value::as_str) == Some(delivery.as_str()));
+    let parts = mine.and_then(|note| note.get("parts")?.as_u64());
+    parts.and_then(|parts| usize::try_from(parts).ok()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -160,7 +160,10 @@ impl Post {
         match sent {
             Ok(Some(message)) => self.trail.arrived(place, *message, Some(parcel.delivery)).await,
             Ok(None) => {}
-            Err(error @ (ApiError::Unsure(_) | ApiError::Gateway(_))) => {
+            // Of a server that broke, nobody knows how far it came.
+            Err(
+                error @ (ApiError::Unsure(_) | ApiError::Gateway(_) | ApiError::Refused { code: 500.., .. }),
+            ) => {
                 self.metrics.deliveries_unsure.count();
                 tracing::warn!(
                     chat = place.chat,
@@ -169,8 +172,6 @@ impl Post {
                     "a message may show twice"
                 );
             }
-            // Nobody knows how far it came within a server that broke.
-            Err(ApiError::Refused { code: 500.., .. }) => {}
             Err(_) => self.trail.called_off(place, parcel.delivery).await,
         }
     }

@@ -77,7 +77,7 @@ pub(super) async fn change_role(
     let person = who.parse().map_err(|bad| Problem::of_id("who", &who, &bad))?;
     let by = web.operator(&"web".parse()?)?.id;
     let changed = web.parts.access.change_role(&person, request.role, &by, web.clock.now()).await?;
-    changed.map(|member| Json(json!({ "member": member }))).ok_or_else(|| Problem::not_found("guest"))
+    changed.map(|member| Json(json!({ "member": member }))).ok_or_else(|| not_let_in(&who))
 }
 
 /// Takes access from a person (`telegram:user:1`) or a group (`telegram:chat:-1`).
@@ -90,6 +90,10 @@ pub(super) async fn revoke(
     if web.parts.access.revoke(&guest, &by, web.clock.now()).await? {
         Ok(StatusCode::NO_CONTENT)
     } else {
-        Err(Problem::not_found("guest"))
+        Err(not_let_in(&who))
     }
+}
+
+fn not_let_in(who: &str) -> Problem {
+    Problem::new(StatusCode::NOT_FOUND, format!("{who} was not let in, so there is nothing to change"))
 }

@@ -12,7 +12,8 @@ use super::body::JsonBody;
 use super::problem::Problem;
 use super::server::Web;
 use crate::domain::{
-    Answer, Approval, ApprovalFile, ApprovalId, ApprovalKind, ApprovalState, Decision, IngressKind, Scope,
+    Answer, Approval, ApprovalFile, ApprovalId, ApprovalKind, ApprovalNumber, ApprovalState, Decision,
+    IngressKind, Scope,
 };
 use crate::ports::{AuditEvent, AuditLine, AuditOutcome};
 
@@ -82,15 +83,15 @@ fn via(named: Option<&str>, headers: &HeaderMap) -> &'static str {
     }
 }
 
-/// Answers a question. Whoever holds the token is the operator and may answer anything.
+/// Answers a question, by its id or its number. Whoever holds the token is the operator and may answer anything.
 pub(super) async fn decide(
     State(web): State<Arc<Web>>,
     Path(id): Path<String>,
     headers: HeaderMap,
     JsonBody(body): JsonBody<DecisionBody>,
 ) -> Result<Json<Value>, Problem> {
-    let id: ApprovalId = id.parse().map_err(|_| Problem::not_found("approval"))?;
-    let approval = web.parts.approvals.get(&id).await?.ok_or_else(|| Problem::not_found("approval"))?;
+    let approval = web.called(&id).await?.ok_or_else(|| Problem::not_found("approval"))?;
+    let id = approval.id.clone();
     let via = via(body.via.as_deref(), &headers);
     if approval.state != ApprovalState::Pending {
         web.tell_too_late(&approval, via);
@@ -174,6 +175,16 @@ impl AnsweredPart {
 }
 
 impl Web {
+    /// The question of this id, or of the number that people see.
+    async fn called(&self, name: &str) -> Result<Option<Approval>, Problem> {
+        if let Some(number) = ApprovalNumber::typed(name) {
+            let approvals = self.parts.approvals.list().await?;
+            return Ok(approvals.into_iter().find(|approval| approval.number == number));
+        }
+        let Ok(id) = name.parse() else { return Ok(None) };
+        Ok(self.parts.approvals.get(&id).await?)
+    }
+
     /// Writes down that an answer came after the question was settled. One that reaches the thread is told there.
     fn tell_too_late(&self, approval: &Approval, via: &str) {
         self.parts.audit.record(AuditLine {

@@ -8,7 +8,7 @@ use super::{list, show, words};
 use crate::cli::{ApprovalsCommand, Exit};
 use crate::commands::look::Look;
 use crate::config::Env;
-use crate::domain::Approval;
+use crate::domain::{Approval, ApprovalNumber};
 use crate::store::FileApprovals;
 
 /// Runs one of the commands. What was found goes to `out`, trouble to `err`.
@@ -57,8 +57,6 @@ fn unknown(look: &Look, name: &str, err: &mut dyn Write) -> anyhow::Result<Exit>
 
 /// The question of this number (`A1`, `a1`) or id.
 fn find<'a>(approvals: &'a [Approval], name: &str) -> Option<&'a Approval> {
-    let number = name.strip_prefix(['A', 'a']).and_then(|digits| digits.parse::<u32>().ok());
-    approvals.iter().find(|approval| {
-        approval.id.as_str() == name || number.is_some_and(|number| approval.number.0 == number)
-    })
+    let number = ApprovalNumber::typed(name);
+    approvals.iter().find(|approval| approval.id.as_str() == name || number == Some(approval.number))
 }

@@ -32,6 +32,8 @@ pub(super) enum Fact {
     Config { has_file: bool },
     /// Something in it is not.
     ConfigProblem(Problem),
+    /// Something in it is allowed, and does nothing.
+    ConfigWarning(Problem),
     /// An adapter that the file names but that will not run.
     IdleAdapter(IdleAdapter),
     /// The built-in model will answer; `key_unused` when a usual key is set that nothing refers to.
@@ -96,7 +98,7 @@ impl Fact {
     pub(super) fn check(&self) -> &'static str {
         match self {
             Self::AgentMd { .. } | Self::NoAgentMd(_) => "agent",
-            Self::Config { .. } | Self::ConfigProblem(_) => "config",
+            Self::Config { .. } | Self::ConfigProblem(_) | Self::ConfigWarning(_) => "config",
             Self::IdleAdapter(_) => "adapter",
             Self::Offline { .. }
             | Self::ModelAnswers { .. }
@@ -134,7 +136,10 @@ impl Fact {
             Self::Chat { news, .. } => news.verdict(),
             Self::Offline { key_unused } => warn_if(*key_unused),
             Self::IdleAdapter(idle) => warn_if(idle.why != Idle::Disabled),
-            Self::OpenToOthers { .. } | Self::OpenListen(_) | Self::LockUnclear(_) => Verdict::Warning,
+            Self::ConfigWarning(_)
+            | Self::OpenToOthers { .. }
+            | Self::OpenListen(_)
+            | Self::LockUnclear(_) => Verdict::Warning,
             Self::Sandbox(report) => match report.level {
                 SandboxLevel::Full => Verdict::Ok,
                 SandboxLevel::Unavailable if report.required => Verdict::Error,

@@ -69,6 +69,7 @@ async fn examine(surgery: Surgery<'_>) -> (Vec<Fact>, Language) {
         Ok(settings) => {
             facts.push(Fact::AgentMd { characters: settings.agent_md.chars().count() });
             facts.push(Fact::Config { has_file: project.join("ship.json").exists() });
+            facts.extend(settings.warnings.iter().cloned().map(Fact::ConfigWarning));
             facts.extend(settings.idle_adapters.iter().cloned().map(Fact::IdleAdapter));
             if matches!(settings.model.provider, Provider::Offline) {
                 facts.push(Fact::Offline { key_unused: env.filled("OPENAI_API_KEY").is_some() });
@@ -213,6 +214,17 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("✓ state "), "what can be checked is checked: {text}");
+    }
+
+    #[tokio::test]
+    async fn a_rule_for_a_tool_that_is_not_there_is_pointed_out() {
+        let ship =
+            r#"{ "permissions": { "shell": {} }, "adapters": { "web": { "listen": "127.0.0.1:0" } } }"#;
+        let (text, exit) =
+            run(&[("Agent.md", "x"), ("ship.json", ship)], Env::default(), Output::default()).await;
+        assert_eq!(exit, Exit::Ok, "{text}");
+        let line = "! config      ship.json:1:20: permissions.shell: shipagent has no tool of this name";
+        assert!(text.contains(line), "{text}");
     }
 
     #[tokio::test]

@@ -10,7 +10,9 @@ pub(super) fn say(fact: &Fact, language: Language) -> (String, Option<String>) {
     // These already speak both languages.
     match fact {
         Fact::NoAgentMd(error) => return (error.words(language), None),
-        Fact::ConfigProblem(problem) => return (problem.line(language), None),
+        Fact::ConfigProblem(problem) | Fact::ConfigWarning(problem) => {
+            return (problem.line(language), None);
+        }
         Fact::Chat { platform, news } => return (news.say(language), news.advice(platform, language)),
         _ => {}
     }
@@ -24,7 +26,7 @@ pub(super) fn say(fact: &Fact, language: Language) -> (String, Option<String>) {
 fn english(fact: &Fact) -> String {
     match fact {
         Fact::NoAgentMd(error) => error.to_string(),
-        Fact::ConfigProblem(problem) => problem.to_string(),
+        Fact::ConfigProblem(problem) | Fact::ConfigWarning(problem) => problem.to_string(),
         Fact::AgentMd { characters } => format!("Agent.md has {characters} characters"),
         Fact::Config { has_file: true } => "ship.json is valid".into(),
         Fact::Config { has_file: false } => "there is no ship.json: the defaults apply".into(),
@@ -114,7 +116,7 @@ fn model_advice(kind: ErrorKind) -> &'static str {
 fn chinese(fact: &Fact) -> String {
     match fact {
         Fact::NoAgentMd(error) => error.words(Language::Zh),
-        Fact::ConfigProblem(problem) => problem.line(Language::Zh),
+        Fact::ConfigProblem(problem) | Fact::ConfigWarning(problem) => problem.line(Language::Zh),
         Fact::AgentMd { characters } => format!("Agent.md 有 {characters} 个字符"),
         Fact::Config { has_file: true } => "ship.json 有效".into(),
         Fact::Config { has_file: false } => "没有 ship.json：使用默认值".into(),

@@ -9,9 +9,17 @@ use serde_json::Value;
 
 use super::answers::{Answers, ModelAnswer};
 use crate::cli::InitAdapter;
+use crate::config::file::DEFAULT_BASE_URL;
 
 /// The text everybody's first `Agent.md` begins with; its first line is the name.
 const AGENT_MD: &str = include_str!("../../../Agent.md.example");
+
+/// What is said about the key of a server that may need none.
+const EMPTY_KEY_IS_FINE: &str =
+    "    // From the environment or .env; it may stay empty where the server needs no key.";
+/// What is said about a key without which there is no model but the built-in one.
+const EMPTY_KEY_IS_OFFLINE: &str =
+    "    // From the environment or .env; until it is set, the built-in offline model answers.";
 
 /// What must not be checked in.
 const IGNORED: [&str; 2] = [".ship/", ".env"];
@@ -38,7 +46,9 @@ pub(super) fn ship_json(answers: &Answers) -> String {
                 lines.push(format!("    \"baseUrl\": {},", text(url)));
             }
             if let Some(variable) = key_variable {
-                lines.push("    // From the environment or .env; until it is set, the built-in offline model answers.".to_owned());
+                let own =
+                    base_url.as_deref().is_some_and(|url| url.trim_end_matches('/') != DEFAULT_BASE_URL);
+                lines.push(if own { EMPTY_KEY_IS_FINE } else { EMPTY_KEY_IS_OFFLINE }.to_owned());
                 lines.push(format!("    \"apiKey\": \"${{{variable}:-}}\","));
             }
             lines.push(format!("    \"model\": {},", text(model)));

@@ -49,6 +49,8 @@ fn a_new_project_runs_as_it_is() {
     assert_eq!(settings.name, "fresh");
     assert!(settings.agent_md.starts_with("# fresh\n"));
     assert!(matches!(settings.model.provider, Provider::Offline));
+    let written = fs::read_to_string(project.join("ship.json")).unwrap();
+    assert!(written.contains("until it is set, the built-in offline model answers"), "{written}");
     let settings = Settings::load(&project, &Env::of([("OPENAI_API_KEY", "sk")])).unwrap();
     assert_eq!(settings.model.provider.name(), "gpt-5-mini");
 }
@@ -132,6 +134,9 @@ fn what_the_command_line_says_is_not_asked() {
     let (result, said) = run(dir.path(), &args, Some(""));
     assert_eq!(result.unwrap(), Exit::Ok);
     assert!(said.contains("set MY_KEY, FEISHU_APP_ID, FEISHU_APP_SECRET in .env"), "{said}");
+    let written = fs::read_to_string(dir.path().join("ship.json")).unwrap();
+    assert!(written.contains("it may stay empty where the server needs no key"), "{written}");
+    assert!(!written.contains("offline"), "{written}");
 
     let wrong = InitArgs { base_url: Some("127.0.0.1".into()), ..yes() };
     assert!(matches!(

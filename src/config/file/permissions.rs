@@ -16,10 +16,14 @@ pub struct PermissionsFile {
     pub exec_shell: ExecShellFile,
     /// Writing files of the project.
     pub write_file: Option<ToolFile>,
+    /// Changing parts of files of the project.
+    pub edit_file: Option<ToolFile>,
     /// Remembering something for later conversations.
     pub memory_upsert: Option<ToolFile>,
     /// Saying something in another thread.
     pub chat_send: Option<ToolFile>,
+    /// Handing over a file of the project.
+    pub send_file: Option<ToolFile>,
     /// Reading files of the project.
     pub read_file: Option<ToolFile>,
     /// Listing files of the project.
@@ -28,6 +32,8 @@ pub struct PermissionsFile {
     pub search_files: Option<ToolFile>,
     /// Telling the time.
     pub current_time: Option<ToolFile>,
+    /// Reading what was said earlier in this conversation.
+    pub chat_load_history: Option<ToolFile>,
     /// Any other tool, by its name.
     #[serde(flatten)]
     pub others: BTreeMap<String, ToolFile>,

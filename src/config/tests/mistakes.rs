@@ -168,6 +168,10 @@ fn wrong_names_of_people_and_tools_are_told_with_their_fix() {
             r#"1:20: permissions.exec-shell: there is no such tool; did you mean "exec_shell"?"#,
         ),
         (
+            r#"{ "permissions": { "editFile": { "mode": "ask" } } }"#,
+            r#"1:20: permissions.editFile: there is no such tool; did you mean "edit_file"?"#,
+        ),
+        (
             r#"{ "permissions": { "exec_shell": { "mode": "allways" } } }"#,
             r#"1:44: permissions.exec_shell.mode: "allways" is not one of "allow", "ask", "deny"; choose one of these"#,
         ),

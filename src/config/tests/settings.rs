@@ -231,6 +231,8 @@ fn what_is_left_out_has_these_values() {
             stop: 10s,
         },
         secrets: [],
+        has_file: false,
+        warnings: [],
     }
     "#);
 }

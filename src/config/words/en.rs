@@ -21,6 +21,10 @@ pub(in crate::config) fn say(fault: &Fault) -> Words {
             ("unknown key".into(), format!("the keys here are {}", known.join(", ")))
         }
         Fault::TypoInTool { meant } => ("there is no such tool".into(), format!("did you mean \"{meant}\"?")),
+        Fault::UnknownTool { known } => (
+            "shipagent has no tool of this name, so this does nothing".into(),
+            format!("the tools are {}", known.join(", ")),
+        ),
         Fault::WrongType { expected, found, in_quotes } => wrong_type(*expected, *found, *in_quotes),
         Fault::BadChoice { found, choices, meant } => (
             format!("{found:?} is not one of {}", quoted(choices)),

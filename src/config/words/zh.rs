@@ -21,6 +21,9 @@ pub(in crate::config) fn say(fault: &Fault) -> Words {
             ("没有这个键".into(), format!("这里可用的键：{}", known.join("、")))
         }
         Fault::TypoInTool { meant } => ("没有这个工具".into(), format!("是不是想写 \"{meant}\"？")),
+        Fault::UnknownTool { known } => {
+            ("shipagent 没有叫这个名字的工具，此项不起作用".into(), format!("工具有：{}", known.join("、")))
+        }
         Fault::WrongType { expected, found, in_quotes } => wrong_type(*expected, *found, *in_quotes),
         Fault::BadChoice { found, choices, meant } => (
             format!("{found:?} 不在可选值之中：{}", quoted(choices)),

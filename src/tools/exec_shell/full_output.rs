@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use tokio::fs::{DirBuilder, File, OpenOptions, remove_file};
 use tokio::io::AsyncWriteExt;
 
+use super::kept_outputs::{PREFIX, SUFFIX, prune};
 use crate::domain::ToolCallId;
 
 /// More than this is not kept.
@@ -34,7 +35,7 @@ enum State {
 impl FullOutput {
     /// The file of this call.
     pub(super) fn new(project: &Path, call: &ToolCallId) -> Self {
-        let name = format!("tool-{}", plain_name(call.as_str()));
+        let name = format!("{PREFIX}{}", plain_name(call.as_str()));
         Self { folder: project.join(FOLDER), name, state: State::Fresh, written: 0 }
     }
 
@@ -67,7 +68,7 @@ impl FullOutput {
         let mut number = 1;
         loop {
             let suffix = if number == 1 { String::new() } else { format!("-{number}") };
-            let path = self.folder.join(format!("{}{suffix}.log", self.name));
+            let path = self.folder.join(format!("{}{suffix}{SUFFIX}", self.name));
             match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).await {
                 Ok(file) => return Ok((file, path)),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < 10_000 => number += 1,
@@ -83,6 +84,9 @@ impl FullOutput {
             tracing::warn!(%error, file = %path.display(), "full output of a tool cannot be written");
         }
         if needed {
+            let folder = self.folder;
+            // Nobody waits for it, and nothing is lost where it is cut off.
+            drop(tokio::task::spawn_blocking(move || prune(&folder)));
             return Some(format!("{FOLDER}/{}", path.file_name()?.to_string_lossy()));
         }
         if let Err(error) = remove_file(&path).await {

@@ -9,6 +9,7 @@ mod environment;
 mod excerpt;
 mod full_output;
 mod hidden;
+mod kept_outputs;
 mod outcome;
 mod quarantine;
 mod run;

@@ -133,12 +133,12 @@ fn a_yes_that_crossed_another_persons_on_its_way_approves_nothing_new() {
         driver.model(calls(vec![call("c2", "ask", json!({}))]));
         driver.now += late;
         driver.take_effects();
-        owner_says(&mut driver, "m5", if named { "approve A3" } else { "yes" });
+        owner_says(&mut driver, "m5", if named { "approve A2" } else { "yes" });
         let effects = driver.take_effects();
-        assert_eq!(effects.contains(&"save A3 Approved".to_owned()), approved, "{late} {named}: {effects:?}");
+        assert_eq!(effects.contains(&"save A2 Approved".to_owned()), approved, "{late} {named}: {effects:?}");
         if !approved {
             let told = reply(&driver, "m5").unwrap();
-            assert!(told.contains("- A3: ask {} (`approve A3` / `deny A3`)"), "{told}");
+            assert!(told.contains("- A2: ask {} (`approve A2` / `deny A2`)"), "{told}");
         }
     }
 }

@@ -180,9 +180,11 @@ impl Driver {
                     }
                     Effect::Judge { call, name, input } => {
                         let (call, judgement) = (call.clone(), Box::new(judge(name, input, &self.world)));
-                        self.seats += 1;
-                        let id = format!("apr_{:020}", self.seats).parse().unwrap();
-                        let seat = Seat { id, number: ApprovalNumber(self.seats) };
+                        let seat = self.conversation.needs_seat(&call, &judgement).then(|| {
+                            self.seats += 1;
+                            let id = format!("apr_{:020}", self.seats).parse().unwrap();
+                            Seat { id, number: ApprovalNumber(self.seats) }
+                        });
                         // Calls are judged in their order.
                         events.insert(0, Event::Judged { call, judgement, seat });
                     }

@@ -79,6 +79,20 @@ async fn words_too_long_for_a_caption_are_said_once_before_the_file() {
 }
 
 #[tokio::test]
+async fn of_words_in_several_parts_before_a_file_none_is_said_twice() {
+    let desk = Desk::new().await;
+    let words: String = (0..900).map(|number| format!("word{number} ")).collect();
+    let meant = file(&desk, "a.txt", "text/plain", AttachmentKind::File, Some(&words));
+    let sent = entry(&thread(ANN), "run_1", 0, meant);
+    desk.fake.plan(Trouble::too_many(0).once().on("sendMessage").after(1));
+    assert!(desk.deliver(sent.clone()).await.is_err());
+    desk.deliver(sent).await.unwrap();
+    let seen = desk.fake.read(|world| world.visible(ANN));
+    assert_eq!(seen.iter().map(|seen| seen.media).collect::<Vec<_>>(), [None, None, Some("document")]);
+    assert_eq!(format!("{} {}", seen[0].text, seen[1].text), words.trim());
+}
+
+#[tokio::test]
 async fn a_picture_that_is_refused_arrives_as_a_file() {
     let desk = Desk::new().await;
     desk.fake.plan(Trouble::Refuse(Refusal::bad("PHOTO_INVALID_DIMENSIONS")).once().on("sendPhoto"));
