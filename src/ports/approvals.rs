@@ -17,6 +17,9 @@ pub trait ApprovalBook: Send + Sync + std::fmt::Debug {
     /// Every question there is, newest first.
     fn list(&self) -> BoxFuture<'_, Result<Vec<Approval>, StoreError>>;
 
+    /// The questions that wait for an answer, newest first. Costs nothing for those that were answered.
+    fn pending(&self) -> BoxFuture<'_, Result<Vec<Approval>, StoreError>>;
+
     /// The questions of this thread that the last daemon left without an answer; some may have one by now.
     fn left_pending(&self, thread: &ThreadId) -> BoxFuture<'_, Result<Vec<ApprovalId>, StoreError>>;
 

@@ -4,11 +4,13 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::approval_numbers::ApprovalNumbers;
 use super::atomic::replace_file;
 use super::disk::refused;
 use super::layout::{Layout, private_dir};
+use super::waiting::Waiting;
 use crate::domain::{Approval, ApprovalFile, ApprovalId, ApprovalNumber, ApprovalState, ThreadId};
 use crate::ports::{ApprovalBook, BoxFuture, StoreError};
 
@@ -22,6 +24,8 @@ pub struct FileApprovals {
     numbering: tokio::sync::Semaphore,
     /// What was pending when it was first asked for. The files are many and are read once, not once a thread.
     left: tokio::sync::OnceCell<BTreeMap<ThreadId, Vec<ApprovalId>>>,
+    /// Those that wait, once somebody has asked for them: what was answered is not read again to find that out.
+    waiting: Arc<Waiting>,
     /// Set once the numbers of all approvals that there were are noted.
     noted: tokio::sync::OnceCell<()>,
 }
@@ -33,6 +37,7 @@ impl FileApprovals {
             layout: Layout::new(ship_dir),
             numbering: tokio::sync::Semaphore::new(1),
             left: tokio::sync::OnceCell::new(),
+            waiting: Arc::default(),
             noted: tokio::sync::OnceCell::new(),
         }
     }
@@ -64,15 +69,18 @@ impl ApprovalBook for FileApprovals {
     }
 
     fn save(&self, approval: Approval) -> BoxFuture<'_, Result<(), StoreError>> {
+        let waiting = Arc::clone(&self.waiting);
         self.blocking(move |layout| {
             let path = file(layout, &approval.id);
             let dir = layout.approvals();
             private_dir(&dir).map_err(|source| refused(&dir, source))?;
-            if approval.state == ApprovalState::Pending {
+            if is_pending(&approval) {
                 note_number(layout, &approval);
             }
             let bytes = serde_json::to_vec_pretty(&ApprovalFile::from(&approval)).unwrap_or_default();
-            replace_file(&path, &bytes, OWNER_ONLY).map_err(|source| refused(&path, source))
+            replace_file(&path, &bytes, OWNER_ONLY).map_err(|source| refused(&path, source))?;
+            waiting.note(&approval);
+            Ok(())
         })
     }
 
@@ -83,6 +91,18 @@ impl ApprovalBook for FileApprovals {
 
     fn list(&self) -> BoxFuture<'_, Result<Vec<Approval>, StoreError>> {
         self.blocking(|layout| read_all(&layout.approvals()))
+    }
+
+    fn pending(&self) -> BoxFuture<'_, Result<Vec<Approval>, StoreError>> {
+        let waiting = Arc::clone(&self.waiting);
+        self.blocking(move |layout| {
+            let mut found = Vec::new();
+            for id in waiting.ids(|| read_all(&layout.approvals()))? {
+                found.extend(read(&file(layout, &id))?.filter(is_pending));
+            }
+            newest_first(&mut found);
+            Ok(found)
+        })
     }
 
     fn left_pending(&self, thread: &ThreadId) -> BoxFuture<'_, Result<Vec<ApprovalId>, StoreError>> {
@@ -161,16 +181,22 @@ fn read_all(dir: &Path) -> Result<Vec<Approval>, StoreError> {
             approvals.extend(read(&path)?);
         }
     }
-    approvals.sort_by(|a, b| b.created_at.cmp(&a.created_at).then(b.number.cmp(&a.number)));
+    newest_first(&mut approvals);
     Ok(approvals)
+}
+
+fn newest_first(approvals: &mut [Approval]) {
+    approvals.sort_by(|a, b| b.created_at.cmp(&a.created_at).then(b.number.cmp(&a.number)));
+}
+
+fn is_pending(approval: &Approval) -> bool {
+    approval.state == ApprovalState::Pending
 }
 
 fn pending(layout: &Layout) -> Result<BTreeMap<ThreadId, Vec<ApprovalId>>, StoreError> {
     let mut left: BTreeMap<ThreadId, Vec<ApprovalId>> = BTreeMap::new();
-    for approval in read_all(&layout.approvals())? {
-        if approval.state == ApprovalState::Pending {
-            left.entry(approval.thread).or_default().push(approval.id);
-        }
+    for approval in read_all(&layout.approvals())?.into_iter().filter(is_pending) {
+        left.entry(approval.thread).or_default().push(approval.id);
     }
     Ok(left)
 }
@@ -265,6 +291,34 @@ mod tests {
         let numbers = numbers.iter().copied().map(ApprovalNumber).collect();
         let found = book.numbered(&thread.parse().unwrap(), numbers).await.unwrap();
         found.iter().map(|one| one.id.to_string()).collect()
+    }
+
+    #[tokio::test]
+    async fn what_waits_is_known_without_reading_what_was_answered() {
+        let dir = tempfile::tempdir().unwrap();
+        let book = FileApprovals::new(dir.path());
+        let waiting = async |book: &FileApprovals| -> Vec<u32> {
+            book.pending().await.unwrap().iter().map(|approval| approval.number.0).collect()
+        };
+        let answered = |number| Approval {
+            state: ApprovalState::Cancelled { at: Timestamp::from_millis(5), reason: "late".to_owned() },
+            ..approval(number, "web:chat:1")
+        };
+        for number in [1, 2, 3] {
+            book.save(approval(number, "web:chat:1")).await.unwrap();
+        }
+        book.save(answered(1)).await.unwrap();
+        assert_eq!(waiting(&book).await, [3, 2]);
+        book.save(approval(4, "web:chat:2")).await.unwrap();
+        book.save(answered(2)).await.unwrap();
+        assert_eq!(waiting(&book).await, [4, 3]);
+        assert_eq!(waiting(&FileApprovals::new(dir.path())).await, [4, 3], "so does the next daemon");
+        // A file that can be read no more makes no difference to those who do not ask for it.
+        let gone = file(&book.layout, &answered(2).id);
+        std::fs::remove_file(&gone).unwrap();
+        std::fs::create_dir(&gone).unwrap();
+        assert!(book.list().await.is_err());
+        assert_eq!(waiting(&book).await, [4, 3]);
     }
 
     #[tokio::test]

@@ -62,6 +62,7 @@ mod shelf;
 mod stats;
 #[cfg(test)]
 mod tests;
+mod waiting;
 mod writer;
 
 pub use approvals::FileApprovals;

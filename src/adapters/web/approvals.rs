@@ -39,7 +39,9 @@ pub(super) async fn list(
     State(web): State<Arc<Web>>,
     Query(filter): Query<Filter>,
 ) -> Result<Json<Value>, Problem> {
-    let approvals = web.parts.approvals.list().await?;
+    let book = &web.parts.approvals;
+    let pending = filter.state.as_deref() == Some("pending");
+    let approvals = if pending { book.pending().await? } else { book.list().await? };
     let shown: Vec<Value> = approvals.iter().map(as_json).collect();
     let wanted = shown.into_iter().filter(|approval| filter.wants(approval));
     let shown: Vec<Value> = wanted.take(filter.limit.unwrap_or(usize::MAX)).collect();
