@@ -70,6 +70,13 @@ impl fmt::Debug for ApprovalId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ApprovalNumber(pub u32);
 
+impl Approval {
+    /// Whether it waits for an answer.
+    pub fn is_pending(&self) -> bool {
+        self.state == ApprovalState::Pending
+    }
+}
+
 impl ApprovalNumber {
     /// The number that somebody typed: `A2` or `a2`.
     pub fn typed(raw: &str) -> Option<Self> {

@@ -11,7 +11,7 @@ use super::atomic::replace_file;
 use super::disk::refused;
 use super::layout::{Layout, private_dir};
 use super::waiting::Waiting;
-use crate::domain::{Approval, ApprovalFile, ApprovalId, ApprovalNumber, ApprovalState, ThreadId};
+use crate::domain::{Approval, ApprovalFile, ApprovalId, ApprovalNumber, ThreadId};
 use crate::ports::{ApprovalBook, BoxFuture, StoreError};
 
 const OWNER_ONLY: u32 = 0o600;
@@ -74,7 +74,7 @@ impl ApprovalBook for FileApprovals {
             let path = file(layout, &approval.id);
             let dir = layout.approvals();
             private_dir(&dir).map_err(|source| refused(&dir, source))?;
-            if is_pending(&approval) {
+            if approval.is_pending() {
                 note_number(layout, &approval);
             }
             let bytes = serde_json::to_vec_pretty(&ApprovalFile::from(&approval)).unwrap_or_default();
@@ -98,7 +98,7 @@ impl ApprovalBook for FileApprovals {
         self.blocking(move |layout| {
             let mut found = Vec::new();
             for id in waiting.ids(|| read_all(&layout.approvals()))? {
-                found.extend(read(&file(layout, &id))?.filter(is_pending));
+                found.extend(read(&file(layout, &id))?.filter(Approval::is_pending));
             }
             newest_first(&mut found);
             Ok(found)
@@ -189,13 +189,9 @@ fn newest_first(approvals: &mut [Approval]) {
     approvals.sort_by(|a, b| b.created_at.cmp(&a.created_at).then(b.number.cmp(&a.number)));
 }
 
-fn is_pending(approval: &Approval) -> bool {
-    approval.state == ApprovalState::Pending
-}
-
 fn pending(layout: &Layout) -> Result<BTreeMap<ThreadId, Vec<ApprovalId>>, StoreError> {
     let mut left: BTreeMap<ThreadId, Vec<ApprovalId>> = BTreeMap::new();
-    for approval in read_all(&layout.approvals())?.into_iter().filter(is_pending) {
+    for approval in read_all(&layout.approvals())?.into_iter().filter(Approval::is_pending) {
         left.entry(approval.thread).or_default().push(approval.id);
     }
     Ok(left)
@@ -257,7 +253,7 @@ fn next_number(layout: &Layout) -> Result<ApprovalNumber, StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{ApprovalKind, Risk, Timestamp};
+    use crate::domain::{ApprovalKind, ApprovalState, Risk, Timestamp};
 
     fn approval(number: u32, thread: &str) -> Approval {
         Approval {

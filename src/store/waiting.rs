@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-use crate::domain::{Approval, ApprovalId, ApprovalState};
+use crate::domain::{Approval, ApprovalId};
 use crate::ports::StoreError;
 
 /// Those that wait; nothing is known before somebody asks.
@@ -16,7 +16,7 @@ impl Waiting {
     pub(super) fn note(&self, written: &Approval) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(waiting) = known.as_mut() else { return };
-        if written.state == ApprovalState::Pending {
+        if written.is_pending() {
             waiting.insert(written.id.clone());
         } else {
             waiting.remove(&written.id);
@@ -32,8 +32,7 @@ impl Waiting {
         let waiting = match known.as_mut() {
             Some(waiting) => waiting,
             None => {
-                let pending = |approval: &Approval| approval.state == ApprovalState::Pending;
-                let found = all()?.into_iter().filter(pending).map(|approval| approval.id);
+                let found = all()?.into_iter().filter(Approval::is_pending).map(|approval| approval.id);
                 known.insert(found.collect())
             }
         };

@@ -124,12 +124,7 @@ async fn whoever_was_removed_is_not_heard_in_a_group_until_they_are_let_in_again
     let daemon = scene.project.start().await;
     let let_in = async || {
         private.say(&eve, "may I?");
-        daemon
-            .until("the code", async |daemon| !daemon.get_json("/api/access").await["asking"][0].is_null())
-            .await;
-        let code = daemon.get_json("/api/access").await["asking"][0]["code"].clone();
-        let body = json!({ "code": code, "role": "guest" });
-        assert_eq!(daemon.post("/api/access/approve", &body).send().await.unwrap().status(), 200);
+        daemon.let_in_whoever_asks().await;
     };
     let_in().await;
     group.say(&eve, &format!("{BOT} one"));

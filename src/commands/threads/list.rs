@@ -9,7 +9,7 @@ use super::words;
 use crate::cli::{Exit, Output};
 use crate::commands::table::table;
 use crate::commands::terminal::{moment, one_line};
-use crate::domain::{Approval, ApprovalState, ThreadState};
+use crate::domain::{Approval, ThreadState};
 use crate::ports::ThreadSummary;
 use crate::store::FileApprovals;
 
@@ -33,7 +33,7 @@ pub(super) fn list(look: &Look, output: Output, out: &mut dyn Write) -> anyhow::
 
 /// The store knows what was said; what is asked stands elsewhere.
 fn mark_waiting(threads: &mut [ThreadSummary], approvals: &[Approval]) {
-    for approval in approvals.iter().filter(|approval| approval.state == ApprovalState::Pending) {
+    for approval in approvals.iter().filter(|approval| approval.is_pending()) {
         if let Some(thread) = threads.iter_mut().find(|thread| thread.thread_id == approval.thread) {
             thread.state = ThreadState::AwaitingApproval;
             thread.pending_approvals = thread.pending_approvals.saturating_add(1);

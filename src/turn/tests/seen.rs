@@ -5,7 +5,7 @@ use serde_json::json;
 use super::chat::{
     ADA, BOB, DAWN, OWNER, chat, deliver, numbers, quoting, says, says_now, state, waiting, wants,
 };
-use super::driver::{call, calls, event, said, words};
+use super::driver::{Driver, call, calls, event, said, words};
 use crate::domain::{Answer, Command, Decision, IngressKind, Scope};
 use crate::turn::{Brought, Event, Ticket};
 
@@ -110,18 +110,23 @@ fn of_several_questions_a_reply_means_the_one_it_points_at() {
     assert_eq!((state(&driver, 2), numbers(&driver).len()), ("Denied".to_owned(), 0));
 }
 
+/// What was approved is done, and half a second ago Ada's next request led to another question.
+fn and_now_the_rest(driver: &mut Driver) {
+    driver.tool("ls", "done");
+    driver.model(words("done"));
+    driver.now += 1_000;
+    says_now(driver, ADA, said("and now the rest"));
+    wants(driver, "rm");
+    deliver(driver);
+    driver.now += 500;
+}
+
 #[test]
 fn who_may_not_answer_hears_that_and_a_new_request_is_no_crossing() {
     let mut driver = waiting();
     driver.now += 5_000;
     says_now(&mut driver, ADA, said("yes"));
-    driver.tool("ls", "done");
-    driver.model(words("done"));
-    driver.now += 1_000;
-    says_now(&mut driver, ADA, said("and now the rest"));
-    wants(&mut driver, "rm");
-    deliver(&mut driver);
-    driver.now += 500;
+    and_now_the_rest(&mut driver);
     let told = says_now(&mut driver, "web:user:eve", said("yes"));
     assert!(told.contains("may not decide A2"), "{told}");
     let told = says_now(&mut driver, OWNER, said("yes"));
@@ -164,13 +169,7 @@ fn whoever_requested_something_new_may_answer_for_it_at_once() {
         driver.now += 5_000;
         says_now(&mut driver, BOB, said("yes"));
         assert_eq!(state(&driver, 1), "Approved");
-        driver.tool("ls", "done");
-        driver.model(words("done"));
-        driver.now += 1_000;
-        says_now(&mut driver, ADA, said("and now the rest"));
-        wants(&mut driver, "rm");
-        deliver(&mut driver);
-        driver.now += 500;
+        and_now_the_rest(&mut driver);
         let told = says_now(&mut driver, by, said("yes"));
         assert_eq!(state(&driver, 2) == "Approved", approves, "{by}: {told}");
     }

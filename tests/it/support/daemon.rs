@@ -154,6 +154,15 @@ impl Daemon {
         }
     }
 
+    /// Waits until somebody asks to be let in, and lets them in as a guest.
+    pub(crate) async fn let_in_whoever_asks(&self) {
+        self.until("the code", async |daemon| !daemon.get_json("/api/access").await["asking"][0].is_null())
+            .await;
+        let code = self.get_json("/api/access").await["asking"][0]["code"].clone();
+        let body = json!({ "code": code, "role": "guest" });
+        assert_eq!(self.post("/api/access/approve", &body).send().await.unwrap().status(), 200);
+    }
+
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }

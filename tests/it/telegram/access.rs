@@ -107,12 +107,7 @@ async fn whoever_brings_the_bot_to_a_group_that_is_served_it_stays_there() {
     let private = scene.fake.private(&eve);
     let daemon = scene.project.start().await;
     private.say(&eve, "may I?");
-    daemon
-        .until("the code", async |daemon| !daemon.get_json("/api/access").await["asking"][0].is_null())
-        .await;
-    let code = daemon.get_json("/api/access").await["asking"][0]["code"].clone();
-    let body = json!({ "code": code, "role": "guest" });
-    assert_eq!(daemon.post("/api/access/approve", &body).send().await.unwrap().status(), 200);
+    daemon.let_in_whoever_asks().await;
     assert_eq!(delete(&daemon, "/api/access/telegram:user:99").await.0, 204);
     served.add_bot(&eve);
     closed.add_bot(&eve);
