@@ -378,7 +378,8 @@ fn workshop(
             merge_ms: u64::try_from(settings.queue.merge.as_millis()).unwrap_or(u64::MAX),
             while_running: settings.queue.while_running,
             model_deadline: patience(&settings.model.provider) + fallbacks,
-            tool_deadline: TOOL_DEADLINE.max(settings.permissions.exec_shell.timeout + EXEC_GRACE * 8),
+            // A command may wait as long as it may run before one of the other commands has ended.
+            tool_deadline: TOOL_DEADLINE.max(settings.permissions.exec_shell.timeout * 2 + EXEC_GRACE * 8),
             delivery_deadline: DELIVERY_DEADLINE,
             idle: IDLE,
         },

@@ -41,6 +41,7 @@ pub(crate) fn exec_settings(settings: &Settings, shell: ShellWorld, found: sandb
         timeout: wanted.timeout,
         grace: EXEC_GRACE,
         limits: sandbox::Limits::default(),
+        max_processes: settings.limits.max_processes,
         redact: redact(&shell.redactor),
     }
 }

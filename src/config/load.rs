@@ -237,6 +237,7 @@ fn settings(project: &Path, agent_md: String, config: &mut Config) -> Result<Set
         },
         limits: Limits {
             max_concurrent_runs: file.limits.max_concurrent_runs,
+            max_processes: file.limits.max_processes,
             mailbox: file.limits.mailbox,
             stop: Duration::from_secs(file.limits.stop_secs),
         },

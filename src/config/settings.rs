@@ -273,6 +273,8 @@ pub struct Queue {
 pub struct Limits {
     /// How many threads may work at the same time.
     pub max_concurrent_runs: usize,
+    /// How many shell commands may run at the same time.
+    pub max_processes: usize,
     /// How many messages may wait in one thread.
     pub mailbox: usize,
     /// How long running turns get to end.

@@ -39,7 +39,7 @@ impl StoredFile {
     pub fn new(thread: ThreadId, before: &str, shown: &str) -> Self {
         let plain = |c: char| if c.is_control() || matches!(c, '/' | '\\') { '_' } else { c };
         let whole: String = before.chars().chain(shown.chars()).map(plain).collect();
-        let trimmed = whole.trim_start_matches('.').trim();
+        let trimmed = whole.trim_start_matches(|c: char| c == '.' || c.is_whitespace()).trim_end();
         let name = if trimmed.is_empty() { "file".to_owned() } else { shortened(trimmed) };
         Self { thread, name }
     }
@@ -81,7 +81,7 @@ fn shortened(name: &str) -> String {
     }
     match ending {
         Some(ending) => format!("{short}.{ending}"),
-        None => short,
+        None => short.trim_end().to_owned(),
     }
 }
 
@@ -111,7 +111,25 @@ mod tests {
         assert_eq!(stored("7-", "a.png").url(), "/api/files/web%3Achat%3A1/7%2Da%2Epng");
     }
 
+    #[test]
+    fn a_name_that_still_has_a_dot_or_a_space_at_its_ends_is_cleaned_again() {
+        let long = format!("{}{}{}", "a".repeat(107), " ", "b".repeat(40));
+        for shown in [" .env", ". .x", "\u{3000}..a", ".\u{a0}.b ", &long] {
+            let file = stored("", shown);
+            let json = serde_json::to_string(&file).unwrap();
+            assert_eq!(serde_json::from_str::<StoredFile>(&json).unwrap(), file, "{shown:?}");
+            assert!(!file.name().starts_with('.'), "{shown:?}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn every_name_made_of_dots_and_spaces_comes_back_from_its_json(shown in "[. a\u{a0}\u{3000}/]{0,8}[ .a]{0,130}") {
+            let file = stored("", &shown);
+            let json = serde_json::to_string(&file).unwrap();
+            prop_assert_eq!(serde_json::from_str::<StoredFile>(&json).unwrap(), file);
+        }
+
         #[test]
         fn a_name_is_short_plain_and_comes_back_from_its_json(before in "[a-z0-9-]{0,20}", shown in any::<String>()) {
             let file = stored(&before, &shown);

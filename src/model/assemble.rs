@@ -378,7 +378,7 @@ mod tests {
                     assert_eq!(calls[more.index].0, more.id.as_str());
                     calls[more.index].2.push_str(&more.arguments);
                 }
-                ModelDelta::Trouble { .. } => panic!("an assembler has no trouble"),
+                ModelDelta::Trouble { .. } | ModelDelta::StartOver => panic!("an assembler has no trouble"),
             }
         }
         (text, reasoning, calls)

@@ -12,7 +12,8 @@ use crate::ports::{BoxFuture, Completion, Model, ModelDelta, ModelError, Prompt}
 /// Somebody who takes nothing for so long is taken to have left.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Asks a model, and where it fails before a word was shown, the others in their order. Each has its own time.
+/// Asks a model, and where it fails, the others in their order. Each has its own time. What a model showed before it
+/// failed is withdrawn.
 #[derive(Debug)]
 pub struct FallbackModel {
     first: Arc<dyn Model>,
@@ -37,14 +38,16 @@ impl FallbackModel {
         };
         let mut kind = failed.kind;
         for model in &self.others {
-            if relay.shown || !may_do_elsewhere(kind) {
+            if !may_do_elsewhere(kind) {
                 break;
+            }
+            if std::mem::take(&mut relay.shown) {
+                relay.send(ModelDelta::StartOver).await;
             }
             tracing::warn!(?kind, next = model.name(), "asking another model");
             relay.send(ModelDelta::Trouble { kind, next_model: Some(model.name().to_owned()) }).await;
             match relay.run(model.as_ref(), prompt).await {
                 Ok(completion) => return Ok(completion),
-                Err(error) if relay.shown => return Err(error),
                 Err(error) => {
                     kind = error.kind;
                     // The first model's trouble is the one to mend; the others' are told along.
@@ -117,6 +120,7 @@ impl Relay<'_> {
             ModelDelta::Trouble { .. } if self.told => return,
             ModelDelta::Trouble { .. } => self.told = true,
             ModelDelta::Text(_) | ModelDelta::Reasoning(_) | ModelDelta::ToolInput(_) => self.shown = true,
+            ModelDelta::StartOver => self.shown = false,
         }
         self.send(delta).await;
     }
@@ -203,14 +207,17 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_shown_is_never_begun_anew() {
+    async fn what_a_model_showed_before_it_failed_is_withdrawn() {
         let half = vec![ModelDelta::Text("ha".into())];
-        let (result, shown) = run(fails("a", half.clone(), ErrorKind::Network), vec![says("b", "hi")]).await;
-        assert_eq!((result.unwrap_err().detail.as_str(), shown), ("a failed", half.clone()));
-
-        let (result, _) =
-            run(fails("a", vec![], ErrorKind::Auth), vec![fails("b", half, ErrorKind::Network)]).await;
-        assert_eq!(result.unwrap_err().kind, ErrorKind::Network);
+        let (result, shown) = run(fails("a", half, ErrorKind::Network), vec![says("b", "hi")]).await;
+        assert_eq!(result.unwrap().text, "hi");
+        let expected = vec![
+            ModelDelta::Text("ha".into()),
+            ModelDelta::StartOver,
+            next(ErrorKind::Network, "b"),
+            ModelDelta::Text("hi".into()),
+        ];
+        assert_eq!(shown, expected);
     }
 
     #[tokio::test]

@@ -19,6 +19,7 @@ use super::retry::{self, Failed, Next};
 use super::transport::{EndSeen, Transport, failure_of};
 use super::wire::Chunk;
 use super::{ModelSpec, Shared, request};
+use crate::domain::ErrorKind;
 use crate::http::whole_story;
 use crate::ports::{BoxFuture, Completion, Model, ModelDelta, ModelError, Prompt};
 use crate::uimessage::ModelMessage;
@@ -40,17 +41,19 @@ impl OpenAiModel {
         Self { spec, shared, endpoint, quirks: AtomicU8::new(Quirks::default().bits()) }
     }
 
-    /// Tries until there is an answer, something was shown, or trying again is of no use.
+    /// Tries until there is an answer or trying again is of no use. A stream that broke off after its first words is
+    /// asked for again as well; what was shown of it is withdrawn first.
     async fn persist(
         &self,
         prompt: &Prompt,
         live: &mpsc::Sender<ModelDelta>,
     ) -> Result<Completion, ModelError> {
         let started = Instant::now();
-        let limits = Limits::from_now(self.spec.timeout);
+        let mut limits = Limits::from_now(self.spec.timeout);
         let seed = retry::seed_of(&self.shared.ids.unique());
         let mut show = Show::new(live);
         let mut attempt = 1;
+        let mut since = started;
         loop {
             let failure = match self.adapt(prompt, &mut show, &limits).await {
                 Ok(completion) => return Ok(completion),
@@ -58,18 +61,24 @@ impl OpenAiModel {
             };
             let key = self.spec.api_key.as_ref().map(ExposeSecret::expose_secret);
             let error = classify(&failure, &self.spec.model, key);
-            let next = if show.shown() {
-                Next::GiveUp
-            } else {
-                let elapsed = started.elapsed();
-                let failed =
-                    Failed { attempt, kind: error.kind, elapsed, retry_after: error.retry_after, seed };
-                retry::next(&failed, self.spec.timeout)
-            };
+            if show.shown() {
+                // The server was there: the time of an answer that broke off does not count as time spent waiting.
+                since = Instant::now();
+                limits = limits.next_attempt();
+            }
+            let elapsed = since.elapsed();
+            let failed = Failed { attempt, kind: error.kind, elapsed, retry_after: error.retry_after, seed };
+            // A stream that falls silent costs a whole timeout each time: it is asked for again once.
+            let silent_again = show.shown() && error.kind == ErrorKind::Timeout && attempt > 1;
+            let next = if silent_again { Next::GiveUp } else { retry::next(&failed, self.spec.timeout) };
             tracing::warn!(model = %self.spec.model, kind = ?error.kind, attempt, ?next, "model call failed");
             let Next::Wait(wait) = next else { return Err(error) };
             // Nobody listening must not cost more than the wait itself.
-            drop(timeout_at(limits.first_by, show.trouble(error.kind)).await);
+            let told = async {
+                show.start_over().await;
+                show.trouble(error.kind).await;
+            };
+            drop(timeout_at(limits.first_by, told).await);
             sleep(wait).await;
             attempt += 1;
         }

@@ -37,6 +37,11 @@ impl Limits {
         Self { timeout, first_by: now + timeout, end_by: now + timeout.saturating_mul(LONGEST) }
     }
 
+    /// Limits for another attempt of the same step: it gets its own time for the first word, and none beyond the end.
+    pub(crate) fn next_attempt(&self) -> Self {
+        Self { first_by: (Instant::now() + self.timeout).min(self.end_by), ..*self }
+    }
+
     /// The failure of a step whose first word did not come.
     pub(crate) const fn no_first_word(&self) -> Failure {
         Failure::Silent { awaited: "first word", limit: self.timeout }
@@ -69,9 +74,16 @@ impl<'a> Show<'a> {
         Self { live, shown: false, told: false }
     }
 
-    /// Whether anything of the answer was seen; then it cannot be begun anew.
+    /// Whether anything of the answer was seen.
     pub(crate) const fn shown(&self) -> bool {
         self.shown
+    }
+
+    /// Withdraws what was shown, because the answer is asked for again.
+    pub(crate) async fn start_over(&mut self) {
+        if std::mem::take(&mut self.shown) {
+            self.send(ModelDelta::StartOver).await;
+        }
     }
 
     /// Tells of trouble, the first time.

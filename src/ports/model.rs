@@ -37,6 +37,8 @@ pub enum ModelDelta {
         /// The model that is asked next, where it is another one.
         next_model: Option<String>,
     },
+    /// The stream broke off and the answer is asked for again: what was shown of this step no longer holds.
+    StartOver,
 }
 
 /// More of a tool call.

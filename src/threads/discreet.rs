@@ -152,6 +152,11 @@ impl Veil {
             ModelDelta::Reasoning(more) => self.say(Voice::Thought, &more),
             ModelDelta::ToolInput(more) => self.call(*more),
             trouble @ ModelDelta::Trouble { .. } => self.lift().into_iter().chain([trouble]).collect(),
+            ModelDelta::StartOver => {
+                self.words = None;
+                self.inputs.clear();
+                vec![ModelDelta::StartOver]
+            }
         }
     }
 

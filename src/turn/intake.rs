@@ -229,7 +229,8 @@ impl Conversation {
         ));
     }
 
-    /// A queued message is replaced; one that is being answered or was answered is corrected in the record only.
+    /// A queued message is replaced. One that is being answered starts its run over, as long as the run has shown and
+    /// done nothing. One that was answered is corrected in the record only.
     fn edit(&mut self, event: &IngressEvent, said: &Said, ticket: Ticket, out: &mut Vec<Effect>) {
         let Some(known) =
             self.history.iter().find(|message| message.id == event.message && message.role == Role::User)
@@ -251,8 +252,12 @@ impl Conversation {
         out.push(commit);
         out.push(Effect::Answer(
             ticket,
-            Acceptance::Accepted { message: event.message.clone(), correlation },
+            Acceptance::Accepted { message: event.message.clone(), correlation: correlation.clone() },
         ));
+        if self.run.as_ref().is_some_and(|run| run.correlation == correlation && run.may_start_over()) {
+            out.push(Effect::CancelJobs);
+            out.push(Effect::CallModel);
+        }
         out.push(Effect::Publish);
     }
 

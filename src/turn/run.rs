@@ -140,6 +140,11 @@ impl Run {
         self.phase = Phase::Thinking;
     }
 
+    /// Whether the model is being asked for the first time and nothing was shown or done: asking it anew loses nothing.
+    pub(super) fn may_start_over(&self) -> bool {
+        self.phase == Phase::Thinking && !self.shown && self.steps <= 1
+    }
+
     /// Throws away what the model has said in this step.
     pub(super) fn forget_step(&mut self) {
         let start = self.step_start();

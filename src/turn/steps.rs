@@ -72,6 +72,7 @@ impl Conversation {
             }
             ModelDelta::Reasoning(more) => run.grow(true, &more),
             ModelDelta::ToolInput(more) => grow_tool_input(run, &more.id, &more.name, &more.arguments),
+            ModelDelta::StartOver => run.forget_step(),
         }
         run.shown = true;
         out.push(Effect::Publish);
@@ -111,6 +112,8 @@ impl Conversation {
             out.push(Effect::CallModel);
             return;
         }
+        // Half an answer is never kept as the answer.
+        run.forget_step();
         self.fail(error.kind, now, out);
     }
 

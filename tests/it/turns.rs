@@ -85,6 +85,27 @@ async fn the_concurrency_limit_holds_and_is_fair() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn fifty_chats_that_ask_at_once_are_all_at_the_model_at_the_same_time() {
+    let gate = Gate::new();
+    let held = gate.clone();
+    let model = FakeModel::start(Script::compute(move |seen| echo(seen).behind(&held))).await;
+    let project = Project::with_model(&model.url(), json!({}));
+    let daemon = Arc::new(project.start().await);
+    let mut chats = JoinSet::new();
+    for chat in 0..50 {
+        let daemon = daemon.clone();
+        chats.spawn(async move {
+            daemon.execute(json!({ "instructions": "q", "chatId": format!("c{chat}") })).await
+        });
+    }
+    daemon.until("all fifty to be asked", async |_: &Daemon| model.requests().len() == 50).await;
+    gate.open();
+    for answer in chats.join_all().await {
+        assert_eq!(answer["output"], "echo q");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_same_message_again_gives_the_same_answer_also_after_a_restart() {
     let model = FakeModel::start(Script::compute(echo)).await;
     let project = Project::with_model(&model.url(), json!({}));
@@ -200,6 +221,11 @@ async fn a_model_in_trouble_ends_the_turn_with_the_right_words_or_recovers() {
         ("malformed", Reply::raw("application/json", "{\"choices\": [").into(), Err("bad-response")),
         ("hang", Reply::hang().into(), Err("timeout")),
         ("cut in mid-stream", Reply::text("half an answer").cut_after(2).into(), Err("network")),
+        (
+            "cut in mid-stream once",
+            [Reply::text("half an answer").cut_after(2), Reply::text("a whole answer")].into(),
+            Ok("a whole answer"),
+        ),
         ("500 once", [error(500, "oops"), Reply::text("well")].into(), Ok("well")),
         ("context length once", [error(400, context), Reply::text("shorter")].into(), Ok("shorter")),
         (

@@ -98,9 +98,12 @@ impl Default for QueueFile {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct LimitsFile {
-    /// How many threads may work at the same time.
+    /// How many threads may work at the same time. Most of them wait for a model.
     #[schemars(range(min = 1, max = 1024))]
     pub max_concurrent_runs: usize,
+    /// How many shell commands may run at the same time; further ones wait their turn.
+    #[schemars(range(min = 1, max = 256))]
+    pub max_processes: usize,
     /// How many messages may wait in one thread; more are refused with a word.
     #[schemars(range(min = 1, max = 65536))]
     pub mailbox: usize,
@@ -111,6 +114,6 @@ pub struct LimitsFile {
 
 impl Default for LimitsFile {
     fn default() -> Self {
-        Self { max_concurrent_runs: 16, mailbox: 256, stop_secs: 10 }
+        Self { max_concurrent_runs: 256, max_processes: 8, mailbox: 256, stop_secs: 10 }
     }
 }

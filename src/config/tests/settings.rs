@@ -226,7 +226,8 @@ fn what_is_left_out_has_these_values() {
             while_running: Merge,
         },
         limits: Limits {
-            max_concurrent_runs: 16,
+            max_concurrent_runs: 256,
+            max_processes: 8,
             mailbox: 256,
             stop: 10s,
         },

@@ -49,6 +49,8 @@ pub struct ExecSettings {
     pub timeout: Duration,
     /// Between being asked to end and being ended.
     pub grace: Duration,
+    /// How many commands may run at the same time.
+    pub max_processes: usize,
     /// How much a command may use.
     pub limits: Limits,
     /// Takes secrets out of what it says.

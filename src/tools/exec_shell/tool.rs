@@ -7,6 +7,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::capture::Transcript;
 use super::environment::environment_of;
@@ -29,12 +30,13 @@ const COMMAND_BYTES: usize = 32 * 1024;
 #[derive(Clone, Debug)]
 pub struct ExecShell {
     settings: Arc<ExecSettings>,
+    processes: Arc<Semaphore>,
 }
 
 impl ExecShell {
     /// One that runs commands this way.
     pub fn new(settings: ExecSettings) -> Self {
-        Self { settings: Arc::new(settings) }
+        Self { processes: Arc::new(Semaphore::new(settings.max_processes)), settings: Arc::new(settings) }
     }
 }
 
@@ -80,6 +82,7 @@ impl ExecShell {
             .isolation_for(settings.mode)
             .await
             .map_err(|refusal| ToolFailure::Refused(refusal.to_string()))?;
+        let _process = self.process_slot().await?;
         let allowed = arguments
             .timeout_secs
             .map_or(settings.timeout, |secs| Duration::from_secs(secs.max(1)).min(settings.timeout));
@@ -93,6 +96,19 @@ impl ExecShell {
         let notes = blocking(move || Ok(quarantine.after(&call))).await?;
         let (why, ended, took) = ran?;
         Ok(Ran { why, ended, said, took, class: spec.class, isolation, notes }.into_output())
+    }
+
+    /// Waits until fewer than `limits.maxProcesses` commands run, at most as long as a command may take.
+    async fn process_slot(&self) -> Result<SemaphorePermit<'_>, ToolFailure> {
+        let wait = self.settings.timeout;
+        match tokio::time::timeout(wait, self.processes.acquire()).await {
+            Ok(Ok(permit)) => Ok(permit),
+            Ok(Err(_)) | Err(_) => Err(ToolFailure::Failed(format!(
+                "not run: {} other commands are running and none ended within {} seconds; try again later",
+                self.settings.max_processes,
+                wait.as_secs()
+            ))),
+        }
     }
 
     /// Looks at the project and makes the folder that the command has to itself.

@@ -140,6 +140,28 @@ fn an_empty_answer_is_asked_for_once_more() {
 }
 
 #[test]
+fn what_was_shown_of_a_stream_that_broke_off_is_withdrawn() {
+    let mut driver = Driver::new();
+    driver.say("m1");
+    driver.shows("half an ans");
+    driver.feed(Event::Delta(ModelDelta::StartOver));
+    assert_eq!(driver.conversation.draft(), None);
+    driver.shows("a whole ");
+    driver.model(words("a whole answer"));
+    assert_eq!(driver.transcript(), ["user m1: m1", "run_1.1 Done: a whole answer"]);
+}
+
+#[test]
+fn half_an_answer_is_not_kept_where_the_model_fails_for_good() {
+    let mut driver = Driver::new();
+    driver.say("m1");
+    driver.shows("half an ans");
+    driver.model(trouble(ErrorKind::Network));
+    let transcript = driver.transcript();
+    assert!(!transcript.concat().contains("half"), "{transcript:?}");
+}
+
+#[test]
 fn people_hear_of_trouble_once_in_a_run() {
     let mut driver = Driver::new();
     driver.say("m1");

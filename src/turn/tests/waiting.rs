@@ -212,6 +212,36 @@ fn what_is_overheard_is_kept_as_context_and_not_answered() {
 }
 
 #[test]
+fn editing_a_message_whose_run_has_shown_nothing_starts_the_run_over() {
+    let mut driver = Driver::new();
+    driver.say("m1");
+    driver.take_effects();
+    driver.arrive("m1", IngressKind::Edited(said("m1 mended")));
+    assert_eq!(driver.take_effects(), ["commit m1 Synced", "accepted", "CancelJobs", "CallModel"]);
+    assert_eq!(driver.context(), ["user m1 mended"]);
+    driver.model(words("fine"));
+    assert_eq!(driver.transcript(), ["user m1: m1 mended", "run_1.1 Done: fine"]);
+}
+
+#[test]
+fn editing_a_message_whose_run_has_shown_something_or_called_a_tool_is_recorded_only() {
+    let mut driver = Driver::new();
+    driver.say("m1");
+    driver.shows("x");
+    driver.take_effects();
+    driver.arrive("m1", IngressKind::Edited(said("m1 mended")));
+    assert_eq!(driver.take_effects(), ["commit m1 Synced", "accepted"]);
+
+    let mut driver = Driver::new();
+    driver.say("m1");
+    driver.model(calls(vec![call("c1", "look", json!({}))]));
+    driver.take_effects();
+    driver.arrive("m1", IngressKind::Edited(said("m1 mended")));
+    let effects = driver.take_effects();
+    assert!(!effects.contains(&"CallModel".to_owned()), "{effects:?}");
+}
+
+#[test]
 fn editing_a_waiting_message_replaces_it_and_an_answered_one_is_corrected() {
     let mut driver = Driver::new();
     driver.say("m1");

@@ -86,6 +86,7 @@ impl Bench {
             timeout: Duration::from_secs(60),
             grace: Duration::from_millis(500),
             limits: Limits { processes: 400, ..Limits::default() },
+            max_processes: 8,
             redact: Redact::new(|text| text.replace("redact-me", "[redacted]")),
         }
     }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use shipagent::domain::Permit;
 use shipagent::ports::{Tool, ToolContext, ToolFailure};
 use shipagent::sandbox::Isolation;
-use shipagent::tools::ExecShell;
+use shipagent::tools::{ExecSettings, ExecShell};
 use tokio_util::sync::CancellationToken;
 
 use super::bench::{Bench, WRITABLE, unheard_of};
@@ -186,4 +186,19 @@ fn has_descendant(pid: &str, marker: &str) -> bool {
     let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     String::from_utf8_lossy(&line).contains(marker)
         || children_of(pid).iter().any(|child| has_descendant(child, marker))
+}
+
+#[tokio::test]
+async fn no_more_commands_run_at_once_than_are_allowed_and_all_get_their_turn() {
+    let bench = Bench::each().remove(0);
+    let shell = ExecShell::new(ExecSettings { max_processes: 2, ..bench.settings() });
+    let runs = (0..6).map(|number| {
+        let command =
+            format!("mkdir -p live; touch live/{number}; ls live | wc -l; sleep 0.05; rm live/{number}");
+        shell.call(json!({ "command": command }), bench.context(WRITABLE))
+    });
+    for outcome in futures_util::future::join_all(runs).await {
+        let together: u32 = outcome.unwrap()["stdout"].as_str().unwrap().trim().parse().unwrap();
+        assert!((1..=2).contains(&together), "{together} commands ran at once");
+    }
 }

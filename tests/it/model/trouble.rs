@@ -47,11 +47,11 @@ async fn a_server_that_hangs_is_a_timeout_and_its_connection_is_closed() {
 }
 
 #[tokio::test]
-async fn silence_in_the_middle_of_an_answer_is_a_timeout() {
+async fn silence_in_the_middle_of_an_answer_is_a_timeout_and_tried_again_once() {
     let fake = FakeModel::start(Reply::text("one two").hang_after(2)).await;
     let outcome = ask_spec(&hasty(&fake)).await;
-    assert_eq!((outcome.kind(), outcome.shown_text().as_str()), (ErrorKind::Timeout, "one "));
-    assert_eq!(fake.requests().len(), 1);
+    assert_eq!((outcome.kind(), outcome.shown_text().as_str()), (ErrorKind::Timeout, "one one "));
+    assert_eq!(fake.requests().len(), 2);
 }
 
 #[tokio::test]
@@ -69,10 +69,19 @@ async fn a_connection_lost_before_the_first_word_is_tried_again() {
 }
 
 #[tokio::test]
-async fn a_connection_lost_behind_the_first_word_is_told_and_not_tried_again() {
+async fn a_stream_that_breaks_off_after_some_words_is_asked_for_again() {
     let (outcome, fake) = ask_script([Reply::text("one two").cut_after(2), Reply::text("again")]).await;
-    assert_eq!((outcome.kind(), fake.requests().len()), (ErrorKind::Network, 1));
-    assert_eq!(outcome.deltas, [ModelDelta::Text("one ".into())]);
+    assert_eq!((outcome.text(), fake.requests().len()), ("again", 2));
+    let trouble = ModelDelta::Trouble { kind: ErrorKind::Network, next_model: None };
+    let expected = [ModelDelta::Text("one ".into()), ModelDelta::StartOver, trouble];
+    assert_eq!(outcome.deltas[..3], expected);
+}
+
+#[tokio::test]
+async fn a_stream_that_always_breaks_off_is_given_up_after_the_last_attempt() {
+    let fake = FakeModel::start(Reply::text("one two").cut_after(2)).await;
+    let outcome = ask_spec(&spec(&fake)).await;
+    assert_eq!((outcome.kind(), fake.requests().len()), (ErrorKind::Network, 4));
     let detail = outcome.result.unwrap_err().detail;
     assert!(detail.contains("broke off"), "{detail}");
 }
@@ -109,12 +118,20 @@ async fn another_model_is_asked_where_the_first_cannot() {
 }
 
 #[tokio::test]
-async fn another_model_is_not_asked_once_words_were_shown() {
+async fn another_model_is_asked_where_the_first_always_breaks_off() {
     let broken = FakeModel::start(Reply::text("one two").cut_after(2)).await;
-    let spare = FakeModel::start(Reply::text("never")).await;
+    let spare = FakeModel::start(Reply::text("whole")).await;
     let outcome = ask(build(&spec(&broken), &[spec(&spare)], &shared()).as_ref()).await;
-    assert_eq!((outcome.kind(), outcome.shown_text().as_str()), (ErrorKind::Network, "one "));
-    assert_eq!(spare.requests(), []);
+    assert_eq!((outcome.text(), spare.requests().len()), ("whole", 1));
+    let last_withdrawal = outcome.deltas.iter().rposition(|delta| *delta == ModelDelta::StartOver).unwrap();
+    let after: String = outcome.deltas[last_withdrawal..]
+        .iter()
+        .filter_map(|delta| match delta {
+            ModelDelta::Text(text) => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(after, "whole");
 }
 
 #[tokio::test]
