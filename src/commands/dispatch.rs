@@ -10,9 +10,10 @@ use super::doctor::{Surgery, doctor};
 use super::{access, approvals, audit, chat, config, grants, init, memory, run as daemon, threads};
 use crate::app::model_of;
 use crate::cli::{Cli, Command, ConfigCommand, Exit, Output};
-use crate::config::{Env, ModelSettings};
+use crate::config::{Endpoint, Env, ModelSettings};
 use crate::http::{Http, install_tls};
-use crate::ports::SystemClock;
+use crate::model::list_models;
+use crate::ports::{BoxFuture, SystemClock};
 use crate::sandbox;
 
 /// Runs the command that was asked for. What people should read goes to `out`, trouble to the standard error
@@ -63,8 +64,13 @@ fn examine(project: &Path, env: &Env, output: Output, out: &mut dyn Write) -> an
     let model = |settings: &ModelSettings| Ok(model_of(settings));
     let sandbox = || sandbox::probe(&sandbox::own_binary());
     let connections = Http::new();
+    let models = |endpoint: Endpoint| -> BoxFuture<'_, _> {
+        let connections = &connections;
+        Box::pin(async move { list_models(connections, &endpoint.base_url, endpoint.api_key.as_ref()).await })
+    };
     let http = || connections.far().map_err(|error| error.to_string());
     let clock = Arc::new(SystemClock);
-    let surgery = Surgery { project, env, clock, model: &model, http: &http, sandbox: &sandbox };
+    let surgery =
+        Surgery { project, env, clock, model: &model, models: &models, http: &http, sandbox: &sandbox };
     Ok(runtime.block_on(doctor(surgery, output, out))?)
 }

@@ -14,6 +14,7 @@ mod endpoint;
 mod failure;
 mod fallback;
 mod file_part;
+mod listing;
 mod lossy;
 mod offline;
 mod openai;
@@ -29,6 +30,7 @@ mod wire;
 
 pub use build::{Shared, build};
 pub use fallback::FallbackModel;
+pub use listing::{ListedModel, alternatives, days_until, list_models};
 pub use offline::{OfflineModel, Pace};
 pub use openai::OpenAiModel;
 pub use spec::ModelSpec;

@@ -201,7 +201,7 @@ mod tests {
             state: ThreadState::Running,
             running: Some((75, 3)),
             queued: 2,
-            model: "gpt-5-mini".into(),
+            model: "gpt-6-luna".into(),
             undelivered: 3,
             held: 2,
             dead: 4,
@@ -273,13 +273,13 @@ mod tests {
         let status = Phrase::Status(busy_status());
         assert_eq!(
             status.say(Language::En),
-            "Working for 1 min 15 s, step 3.\nWaiting messages: 2\nModel: gpt-5-mini\n\
+            "Working for 1 min 15 s, step 3.\nWaiting messages: 2\nModel: gpt-6-luna\n\
              Replies on their way: 3\nHeld back until somebody wrote here, because the platform takes no more replies to \
              the last message: 2. They follow now, as far as it lets them.\nReplies that could not be delivered: 4 (the operator can see them in the log)"
         );
         assert_eq!(
             status.say(Language::Zh),
-            "正在处理，已用 1 分 15 秒，第 3 步。\n等待中的消息：2\n模型：gpt-5-mini\n\
+            "正在处理，已用 1 分 15 秒，第 3 步。\n等待中的消息：2\n模型：gpt-6-luna\n\
              正在发送的回复：3\n平台不再接受对上一条消息的回复，因此暂存：2 条。现在随本条消息尽量送出。\n无法送达的回复：4（运维者可在日志中查看）"
         );
         let idle = Phrase::Status(Status { model: "m".into(), ..Status::default() });

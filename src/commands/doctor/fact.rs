@@ -46,6 +46,10 @@ pub(super) enum Fact {
     ModelSilent { name: String, seconds: u64 },
     /// A model's client cannot be made.
     ModelUnusable { name: String, why: String },
+    /// The server shuts a model down on this day.
+    ModelEnds { name: String, on: jiff::civil::Date, days: i64, alternatives: Vec<String> },
+    /// A model fails and its server does not list it.
+    ModelNotListed { name: String, alternatives: Vec<String> },
     /// What a chat platform says about its bot.
     Chat { platform: &'static str, news: News },
     /// State can be written.
@@ -104,7 +108,9 @@ impl Fact {
             | Self::ModelAnswers { .. }
             | Self::ModelFails { .. }
             | Self::ModelSilent { .. }
-            | Self::ModelUnusable { .. } => "model",
+            | Self::ModelUnusable { .. }
+            | Self::ModelEnds { .. }
+            | Self::ModelNotListed { .. } => "model",
             Self::Chat { platform, .. } => platform,
             Self::Writable(_) | Self::NotWritable { .. } => "state",
             Self::Private | Self::OpenToOthers { .. } => "permissions",
@@ -137,6 +143,8 @@ impl Fact {
             Self::Offline { key_unused } => warn_if(*key_unused),
             Self::IdleAdapter(idle) => warn_if(idle.why != Idle::Disabled),
             Self::ConfigWarning(_)
+            | Self::ModelEnds { .. }
+            | Self::ModelNotListed { .. }
             | Self::OpenToOthers { .. }
             | Self::OpenListen(_)
             | Self::LockUnclear(_) => Verdict::Warning,

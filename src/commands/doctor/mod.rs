@@ -11,5 +11,5 @@ mod run;
 mod words;
 
 pub use chats::HttpFactory;
-pub use model::ModelFactory;
+pub use model::{ListModels, ModelFactory};
 pub use run::{Surgery, doctor};

@@ -7,9 +7,10 @@ use futures_util::future::join;
 use tokio::sync::mpsc;
 
 use super::fact::Fact;
-use crate::config::{ModelSettings, Provider};
-use crate::domain::ErrorKind;
-use crate::ports::{Clock, Model, ModelError, Prompt};
+use crate::config::{Endpoint, ModelSettings, Provider};
+use crate::domain::{ErrorKind, Timestamp};
+use crate::model::{ListedModel, alternatives, days_until};
+use crate::ports::{BoxFuture, Clock, Model, ModelError, Prompt};
 use crate::uimessage::{Content, ModelMessage};
 
 /// The longest a model is waited for.
@@ -18,19 +19,49 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Makes a model of its settings. Handed in, so that this room need not know how models are spoken to.
 pub type ModelFactory<'a> = &'a (dyn Fn(&ModelSettings) -> Result<Arc<dyn Model>, String> + Send + Sync);
 
-/// Asks the first model and every fallback, each for itself.
+/// Lists the models of a server.
+pub type ListModels<'a> =
+    &'a (dyn Fn(Endpoint) -> BoxFuture<'a, Result<Vec<ListedModel>, String>> + Send + Sync);
+
+/// From how many days before the end of a model the operator is warned.
+const WARN_DAYS: i64 = 60;
+
+/// Asks the first model and every fallback, each for itself, and whether its server is about to shut it down.
 pub(super) async fn ask_all(
     settings: &ModelSettings,
     build: ModelFactory<'_>,
+    list: ListModels<'_>,
     clock: &dyn Clock,
 ) -> Vec<Fact> {
     let mut facts = Vec::new();
     for provider in std::iter::once(&settings.provider).chain(&settings.fallbacks) {
-        if matches!(provider, Provider::OpenAi(_)) {
-            facts.push(ask(&alone(settings, provider, Some(1)), settings, provider, build, clock).await);
+        if let Provider::OpenAi(endpoint) = provider {
+            let answered = ask(&alone(settings, provider, Some(1)), settings, provider, build, clock).await;
+            // A server that lists no models is as good as one that does.
+            let listed = list(endpoint.clone()).await.unwrap_or_default();
+            let outlook = outlook(&endpoint.model, &answered, &listed, clock.now());
+            facts.extend(std::iter::once(answered).chain(outlook));
         }
     }
     facts
+}
+
+/// What a server's list says about the future of a model.
+fn outlook(name: &str, answered: &Fact, listed: &[ListedModel], now: Timestamp) -> Option<Fact> {
+    let now = jiff::Timestamp::from_millisecond(now.as_millis()).ok()?;
+    let today = now.to_zoned(jiff::tz::TimeZone::UTC).date();
+    let name = name.to_owned();
+    match listed.iter().find(|one| one.id == name) {
+        Some(ListedModel { shutdown: Some(on), .. }) if days_until(*on, today) <= WARN_DAYS => {
+            let alternatives = alternatives(&name, listed, today);
+            Some(Fact::ModelEnds { name, on: *on, days: days_until(*on, today), alternatives })
+        }
+        None if !listed.is_empty() && matches!(answered, Fact::ModelFails { .. }) => {
+            let alternatives = alternatives(&name, listed, today);
+            Some(Fact::ModelNotListed { name, alternatives })
+        }
+        Some(_) | None => None,
+    }
 }
 
 async fn ask(
@@ -92,8 +123,7 @@ fn patience(provider: &Provider) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Endpoint;
-    use crate::ports::{BoxFuture, Completion, ModelDelta, SystemClock};
+    use crate::ports::{Completion, ModelDelta, SystemClock};
 
     /// Answers as its name says.
     #[derive(Debug)]
@@ -156,7 +186,7 @@ mod tests {
             max_steps: 1,
             fallbacks: ["silent", "refuses", "thinks", "broken"].map(endpoint).into(),
         };
-        let facts = ask_all(&settings, &build, &SystemClock).await;
+        let facts = ask_all(&settings, &build, &|_| Box::pin(async { Ok(Vec::new()) }), &SystemClock).await;
         let [
             Fact::ModelAnswers { .. },
             Fact::ModelSilent { seconds: 5, .. },
@@ -167,5 +197,52 @@ mod tests {
         else {
             panic!("{facts:?}")
         };
+    }
+
+    #[tokio::test]
+    async fn the_operator_is_warned_sixty_days_before_a_model_is_shut_down() {
+        let in_days = |days: i64| {
+            let today = jiff::Timestamp::from_millisecond(SystemClock.now().as_millis()).unwrap();
+            let today = today.to_zoned(jiff::tz::TimeZone::UTC).date();
+            Some(today.checked_add(jiff::Span::new().days(days)).unwrap())
+        };
+        for (days, warned) in [(-3, true), (0, true), (59, true), (60, true), (62, false)] {
+            let settings = ModelSettings {
+                provider: endpoint("works"),
+                context_tokens: 1000,
+                max_steps: 1,
+                fallbacks: Vec::new(),
+            };
+            let list = |_: Endpoint| -> BoxFuture<'_, Result<Vec<ListedModel>, String>> {
+                let shutdown = in_days(days);
+                let listed = [("works", shutdown), ("works-2", None)];
+                let listed = listed.map(|(id, shutdown)| ListedModel { id: id.to_owned(), shutdown });
+                Box::pin(async move { Ok(listed.to_vec()) })
+            };
+            let facts = ask_all(&settings, &build, &list, &SystemClock).await;
+            let ends = facts.iter().find_map(|fact| match fact {
+                Fact::ModelEnds { alternatives, .. } => Some(alternatives.clone()),
+                _ => None,
+            });
+            assert_eq!(ends, warned.then(|| vec!["works-2".to_owned()]), "{days}: {facts:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_model_that_fails_and_is_not_listed_is_told_with_those_that_are() {
+        let settings = ModelSettings {
+            provider: endpoint("refuses"),
+            context_tokens: 1000,
+            max_steps: 1,
+            fallbacks: Vec::new(),
+        };
+        let list = |_: Endpoint| -> BoxFuture<'_, Result<Vec<ListedModel>, String>> {
+            Box::pin(async { Ok(vec![ListedModel { id: "other".to_owned(), shutdown: None }]) })
+        };
+        let facts = ask_all(&settings, &build, &list, &SystemClock).await;
+        let [Fact::ModelFails { .. }, Fact::ModelNotListed { alternatives, .. }] = facts.as_slice() else {
+            panic!("{facts:?}")
+        };
+        assert_eq!(*alternatives, ["other"]);
     }
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::chats::{HttpFactory, ask_platforms};
 use super::fact::{Fact, Verdict};
-use super::model::{ModelFactory, ask_all};
+use super::model::{ListModels, ModelFactory, ask_all};
 use super::probes;
 use super::words::say;
 use crate::cli::{Exit, Output};
@@ -31,6 +31,8 @@ pub struct Surgery<'a> {
     pub clock: Arc<dyn Clock>,
     /// Makes a model of its settings.
     pub model: ModelFactory<'a>,
+    /// Lists the models of a server.
+    pub models: ListModels<'a>,
     /// Makes what talks to the chat platforms.
     pub http: HttpFactory<'a>,
     /// Tries out what this machine has to keep commands in.
@@ -55,7 +57,7 @@ pub async fn doctor(surgery: Surgery<'_>, output: Output, out: &mut dyn Write) -
 }
 
 async fn examine(surgery: Surgery<'_>) -> (Vec<Fact>, Language) {
-    let Surgery { project, env, clock, model, http, sandbox } = surgery;
+    let Surgery { project, env, clock, model, models, http, sandbox } = surgery;
     let settings = Settings::load(project, env);
     let mut facts = Vec::new();
     let language = match &settings {
@@ -74,7 +76,7 @@ async fn examine(surgery: Surgery<'_>) -> (Vec<Fact>, Language) {
             if matches!(settings.model.provider, Provider::Offline) {
                 facts.push(Fact::Offline { key_unused: env.filled("OPENAI_API_KEY").is_some() });
             }
-            let models = ask_all(&settings.model, model, &*clock);
+            let models = ask_all(&settings.model, model, models, &*clock);
             let (models, platforms) = join(models, ask_platforms(&settings, http, &clock)).await;
             facts.extend(models.into_iter().chain(platforms));
             if let Some(web) = &settings.web {
@@ -173,6 +175,7 @@ mod tests {
             env: &env,
             clock: Arc::new(Noon),
             model: &no_model,
+            models: &|_| Box::pin(async { Err("no network here".to_owned()) }),
             http: &|| Err("no network here".to_owned()),
             sandbox: &kept_in,
         };
@@ -239,7 +242,7 @@ mod tests {
         assert_eq!(
             *model,
             json!({
-                "check": "model", "status": "error", "message": "gpt-5-mini 无法调用：no network here",
+                "check": "model", "status": "error", "message": "gpt-6-luna 无法调用：no network here",
                 "fix": "请检查 ship.json 的 llm 部分"
             })
         );

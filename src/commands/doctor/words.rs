@@ -39,6 +39,9 @@ fn english(fact: &Fact) -> String {
         Fact::ModelFails { name, detail, .. } => format!("{name} does not answer: {detail}"),
         Fact::ModelSilent { name, seconds } => format!("{name} said nothing in {seconds} seconds"),
         Fact::ModelUnusable { name, why } => format!("{name} cannot be asked: {why}"),
+        Fact::ModelEnds { name, on, days, .. } if *days < 0 => format!("{name} was shut down on {on}"),
+        Fact::ModelEnds { name, on, days, .. } => format!("{name} is shut down on {on}, in {days} days"),
+        Fact::ModelNotListed { name, .. } => format!("the server does not list a model named {name}"),
         Fact::Chat { news, .. } => news.say(Language::En),
         Fact::Writable(path) => format!("{} can be written", path.display()),
         Fact::NotWritable { path, why } => format!("{} cannot be written: {why}", path.display()),
@@ -81,6 +84,12 @@ fn english_advice(fact: &Fact) -> Option<String> {
         Fact::ModelFails { kind, .. } => model_advice(*kind).into(),
         Fact::ModelSilent { .. } => "check llm.baseUrl, the network and the proxy".into(),
         Fact::ModelUnusable { .. } => "check the llm section of ship.json".into(),
+        Fact::ModelEnds { alternatives, .. } | Fact::ModelNotListed { alternatives, .. } => {
+            match alternatives.as_slice() {
+                [] => "set llm.model to another model".into(),
+                names => format!("set llm.model to another model, such as {}", names.join(", ")),
+            }
+        }
         Fact::NotWritable { .. } => "change its owner or permissions, or make room on the disk".into(),
         Fact::OpenToOthers { path, .. } => format!("chmod 700 {}", path.display()),
         Fact::DiskFree { .. } if fact.verdict() != super::fact::Verdict::Ok => "make room on the disk".into(),
@@ -129,6 +138,9 @@ fn chinese(fact: &Fact) -> String {
         Fact::ModelFails { name, detail, .. } => format!("{name} 不可用：{detail}"),
         Fact::ModelSilent { name, seconds } => format!("{name} 在 {seconds} 秒内没有回答"),
         Fact::ModelUnusable { name, why } => format!("{name} 无法调用：{why}"),
+        Fact::ModelEnds { name, on, days, .. } if *days < 0 => format!("{name} 已于 {on} 停止服务"),
+        Fact::ModelEnds { name, on, days, .. } => format!("{name} 将于 {on} 停止服务，还有 {days} 天"),
+        Fact::ModelNotListed { name, .. } => format!("服务器的模型列表里没有 {name}"),
         Fact::Chat { news, .. } => news.say(Language::Zh),
         Fact::Writable(path) => format!("{} 可写", path.display()),
         Fact::NotWritable { path, why } => format!("{} 不可写：{why}", path.display()),
@@ -169,6 +181,12 @@ fn chinese_advice(fact: &Fact) -> Option<String> {
         Fact::ModelFails { kind, .. } => chinese_model_advice(*kind).into(),
         Fact::ModelSilent { .. } => "请检查 llm.baseUrl、网络和代理".into(),
         Fact::ModelUnusable { .. } => "请检查 ship.json 的 llm 部分".into(),
+        Fact::ModelEnds { alternatives, .. } | Fact::ModelNotListed { alternatives, .. } => {
+            match alternatives.as_slice() {
+                [] => "请把 llm.model 换成别的模型".into(),
+                names => format!("请把 llm.model 换成别的模型，例如 {}", names.join("、")),
+            }
+        }
         Fact::NotWritable { .. } => "请修改所有者或权限，或清理磁盘".into(),
         Fact::OpenToOthers { path, .. } => format!("chmod 700 {}", path.display()),
         Fact::DiskFree { .. } if fact.verdict() != super::fact::Verdict::Ok => "请清理磁盘".into(),

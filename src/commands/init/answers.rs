@@ -9,7 +9,7 @@ use crate::config::{is_variable_name, is_web_address};
 use crate::domain::Language;
 
 /// The model `init` proposes.
-const MODEL: &str = "gpt-5-mini";
+const MODEL: &str = "gpt-6-luna";
 /// The variable `init` proposes.
 const KEY_VARIABLE: &str = "OPENAI_API_KEY";
 

@@ -52,7 +52,7 @@ fn a_new_project_runs_as_it_is() {
     let written = fs::read_to_string(project.join("ship.json")).unwrap();
     assert!(written.contains("until it is set, the built-in offline model answers"), "{written}");
     let settings = Settings::load(&project, &Env::of([("OPENAI_API_KEY", "sk")])).unwrap();
-    assert_eq!(settings.model.provider.name(), "gpt-5-mini");
+    assert_eq!(settings.model.provider.name(), "gpt-6-luna");
 }
 
 #[test]

@@ -62,7 +62,7 @@ impl Default for LlmFile {
             provider: ProviderChoice::Auto,
             base_url: DEFAULT_BASE_URL.to_owned(),
             api_key: None,
-            model: "gpt-5-mini".to_owned(),
+            model: "gpt-6-luna".to_owned(),
             context_tokens: 128_000,
             max_steps: 40,
             timeout_secs: 120,

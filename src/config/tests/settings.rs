@@ -67,7 +67,7 @@ fn a_fallback_shares_the_key_only_with_the_same_server() {
             r#"https://api.openai.com/v1 other Some("main") 7s"#,
             "http://127.0.0.1:1 local None 7s",
             "offline",
-            r#"http://127.0.0.1:2 gpt-5-mini Some("own") 7s"#,
+            r#"http://127.0.0.1:2 gpt-6-luna Some("own") 7s"#,
         ]
     );
 }
