@@ -15,7 +15,7 @@ use tokio_util::task::TaskTracker;
 use crate::adapters::web::{WebAdapter, WebOptions, WebParts};
 use crate::adapters::{AdapterHealths, AdapterSet, supervise};
 use crate::chats::{Chats, Shared as ChatShared};
-use crate::config::{Endpoint, ModelSettings, Provider, Settings};
+use crate::config::{AGENT_MD, Endpoint, ModelSettings, Provider, Settings, read_agent_md};
 use crate::domain::{Approval, Platform};
 use crate::http::Http;
 use crate::metrics::Metrics;
@@ -28,7 +28,7 @@ use crate::ports::{
 };
 use crate::safeguards::{EXEC_GRACE, exec_settings, project_judge, redact, rights, sandbox_mode};
 use crate::sandbox;
-use crate::store::{AuditLog, FileApprovals, FileMemory, FileShelf, replace_file};
+use crate::store::{AuditLog, FileApprovals, FileMemory, FileShelf, InstructionsFile, replace_file};
 use crate::telemetry::Redactor;
 use crate::threads::{AgentFacts, Asking, DiscreetModel, Limits, Router, Workshop};
 use crate::tools::{Scratch, all_tools, sweep};
@@ -329,6 +329,13 @@ fn adapter_set(
     set.with_adapter(Arc::new(WebAdapter::new(name, options, parts, web.listener)))
 }
 
+/// `Agent.md`, read again when it changes.
+fn instructions_of(settings: &Settings) -> InstructionsFile {
+    let project = settings.project.clone();
+    let read = Box::new(move || read_agent_md(&project).map_err(|error| error.to_string()));
+    InstructionsFile::new(settings.project.join(AGENT_MD), &settings.agent_md, read)
+}
+
 fn workshop(
     settings: &Settings,
     store: Arc<dyn ThreadStore>,
@@ -366,7 +373,7 @@ fn workshop(
         ids: world.ids,
         agent: AgentFacts {
             name: settings.name.clone(),
-            agent_md: settings.agent_md.clone(),
+            instructions: Arc::new(instructions_of(settings)),
             project: settings.project.clone(),
             context_tokens: usize::try_from(settings.model.context_tokens).unwrap_or(usize::MAX),
         },

@@ -2,7 +2,10 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
 
 use crate::domain::Language;
 
@@ -78,7 +81,12 @@ pub fn read_agent_md(project: &Path) -> Result<String, AgentMdError> {
 /// Reads a whole file, unless it is larger than a bound.
 pub(super) fn read_bounded(path: &Path, max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(max.saturating_add(1)).read_to_end(&mut bytes)?;
+    // Without waiting: a named pipe in the file's place would never open.
+    let file = File::options().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
+    file.take(max.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > max { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
 }
 

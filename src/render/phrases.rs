@@ -38,6 +38,8 @@ pub enum Phrase {
     StorageFailed,
     /// The answer above ends where the model's own limit was.
     Truncated,
+    /// `Agent.md` was edited and read again.
+    InstructionsChanged,
     /// The model answered nothing.
     EmptyAnswer,
     /// A question was answered, or needs no answer any more.
@@ -221,6 +223,7 @@ mod tests {
             Phrase::Status(busy_status()),
             Phrase::StorageFailed,
             Phrase::Truncated,
+            Phrase::InstructionsChanged,
             Phrase::EmptyAnswer,
             Phrase::NotTheirsToWithdraw(vec![ApprovalNumber(1), ApprovalNumber(2)]),
             Phrase::NotTheirsToStop,

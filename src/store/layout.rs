@@ -1,7 +1,7 @@
 //! Which file stands where under `.ship/`. Knows names and modes, no contents.
 
 use std::fs::{DirBuilder, OpenOptions};
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -134,7 +134,17 @@ impl Layout {
         for dir in [self.threads(), self.outboxes(), self.indexes(), self.journals(), self.run()] {
             private_dir(&dir).map_err(|source| StoreError::Io { path: dir, source })?;
         }
-        Ok(())
+        let ignore = self.root.join(".gitignore");
+        keep_out_of_git(&ignore).map_err(|source| StoreError::Io { path: ignore, source })
+    }
+}
+
+/// Has git ignore the whole directory. A file that is there already is the operator's.
+fn keep_out_of_git(ignore: &Path) -> io::Result<()> {
+    match private_file().write(true).create_new(true).open(ignore) {
+        Ok(mut file) => file.write_all(b"*\n"),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
     }
 }
 
@@ -167,6 +177,18 @@ mod tests {
         assert_eq!(mode(layout.root().to_owned()), 0o700);
         assert_eq!(mode(layout.journals()), 0o700);
         assert_eq!(mode(layout.lock()), 0o600);
+    }
+
+    #[test]
+    fn git_ignores_the_directory_unless_the_operator_decided_otherwise() {
+        let dir = tempfile::tempdir().unwrap();
+        let layout = Layout::new(dir.path().join(".ship"));
+        layout.create().unwrap();
+        let ignore = layout.root().join(".gitignore");
+        assert_eq!(std::fs::read_to_string(&ignore).unwrap(), "*\n");
+        std::fs::File::create(&ignore).unwrap().write_all(b"logs/\n").unwrap();
+        layout.create().unwrap();
+        assert_eq!(std::fs::read_to_string(&ignore).unwrap(), "logs/\n");
     }
 
     #[test]

@@ -185,9 +185,14 @@ impl Actor {
     async fn call_model(&mut self) {
         let shop = self.shop.clone();
         let (project_memory, person_memory) = self.remembered().await;
+        let instructions = shop.agent.instructions.current().await;
+        if instructions.changed {
+            let text = Phrase::InstructionsChanged.say(self.conversation.language());
+            self.notice(Intent::Progress { text, call_id: None });
+        }
         let project = shop.agent.project.file_name().map(|name| name.to_string_lossy().into_owned());
         let facts = Facts {
-            agent_md: &shop.agent.agent_md,
+            agent_md: &instructions.text,
             name: &shop.agent.name,
             project: project.as_deref().unwrap_or_default(),
             thread: &self.id,

@@ -11,8 +11,8 @@ use crate::domain::{Capabilities, Language, Platform, ReadReplies, ThreadId, Whi
 use crate::metrics::Metrics;
 use crate::policy::Rights;
 use crate::ports::{
-    AccessBook, Adapter, ApprovalBook, Audit, Clock, Grants, Ids, Judge, Memory, Model, Shelf, ThreadStore,
-    ToolBox,
+    AccessBook, Adapter, ApprovalBook, Audit, Clock, Grants, Ids, Instructions, Judge, Memory, Model, Shelf,
+    ThreadStore, ToolBox,
 };
 use crate::telemetry::Redactor;
 use crate::turn::{EffectsOf, Rules};
@@ -22,8 +22,8 @@ use crate::turn::{EffectsOf, Rules};
 pub struct AgentFacts {
     /// Its name.
     pub name: String,
-    /// `Agent.md`, whole.
-    pub agent_md: String,
+    /// The text of `Agent.md`.
+    pub instructions: Arc<dyn Instructions>,
     /// The project directory, absolute.
     pub project: PathBuf,
     /// How much the model can read.

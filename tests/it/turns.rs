@@ -201,6 +201,31 @@ async fn a_full_thread_is_answered() {
     assert!(!busy.text().await.unwrap().is_empty());
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn agent_md_is_read_again_when_it_changed_and_the_log_says_so() {
+    let model = FakeModel::start(Script::compute(echo)).await;
+    let project = Project::with_model(&model.url(), json!({}));
+    let daemon = project.start().await;
+    daemon.execute(json!({ "instructions": "one", "chatId": "t" })).await;
+    project.write("Agent.md", "You are a lighthouse keeper.");
+    daemon.execute(json!({ "instructions": "two", "chatId": "t" })).await;
+    project.write("Agent.md", " ");
+    let answer = daemon.execute(json!({ "instructions": "three", "chatId": "t" })).await;
+    assert_eq!(answer["status"], "done", "an empty Agent.md keeps the last one: {answer}");
+    let system: Vec<bool> = model
+        .requests()
+        .iter()
+        .map(|seen| seen.body["messages"][0]["content"].to_string().contains("lighthouse keeper"))
+        .collect();
+    assert_eq!(system, [false, true, true]);
+    daemon.stop().await;
+    let logs = std::fs::read_dir(project.path().join(".ship/logs")).unwrap();
+    let logs: String = logs.map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap()).collect();
+    for line in ["instructions changed, read again", "instructions unreadable, last text kept"] {
+        assert_eq!(logs.matches(line).count(), 1, "{logs}");
+    }
+}
+
 /// Each kind of trouble, what the person is told of it, and how often the server was asked.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_model_in_trouble_ends_the_turn_with_the_right_words_or_recovers() {

@@ -60,6 +60,8 @@ pub(super) enum Fact {
     Private,
     /// Others can read it.
     OpenToOthers { path: PathBuf, mode: u32 },
+    /// Git tracks files that hold state or secrets.
+    Tracked(Vec<String>),
     /// How much room there is.
     DiskFree { mebibytes: u64 },
     /// The port is ours to take.
@@ -114,6 +116,7 @@ impl Fact {
             Self::Chat { platform, .. } => platform,
             Self::Writable(_) | Self::NotWritable { .. } => "state",
             Self::Private | Self::OpenToOthers { .. } => "permissions",
+            Self::Tracked(_) => "git",
             Self::DiskFree { .. } => "disk",
             Self::PortFree(_) | Self::PortOurs(_) | Self::PortTaken(_) | Self::PortRefused { .. } => "port",
             Self::OpenListen(_) => "network",
@@ -146,6 +149,7 @@ impl Fact {
             | Self::ModelEnds { .. }
             | Self::ModelNotListed { .. }
             | Self::OpenToOthers { .. }
+            | Self::Tracked(_)
             | Self::OpenListen(_)
             | Self::LockUnclear(_) => Verdict::Warning,
             Self::Sandbox(report) => match report.level {

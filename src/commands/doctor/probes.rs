@@ -5,6 +5,7 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use secrecy::{ExposeSecret, SecretString};
 
@@ -33,6 +34,27 @@ pub(super) fn writable(state: &Path) -> Fact {
 pub(super) fn private(state: &Path) -> Option<Fact> {
     let mode = state.metadata().ok()?.permissions().mode() & 0o777;
     Some(if mode & 0o077 == 0 { Fact::Private } else { Fact::OpenToOthers { path: state.to_owned(), mode } })
+}
+
+/// Files of the project that git tracks though they hold state or secrets; nothing where there is no repository.
+pub(super) fn tracked(project: &Path) -> Option<Fact> {
+    // Programs that the repository's configuration names are not run.
+    let listed = Command::new("git")
+        .args(["-c", "core.fsmonitor=false", "-C"])
+        .arg(project)
+        .args(["ls-files", "-z", "--", ".ship", ".env", ".env.*", ":(exclude).env.example"])
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output()
+        .ok()
+        .filter(|listed| listed.status.success())?;
+    let names = String::from_utf8_lossy(&listed.stdout).into_owned();
+    let names = names.split('\0').filter(|name| !name.is_empty());
+    let mut names: Vec<String> = names
+        .map(|name| if name.starts_with(".ship/") { ".ship/".into() } else { name.to_owned() })
+        .collect();
+    names.dedup();
+    (!names.is_empty()).then_some(Fact::Tracked(names))
 }
 
 /// How much room there is; nothing where the system does not say.
@@ -115,6 +137,26 @@ mod tests {
     use super::super::fact::Verdict;
     use super::*;
     use crate::sandbox::{Isolation, Level};
+
+    #[test]
+    fn state_and_secrets_that_git_tracks_are_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let git = |args: &[&str]| {
+            let mut command = Command::new("git");
+            command.arg("-C").arg(dir.path()).args(args).stdout(Stdio::null()).stderr(Stdio::null());
+            assert!(command.status().unwrap().success(), "{args:?}");
+        };
+        assert!(tracked(dir.path()).is_none());
+        git(&["init"]);
+        fs::create_dir(dir.path().join(".ship")).unwrap();
+        for name in [".env", ".env.local", ".env.example", "a.txt", ".ship/a", ".ship/b"] {
+            File::create(dir.path().join(name)).unwrap();
+        }
+        assert!(tracked(dir.path()).is_none());
+        git(&["add", "-f", "."]);
+        let Some(Fact::Tracked(names)) = tracked(dir.path()) else { panic!("nothing is tracked") };
+        assert_eq!(names, [".env", ".env.local", ".ship/"]);
+    }
 
     #[test]
     fn a_directory_that_cannot_take_files_is_named() {

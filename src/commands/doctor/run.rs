@@ -100,6 +100,7 @@ async fn examine(surgery: Surgery<'_>) -> (Vec<Fact>, Language) {
     }
     facts.push(probes::writable(&state));
     facts.extend(probes::private(&state));
+    facts.extend(probes::tracked(project));
     facts.extend(probes::disk(project));
     facts.push(lock);
     facts.push(probes::sandbox(wanted, sandbox));

@@ -49,6 +49,7 @@ fn english(fact: &Fact) -> String {
         Fact::OpenToOthers { path, mode } => {
             format!("{} has mode {mode:03o}: others on this machine can look into it", path.display())
         }
+        Fact::Tracked(names) => format!("git tracks {}", names.join(", ")),
         Fact::DiskFree { mebibytes } => format!("{mebibytes} MiB are free"),
         Fact::PortFree(listen) => format!("{listen} is free"),
         Fact::PortOurs(listen) => format!("{listen} is held by the daemon that runs here"),
@@ -92,6 +93,9 @@ fn english_advice(fact: &Fact) -> Option<String> {
         }
         Fact::NotWritable { .. } => "change its owner or permissions, or make room on the disk".into(),
         Fact::OpenToOthers { path, .. } => format!("chmod 700 {}", path.display()),
+        Fact::Tracked(names) => {
+            format!("git rm -r --cached {}, and change the secrets that were committed", names.join(" "))
+        }
         Fact::DiskFree { .. } if fact.verdict() != super::fact::Verdict::Ok => "make room on the disk".into(),
         Fact::PortTaken(_) => "stop that program, or set adapters.web.listen to another port".into(),
         Fact::PortRefused { .. } => {
@@ -148,6 +152,7 @@ fn chinese(fact: &Fact) -> String {
         Fact::OpenToOthers { path, mode } => {
             format!("{} 的权限为 {mode:03o}：本机其他用户可以查看", path.display())
         }
+        Fact::Tracked(names) => format!("git 跟踪了 {}", names.join("、")),
         Fact::DiskFree { mebibytes } => format!("剩余空间 {mebibytes} MiB"),
         Fact::PortFree(listen) => format!("{listen} 空闲"),
         Fact::PortOurs(listen) => format!("{listen} 由本项目正在运行的守护进程使用"),
@@ -189,6 +194,9 @@ fn chinese_advice(fact: &Fact) -> Option<String> {
         }
         Fact::NotWritable { .. } => "请修改所有者或权限，或清理磁盘".into(),
         Fact::OpenToOthers { path, .. } => format!("chmod 700 {}", path.display()),
+        Fact::Tracked(names) => {
+            format!("请运行 git rm -r --cached {}，并更换已提交过的密钥", names.join(" "))
+        }
         Fact::DiskFree { .. } if fact.verdict() != super::fact::Verdict::Ok => "请清理磁盘".into(),
         Fact::PortTaken(_) => "请停止那个程序，或把 adapters.web.listen 改为其他端口".into(),
         Fact::PortRefused { .. } => "请把 adapters.web.listen 设为本机地址和大于 1023 的端口".into(),

@@ -16,9 +16,9 @@ use shipagent::permissions::FileAccess;
 use shipagent::policy::Rights;
 use shipagent::ports::{
     Acceptance, Adapter, AdapterIo, Audit, AuditLine, BoxFuture, CallToJudge, Commit, Completion, Delivering,
-    DeliveryError, Door, Grants, Judge, Judgement, Model, ModelDelta, ModelError, OutboxEntry, Prompt,
-    RandomIds, Receipt, Revoker, Ruling, Running, StoreError, SystemClock, ThreadRecord, ThreadStore,
-    ThreadSummary, ToolBox,
+    DeliveryError, Door, FixedInstructions, Grants, Judge, Judgement, Model, ModelDelta, ModelError,
+    OutboxEntry, Prompt, RandomIds, Receipt, Revoker, Ruling, Running, StoreError, SystemClock, ThreadRecord,
+    ThreadStore, ThreadSummary, ToolBox,
 };
 use shipagent::store::{FileApprovals, FileShelf, FileStore, replace_file};
 use shipagent::telemetry::Redactor;
@@ -283,7 +283,7 @@ impl Stage {
             ids: Arc::new(RandomIds),
             agent: AgentFacts {
                 name: "stage".into(),
-                agent_md: "Say it again.".into(),
+                instructions: Arc::new(FixedInstructions("Say it again.".into())),
                 project: dir.into(),
                 context_tokens: 8000,
             },

@@ -1,0 +1,30 @@
+//! The agent's instructions: the text of `Agent.md` as it is now.
+
+use std::sync::Arc;
+
+use super::BoxFuture;
+
+/// The instructions for one model call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CurrentInstructions {
+    /// The whole text.
+    pub text: Arc<str>,
+    /// Whether this look is the first to find a changed text.
+    pub changed: bool,
+}
+
+/// Gives the agent's instructions. Looked at before each model call, so that an edit counts from the next call on.
+pub trait Instructions: Send + Sync + std::fmt::Debug {
+    /// The instructions now. A file that cannot be read keeps the last text that could.
+    fn current(&self) -> BoxFuture<'_, CurrentInstructions>;
+}
+
+/// Instructions that never change.
+#[derive(Clone, Debug)]
+pub struct FixedInstructions(pub Arc<str>);
+
+impl Instructions for FixedInstructions {
+    fn current(&self) -> BoxFuture<'_, CurrentInstructions> {
+        Box::pin(async { CurrentInstructions { text: self.0.clone(), changed: false } })
+    }
+}
