@@ -15,6 +15,7 @@ use super::grants::GrantsCommand;
 use super::init::InitArgs;
 use super::memory::{MemoryCommand, TasksCommand};
 use super::output::Output;
+use super::run::RunArgs;
 use super::threads::ThreadsCommand;
 
 /// Turns a project directory into an agent people talk to.
@@ -36,7 +37,7 @@ pub enum Command {
     /// Run the agent: the web console and every adapter that ship.json turns on
     ///
     /// Stops gracefully on the first SIGINT or SIGTERM and at once on the second.
-    Run,
+    Run(RunArgs),
 
     /// Make a project: write Agent.md and ship.json
     ///

@@ -11,6 +11,7 @@ mod grants;
 mod init;
 mod memory;
 mod output;
+mod run;
 mod threads;
 
 pub use access::AccessCommand;
@@ -24,4 +25,5 @@ pub use grants::GrantsCommand;
 pub use init::{InitAdapter, InitArgs};
 pub use memory::{MemoryCommand, MemoryOf, TasksCommand};
 pub use output::Output;
+pub use run::RunArgs;
 pub use threads::{ExportFormat, ThreadsCommand};

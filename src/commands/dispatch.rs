@@ -25,7 +25,7 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let env = Env::process();
     let project = cli.directory;
     match cli.command {
-        Command::Run => daemon::run(&project, &env, out, &mut io::stderr()),
+        Command::Run(args) => daemon::run(&project, &env, args, out, &mut io::stderr()),
         Command::Init(args) => {
             let mut input = io::stdin().lock();
             let asks = input.is_terminal();

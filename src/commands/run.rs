@@ -1,6 +1,7 @@
 //! `shipagent run`: the daemon, from its settings to its last breath.
 
 use std::io::{self, IsTerminal, Write};
+use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,8 +15,8 @@ use super::load::load_or_say;
 use super::summary::{Summary, names};
 use crate::adapters::web::{BindError, WebAdapter};
 use crate::app::{App, ShellWorld, StartError, WebSocket, World};
-use crate::cli::Exit;
-use crate::config::{Env, Settings};
+use crate::cli::{Exit, RunArgs};
+use crate::config::{Env, Settings, WebSettings};
 use crate::http::install_tls;
 use crate::notify;
 use crate::ports::{Door, ThreadStore};
@@ -33,6 +34,9 @@ const OPEN_FILES: u64 = 16_384;
 /// Threads for blocking work: reads, searches. More would only cost memory.
 const BLOCKING_THREADS: usize = 16;
 
+/// How many ports after the usual one are tried where it is taken.
+const PORTS: u16 = 100;
+
 /// How long the daemon waits for its adapters before it says that it is there. Whoever can be reached is by then; a
 /// platform that is down must not keep the others and the console from being found, nor have a service manager give the
 /// start up, which it does after 90 s or less.
@@ -42,8 +46,21 @@ const FIRST_CHECKS: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// When something went wrong that has no exit code of its own.
-pub fn run(project: &Path, env: &Env, out: &mut dyn Write, err: &mut dyn Write) -> anyhow::Result<Exit> {
-    let Some(settings) = load_or_say(project, env, err)? else { return Ok(Exit::Configuration) };
+pub fn run(
+    project: &Path,
+    env: &Env,
+    args: RunArgs,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> anyhow::Result<Exit> {
+    let Some(mut settings) = load_or_say(project, env, err)? else { return Ok(Exit::Configuration) };
+    if let Some(listen) = args.listen {
+        let Some(web) = settings.web.as_mut() else {
+            writeln!(err, "--listen: the console is turned off in ship.json (adapters.web.enabled)")?;
+            return Ok(Exit::Configuration);
+        };
+        (web.listen, web.listen_chosen) = (listen, true);
+    }
     for warning in &settings.warnings {
         writeln!(err, "{}", warning.warning_line(settings.operator_language))?;
     }
@@ -211,14 +228,32 @@ fn is_journaled(env: &Env) -> bool {
     managed.iter().any(Option::is_some) && !io::stdout().is_terminal()
 }
 
-fn listen(settings: &Settings, web: &crate::config::WebSettings) -> anyhow::Result<WebSocket> {
-    let listener = WebAdapter::bind(web.listen)?;
+fn listen(settings: &Settings, web: &WebSettings) -> anyhow::Result<WebSocket> {
+    let listener = bind(web)?;
     let address = listener.local_addr()?;
     let token = match &web.token {
         Some(token) => token.clone(),
         None => address::token(&settings.state)?,
     };
     Ok(WebSocket { listener, address, token })
+}
+
+/// Binds the configured address. Where the operator chose none and another program has the usual port, the next free
+/// one is taken, so that two projects on one machine can run side by side.
+fn bind(web: &WebSettings) -> Result<TcpListener, BindError> {
+    let mut address = web.listen;
+    let usual = address.port();
+    loop {
+        match WebAdapter::bind(address) {
+            Err(BindError::InUse(taken))
+                if !web.listen_chosen && address.port() < usual.saturating_add(PORTS) =>
+            {
+                tracing::debug!(%taken, "port in use, next one tried");
+                address.set_port(address.port() + 1);
+            }
+            bound => return bound,
+        }
+    }
 }
 
 fn refuse(error: &OpenError, err: &mut dyn Write) -> anyhow::Result<Exit> {

@@ -199,7 +199,7 @@ fn settings(project: &Path, agent_md: String, config: &mut Config) -> Result<Set
     let file = std::mem::take(&mut config.file);
     let folder = project.file_name().map(|name| name.to_string_lossy().into_owned());
     let model = resolve::model(file.llm, &mut faults);
-    let adapters = resolve::adapters(file.adapters, &mut faults);
+    let adapters = resolve::adapters(file.adapters, config.places.has("adapters.web.listen"), &mut faults);
     let approvals = resolve::approvals(file.approvals, &mut faults);
     let owners = owners(&file.owners, &mut faults);
     if !faults.is_empty() {

@@ -46,6 +46,11 @@ impl Places {
         self.offsets.insert(path.to_owned(), offset);
     }
 
+    /// Whether the file gives this key a value.
+    pub(super) fn has(&self, path: &str) -> bool {
+        self.offsets.contains_key(path)
+    }
+
     /// Where the value of a key stands, or else the nearest object around the place where it would be.
     pub(super) fn near(&self, path: &str) -> Option<Position> {
         let mut around = path;

@@ -91,7 +91,7 @@ pub(super) struct Adapters {
 }
 
 /// Which adapters run: those whose section is there, on, and has its credentials; the console if nothing else.
-pub(super) fn adapters(file: AdaptersFile, faults: &mut Faults) -> Adapters {
+pub(super) fn adapters(file: AdaptersFile, listen_chosen: bool, faults: &mut Faults) -> Adapters {
     let mut idle = Vec::new();
     let mut note = |name, why| idle.push(IdleAdapter { name, why });
     let telegram = file.telegram.and_then(|file| telegram(file).map_err(|why| note("telegram", why)).ok());
@@ -99,7 +99,7 @@ pub(super) fn adapters(file: AdaptersFile, faults: &mut Faults) -> Adapters {
     let qq = file.qq.and_then(|file| qq(file).map_err(|why| note("qq", why)).ok());
     let alone = telegram.is_none() && feishu.is_none() && qq.is_none();
     let web = if file.web.enabled || alone {
-        web(file.web, faults)
+        web(file.web, listen_chosen, faults)
     } else {
         note("web", Idle::Disabled);
         None
@@ -107,7 +107,7 @@ pub(super) fn adapters(file: AdaptersFile, faults: &mut Faults) -> Adapters {
     Adapters { web, telegram, feishu, qq, idle }
 }
 
-fn web(file: WebFile, faults: &mut Faults) -> Option<WebSettings> {
+fn web(file: WebFile, listen_chosen: bool, faults: &mut Faults) -> Option<WebSettings> {
     // A section that is off was not expanded; when the console is served all the same, its own words are used
     // only as far as they need no variable.
     let plain = |text: &str| file.enabled || !text.contains("${");
@@ -115,7 +115,7 @@ fn web(file: WebFile, faults: &mut Faults) -> Option<WebSettings> {
     let token = filled(file.token).filter(|token| plain(token.expose_secret()));
     let allowed_hosts = file.allowed_hosts.iter().filter(|host| plain(host)).cloned().collect();
     match forms::listen(&listen) {
-        Ok(listen) => Some(WebSettings { listen, token, allowed_hosts }),
+        Ok(listen) => Some(WebSettings { listen, listen_chosen, token, allowed_hosts }),
         Err(fault) => {
             faults.push(("adapters.web.listen".to_owned(), fault));
             None

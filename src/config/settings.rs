@@ -116,6 +116,8 @@ pub struct Endpoint {
 pub struct WebSettings {
     /// Where they are served.
     pub listen: SocketAddr,
+    /// Whether the operator chose that address; where not, a taken port is no reason to give up.
+    pub listen_chosen: bool,
     /// The token; nothing means that the daemon makes one.
     pub token: Option<SecretString>,
     /// Further host names they are reached by.

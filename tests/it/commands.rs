@@ -72,6 +72,37 @@ fn a_port_in_use_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_projects_without_an_address_run_side_by_side_on_ports_of_their_own() {
+    let project = || {
+        Project::new(json!({ "llm": { "provider": "offline" }, "adapters": { "web": { "token": TOKEN } } }))
+    };
+    let (one, other) = (project(), project());
+    let (first, second) = (one.start().await, other.start().await);
+    assert_ne!(first.base, second.base);
+    for (daemon, project) in [(&first, &one), (&second, &other)] {
+        let answer = daemon.execute(json!({ "instructions": "hello", "chatId": "t" })).await;
+        assert_eq!(answer["status"], "done", "{answer}");
+        assert!(project.thread_file("api:chat:t").exists());
+    }
+    assert!(first.stop().await.success() && second.stop().await.success());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_listen_option_takes_precedence_over_the_settings() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let listen = taken.local_addr().unwrap();
+    let project = Project::new(
+        json!({ "llm": { "provider": "offline" }, "adapters": { "web": { "listen": listen.to_string(), "token": TOKEN } } }),
+    );
+    let daemon = Daemon::start(project.command(&["run", "--listen", "0"]), project.path()).await;
+    assert_ne!(daemon.base, format!("http://{listen}"));
+    assert!(daemon.stop().await.success());
+    let output = project.run(&["run", "--listen", &listen.port().to_string()]);
+    assert_eq!(output.code, Some(5), "{output:?}");
+    assert_eq!(project.run(&["run", "--listen", "nowhere"]).code, Some(2));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_second_daemon_is_refused_and_a_dead_one_holds_nothing() {
     let project = offline();
     let daemon = project.start().await;

@@ -69,7 +69,7 @@ pub(super) enum Fact {
     /// The daemon that runs here holds it.
     PortOurs(SocketAddr),
     /// Somebody else holds it.
-    PortTaken(SocketAddr),
+    PortTaken { listen: SocketAddr, chosen: bool },
     /// It cannot be had.
     PortRefused { listen: SocketAddr, why: String },
     /// The console is reachable from other machines.
@@ -118,7 +118,9 @@ impl Fact {
             Self::Private | Self::OpenToOthers { .. } => "permissions",
             Self::Tracked(_) => "git",
             Self::DiskFree { .. } => "disk",
-            Self::PortFree(_) | Self::PortOurs(_) | Self::PortTaken(_) | Self::PortRefused { .. } => "port",
+            Self::PortFree(_) | Self::PortOurs(_) | Self::PortTaken { .. } | Self::PortRefused { .. } => {
+                "port"
+            }
             Self::OpenListen(_) => "network",
             Self::LockFree | Self::LockHeld { .. } | Self::LockUnclear(_) => "lock",
             Self::Sandbox(_) => "sandbox",
@@ -150,6 +152,7 @@ impl Fact {
             | Self::ModelNotListed { .. }
             | Self::OpenToOthers { .. }
             | Self::Tracked(_)
+            | Self::PortTaken { chosen: false, .. }
             | Self::OpenListen(_)
             | Self::LockUnclear(_) => Verdict::Warning,
             Self::Sandbox(report) => match report.level {
@@ -167,7 +170,7 @@ impl Fact {
             | Self::ModelSilent { .. }
             | Self::ModelUnusable { .. }
             | Self::NotWritable { .. }
-            | Self::PortTaken(_)
+            | Self::PortTaken { chosen: true, .. }
             | Self::PortRefused { .. }
             | Self::ClockWrong { .. } => Verdict::Error,
         }

@@ -86,14 +86,14 @@ fn pid_in(file: &mut File) -> Option<u32> {
 }
 
 /// Whether the port can be had. `lock` tells whether a daemon of ours holds it.
-pub(super) fn port(listen: SocketAddr, lock: &Fact) -> Fact {
+pub(super) fn port(listen: SocketAddr, chosen: bool, lock: &Fact) -> Fact {
     match TcpListener::bind(listen) {
         Ok(_) => Fact::PortFree(listen),
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
             if matches!(lock, Fact::LockHeld { .. }) {
                 Fact::PortOurs(listen)
             } else {
-                Fact::PortTaken(listen)
+                Fact::PortTaken { listen, chosen }
             }
         }
         Err(error) => Fact::PortRefused { listen, why: error.to_string() },
@@ -200,10 +200,13 @@ mod tests {
     fn a_port_is_free_ours_or_taken() {
         let held = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = held.local_addr().unwrap();
-        assert!(matches!(port(address, &Fact::LockFree), Fact::PortTaken(_)));
-        assert!(matches!(port(address, &Fact::LockHeld { pid: None }), Fact::PortOurs(_)));
-        assert!(matches!(port("127.0.0.1:0".parse().unwrap(), &Fact::LockFree), Fact::PortFree(_)));
-        assert!(matches!(port("192.0.2.1:80".parse().unwrap(), &Fact::LockFree), Fact::PortRefused { .. }));
+        assert!(matches!(port(address, true, &Fact::LockFree), Fact::PortTaken { .. }));
+        assert!(matches!(port(address, true, &Fact::LockHeld { pid: None }), Fact::PortOurs(_)));
+        assert!(matches!(port("127.0.0.1:0".parse().unwrap(), true, &Fact::LockFree), Fact::PortFree(_)));
+        assert!(matches!(
+            port("192.0.2.1:80".parse().unwrap(), true, &Fact::LockFree),
+            Fact::PortRefused { .. }
+        ));
     }
 
     #[test]

@@ -80,7 +80,7 @@ async fn examine(surgery: Surgery<'_>) -> (Vec<Fact>, Language) {
             let (models, platforms) = join(models, ask_platforms(&settings, http, &clock)).await;
             facts.extend(models.into_iter().chain(platforms));
             if let Some(web) = &settings.web {
-                facts.push(probes::port(web.listen, &lock));
+                facts.push(probes::port(web.listen, web.listen_chosen, &lock));
                 if !web.listen.ip().is_loopback() {
                     facts.push(Fact::OpenListen(web.listen));
                 }

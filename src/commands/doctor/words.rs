@@ -53,7 +53,7 @@ fn english(fact: &Fact) -> String {
         Fact::DiskFree { mebibytes } => format!("{mebibytes} MiB are free"),
         Fact::PortFree(listen) => format!("{listen} is free"),
         Fact::PortOurs(listen) => format!("{listen} is held by the daemon that runs here"),
-        Fact::PortTaken(listen) => format!("{listen} is used by another program"),
+        Fact::PortTaken { listen, .. } => format!("{listen} is used by another program"),
         Fact::PortRefused { listen, why } => format!("{listen} cannot be had: {why}"),
         Fact::OpenListen(listen) => {
             format!("{listen} can be reached from other machines, without encryption")
@@ -97,7 +97,10 @@ fn english_advice(fact: &Fact) -> Option<String> {
             format!("git rm -r --cached {}, and change the secrets that were committed", names.join(" "))
         }
         Fact::DiskFree { .. } if fact.verdict() != super::fact::Verdict::Ok => "make room on the disk".into(),
-        Fact::PortTaken(_) => "stop that program, or set adapters.web.listen to another port".into(),
+        Fact::PortTaken { chosen: true, .. } => {
+            "stop that program, or set adapters.web.listen to another port".into()
+        }
+        Fact::PortTaken { .. } => "`shipagent run` takes the next free port and prints it".into(),
         Fact::PortRefused { .. } => {
             "set adapters.web.listen to an address of this machine and a port above 1023".into()
         }
@@ -156,7 +159,7 @@ fn chinese(fact: &Fact) -> String {
         Fact::DiskFree { mebibytes } => format!("剩余空间 {mebibytes} MiB"),
         Fact::PortFree(listen) => format!("{listen} 空闲"),
         Fact::PortOurs(listen) => format!("{listen} 由本项目正在运行的守护进程使用"),
-        Fact::PortTaken(listen) => format!("{listen} 被其他程序占用"),
+        Fact::PortTaken { listen, .. } => format!("{listen} 被其他程序占用"),
         Fact::PortRefused { listen, why } => format!("{listen} 无法使用：{why}"),
         Fact::OpenListen(listen) => format!("{listen} 可被其他机器访问，且未加密"),
         Fact::LockFree => "本项目没有守护进程在运行".into(),
@@ -198,7 +201,10 @@ fn chinese_advice(fact: &Fact) -> Option<String> {
             format!("请运行 git rm -r --cached {}，并更换已提交过的密钥", names.join(" "))
         }
         Fact::DiskFree { .. } if fact.verdict() != super::fact::Verdict::Ok => "请清理磁盘".into(),
-        Fact::PortTaken(_) => "请停止那个程序，或把 adapters.web.listen 改为其他端口".into(),
+        Fact::PortTaken { chosen: true, .. } => {
+            "请停止那个程序，或把 adapters.web.listen 改为其他端口".into()
+        }
+        Fact::PortTaken { .. } => "`shipagent run` 会使用下一个空闲端口并打印出来".into(),
         Fact::PortRefused { .. } => "请把 adapters.web.listen 设为本机地址和大于 1023 的端口".into(),
         Fact::OpenListen(_) => "请监听 127.0.0.1，并在前面放置带 TLS 的代理".into(),
         Fact::LockUnclear(_) => "请检查 .ship/run 的权限".into(),

@@ -193,6 +193,7 @@ fn what_is_left_out_has_these_values() {
         web: Some(
             WebSettings {
                 listen: 127.0.0.1:7717,
+                listen_chosen: false,
                 token: None,
                 allowed_hosts: [],
             },
