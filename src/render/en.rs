@@ -22,6 +22,7 @@ pub(super) fn say(phrase: &Phrase) -> String {
         Phrase::StorageFailed => "Your message could not be saved, so it was not taken. Please send it again; if this \
                                   goes on, the operator should check the disk (`shipagent doctor` tells more)."
             .into(),
+        Phrase::StillThinking(seconds) => format!("Waiting for the model, {} so far.", duration(*seconds)),
         Phrase::InstructionsChanged => "Agent.md changed and was read again.".into(),
         Phrase::Truncated => {
             "(The answer reached the model's length limit and stops here. Say \"go on\" for the rest.)".into()

@@ -38,6 +38,8 @@ pub enum Phrase {
     StorageFailed,
     /// The answer above ends where the model's own limit was.
     Truncated,
+    /// The model has not answered for so many seconds.
+    StillThinking(u64),
     /// `Agent.md` was edited and read again.
     InstructionsChanged,
     /// The model answered nothing.
@@ -224,6 +226,7 @@ mod tests {
             Phrase::StorageFailed,
             Phrase::Truncated,
             Phrase::InstructionsChanged,
+            Phrase::StillThinking(65),
             Phrase::EmptyAnswer,
             Phrase::NotTheirsToWithdraw(vec![ApprovalNumber(1), ApprovalNumber(2)]),
             Phrase::NotTheirsToStop,

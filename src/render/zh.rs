@@ -21,6 +21,7 @@ pub(super) fn say(phrase: &Phrase) -> String {
             "消息没能保存，因此没有收下，请再发一次。如果一直这样，请运维者检查磁盘（可运行 `shipagent doctor`）。"
                 .into()
         }
+        Phrase::StillThinking(seconds) => format!("正在等待模型回答，已用 {}。", duration(*seconds)),
         Phrase::InstructionsChanged => "Agent.md 有改动，已重新读取。".into(),
         Phrase::Truncated => "（回答达到了模型的长度上限，到此为止。回复“继续”可以看后面的内容。）".into(),
         Phrase::EmptyAnswer => "（模型没有给出回答。请再问一次，或换个说法。）".into(),

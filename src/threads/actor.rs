@@ -19,11 +19,14 @@ use crate::domain::{Intent, ThreadId, ToolCallId};
 use crate::ports::{
     Acceptance, Durability, InnerDoor, ModelDelta, RunOutcome, StoreError, ThreadRecord, ThreadView,
 };
+use crate::render::Phrase;
 use crate::turn::{Conversation, Event, Ticket};
 use crate::uimessage::UiMessage;
 
 /// How long the end waits for what is being delivered: cut off, it might be said twice.
 const PARTING: Duration = Duration::from_secs(2);
+/// A model call that takes longer is shown with the time it has taken, and again after as long.
+const SLOW_MODEL: Duration = Duration::from_secs(5);
 /// How many deltas are taken at once before the view is shown.
 const DELTAS_AT_ONCE: usize = 256;
 
@@ -51,6 +54,8 @@ pub(super) struct Actor {
     pub(super) drafted: bool,
     /// When the platform must be told again that the agent is writing.
     typing_at: Option<Instant>,
+    /// The model call that has shown nothing yet.
+    pub(super) model_wait: Option<ModelWait>,
     /// Set when a write failed: what is in memory is no longer what is on the disk.
     pub(super) wounded: bool,
     pub(super) storage_waits: u32,
@@ -60,6 +65,20 @@ pub(super) struct Actor {
     /// Of the calls that were judged and have not run: exactly which call each is.
     pub(super) fingerprints: BTreeMap<ToolCallId, String>,
     pub(super) next_ticket: u64,
+}
+
+/// A model call that has shown nothing yet, and when watchers are next told for how long.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ModelWait {
+    since: Instant,
+    tell_at: Instant,
+}
+
+impl ModelWait {
+    pub(super) fn from_now() -> Self {
+        let since = Instant::now();
+        Self { since, tell_at: since + SLOW_MODEL }
+    }
 }
 
 /// Why a thread is taken up.
@@ -81,6 +100,7 @@ enum Wake {
     Stop,
     Expiry,
     Typing,
+    SlowModel,
     Parted,
     Idle,
 }
@@ -113,6 +133,7 @@ impl Actor {
             stale: false,
             drafted: false,
             typing_at: None,
+            model_wait: None,
             wounded: false,
             storage_waits: 0,
             told_open: woken == Woken::ByTheDisk,
@@ -149,6 +170,7 @@ impl Actor {
             let idle = self.shop.limits.idle;
             let expiry = self.until_expiry();
             let typing = self.typing_due();
+            let slow = self.model_wait.map(|wait| wait.tell_at);
             let wake = tokio::select! {
                 biased;
                 letter = mailbox.recv(), if open => Wake::Mail(letter.map(Letter::open)),
@@ -158,6 +180,7 @@ impl Actor {
                 () = stop.cancelled(), if !stopping => Wake::Stop,
                 () = tokio::time::sleep(expiry.unwrap_or_default()), if expiry.is_some() => Wake::Expiry,
                 () = until(typing), if typing.is_some() => Wake::Typing,
+                () = until(slow), if slow.is_some() => Wake::SlowModel,
                 () = until(parts), if parts.is_some() => Wake::Parted,
                 () = tokio::time::sleep(idle), if rests => Wake::Idle,
             };
@@ -181,6 +204,7 @@ impl Actor {
                     self.typing_at = None;
                     self.show(Intent::Typing);
                 }
+                Wake::SlowModel => self.tell_model_wait(),
                 Wake::Parted => {}
                 Wake::Idle if self.stage.is_watched() => {}
                 // The router answers by closing the mailbox. If it is busy, the next idle spell asks again.
@@ -271,7 +295,19 @@ impl Actor {
         self.typing_at
     }
 
+    /// Tells watchers for how long the model has been asked.
+    fn tell_model_wait(&mut self) {
+        let Some(wait) = self.model_wait.as_mut() else { return };
+        let seconds = wait.since.elapsed().as_secs();
+        wait.tell_at += SLOW_MODEL;
+        let text = Phrase::StillThinking(seconds).say(self.conversation.language());
+        self.notice(Intent::Progress { text, call_id: None });
+    }
+
     fn take_deltas(&mut self, first: ModelDelta) {
+        if !matches!(first, ModelDelta::Trouble { .. } | ModelDelta::StartOver) {
+            self.model_wait = None;
+        }
         self.upcoming.push_back(Event::Delta(first));
         let more = std::iter::from_fn(|| self.deltas.as_mut().and_then(|deltas| deltas.try_recv().ok()));
         let more: Vec<Event> = more.take(DELTAS_AT_ONCE).map(Event::Delta).collect();
@@ -285,6 +321,7 @@ impl Actor {
                 self.upcoming.push_back(Event::SlotGranted);
             }
             Done::Model(result) => {
+                self.model_wait = None;
                 // Whatever the model still had to show comes before its end.
                 while let Some(delta) = self.deltas.as_mut().and_then(|deltas| deltas.try_recv().ok()) {
                     self.upcoming.push_back(Event::Delta(delta));

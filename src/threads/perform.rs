@@ -4,7 +4,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::actor::{Actor, outcome_of};
+use super::actor::{Actor, ModelWait, outcome_of};
 use super::count;
 use super::execution::Execution;
 use super::jobs::{Done, model_panicked, tool_panicked};
@@ -83,6 +83,7 @@ impl Actor {
             Effect::RunTool { call, name, arguments, class } => self.run_tool(call, &name, arguments, class),
             Effect::CancelJobs => {
                 self.jobs.cancel_work();
+                self.model_wait = None;
                 self.deltas = None;
             }
             Effect::Publish => self.stale = true,
@@ -205,6 +206,7 @@ impl Actor {
         self.conversation.note_estimate(estimate);
         let (live, deltas) = mpsc::channel(DELTA_BACKLOG);
         self.deltas = Some(deltas);
+        self.model_wait = Some(ModelWait::from_now());
         self.shop.metrics.model_calls.count();
         let deadline = shop.limits.model_deadline;
         let call = async move {

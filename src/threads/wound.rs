@@ -26,7 +26,7 @@ impl Actor {
             let outcome = self.storage_failure(Some(correlation.clone()));
             self.waiters.tell(&correlation, &outcome);
         }
-        let ErrorRecord { kind, text, retryable } = self.storage_error();
+        let ErrorRecord { kind, text, retryable, .. } = self.storage_error();
         self.notice(Intent::Error { kind, text, retryable });
         let (rules, effects_of) = (self.shop.rules(&self.id), self.shop.effects_of(&self.id));
         self.conversation = Conversation::new(self.id.clone(), rules, effects_of, ThreadRecord::default());
@@ -43,7 +43,7 @@ impl Actor {
 
     fn storage_error(&self) -> ErrorRecord {
         let text = Phrase::Error(ErrorKind::Storage).say(self.shop.language.unwrap_or_default());
-        ErrorRecord { kind: ErrorKind::Storage, text, retryable: true }
+        ErrorRecord { kind: ErrorKind::Storage, text, retryable: true, detail: None }
     }
 
     /// What whoever waits for a run is told when the disk keeps it from us.

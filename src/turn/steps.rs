@@ -10,6 +10,8 @@ use crate::uimessage::{ErrorRecord, Part, RunStatus, TextPart, ToolPart, ToolSta
 
 /// How often a prompt that the server finds too long is tried with half the window.
 const MAX_SHRINKS: u32 = 2;
+/// How many characters of the provider's own words are kept.
+const MAX_DETAIL: usize = 600;
 /// How often an answer without words and calls is asked for again.
 const MAX_EMPTY: u32 = 1;
 
@@ -114,7 +116,8 @@ impl Conversation {
         }
         // Half an answer is never kept as the answer.
         run.forget_step();
-        self.fail(error.kind, now, out);
+        let detail: String = error.detail.chars().take(MAX_DETAIL).collect();
+        self.fail_saying(&Phrase::Error(error.kind), error.kind, Some(detail), now, out);
     }
 
     /// Asks the model again, with all that has happened since.
@@ -178,24 +181,33 @@ impl Conversation {
     }
 
     pub(super) fn fail(&mut self, kind: ErrorKind, now: Timestamp, out: &mut Vec<Effect>) {
-        self.fail_saying(&Phrase::Error(kind), kind, now, out);
+        self.fail_saying(&Phrase::Error(kind), kind, None, now, out);
     }
 
-    fn fail_saying(&mut self, phrase: &Phrase, kind: ErrorKind, now: Timestamp, out: &mut Vec<Effect>) {
+    fn fail_saying(
+        &mut self,
+        phrase: &Phrase,
+        kind: ErrorKind,
+        detail: Option<String>,
+        now: Timestamp,
+        out: &mut Vec<Effect>,
+    ) {
+        let detail = detail.filter(|detail| !detail.trim().is_empty());
         let text = phrase.say(self.language());
         let Some(run) = self.run.as_mut() else { return };
         run.end_texts();
         if run.ledger.is_busy() {
             out.push(Effect::CancelJobs);
         }
-        run.message.parts.push(Part::Error(ErrorRecord { kind, text, retryable: kind.retryable() }));
+        let record = ErrorRecord { kind, text, retryable: kind.retryable(), detail };
+        run.message.parts.push(Part::Error(record));
         self.finish(RunStatus::Failed, now, out);
     }
 
     fn empty_answer(&mut self, now: Timestamp, out: &mut Vec<Effect>) {
         let Some(run) = self.run.as_mut() else { return };
         if run.empty_answers >= MAX_EMPTY || run.shown {
-            return self.fail_saying(&Phrase::EmptyAnswer, ErrorKind::BadResponse, now, out);
+            return self.fail_saying(&Phrase::EmptyAnswer, ErrorKind::BadResponse, None, now, out);
         }
         run.empty_answers += 1;
         out.push(Effect::CallModel);

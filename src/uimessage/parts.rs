@@ -90,6 +90,9 @@ pub struct ErrorRecord {
     pub text: String,
     /// Whether trying again may help.
     pub retryable: bool,
+    /// The provider's own words, without secrets: for the operator, not for people in chats.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
 }
 
 /// One part of a message.
@@ -121,7 +124,7 @@ impl Part {
             Self::File(file) => file.url.len(),
             Self::Tool(tool) => serde_json::to_string(tool.as_ref()).map_or(0, |text| text.len()),
             Self::Command(record) => record.reply.len(),
-            Self::Error(record) => record.text.len(),
+            Self::Error(record) => record.text.len() + record.detail.as_ref().map_or(0, String::len),
             Self::StepStart => 0,
             Self::Other(raw) => raw.to_string().len(),
         }

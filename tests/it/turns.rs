@@ -226,6 +226,49 @@ async fn agent_md_is_read_again_when_it_changed_and_the_log_says_so() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_time_is_shown_while_a_model_call_takes_longer_than_five_seconds() {
+    let gate = Gate::new();
+    let held = gate.clone();
+    let model = FakeModel::start(Script::compute(move |seen| echo(seen).behind(&held))).await;
+    let project = Project::with_model(&model.url(), json!({ "llm": { "timeoutSecs": 60 } }));
+    let daemon = Arc::new(project.start().await);
+    let mut events = daemon.get("/api/threads/api%3Achat%3At/events").send().await.unwrap();
+    let asking = daemon.clone();
+    let mut asked = JoinSet::new();
+    asked.spawn(async move { asking.execute(json!({ "instructions": "q", "chatId": "t" })).await });
+    let mut heard = String::new();
+    while !heard.contains("Waiting for the model, 5 s so far.") {
+        let more = tokio::time::timeout(Duration::from_secs(30), events.chunk()).await;
+        heard.push_str(&String::from_utf8_lossy(&more.expect(&heard).unwrap().unwrap()));
+    }
+    gate.open();
+    assert_eq!(asked.join_all().await[0]["output"], "echo q");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_providers_own_words_reach_the_operator_without_the_key() {
+    let refusal = r#"{"error":{"message":"Incorrect API key provided: sk-test-canary-123456 (org 7)"}}"#;
+    let model = FakeModel::start(Reply::status(401, refusal.to_owned())).await;
+    let project = Project::with_model(&model.url(), json!({}));
+    let daemon = project.start().await;
+    let answer = daemon.execute(json!({ "instructions": "hello", "chatId": "t" })).await;
+    let detail = answer["error"]["detail"].as_str().unwrap();
+    assert!(detail.contains("Incorrect API key provided") && detail.contains("(org 7)"), "{answer}");
+    assert!(!answer["error"]["text"].as_str().unwrap().contains("org 7"), "{answer}");
+    let messages = daemon.get_json("/api/threads/api%3Achat%3At/messages").await;
+    assert!(messages.to_string().contains("Incorrect API key provided"), "{messages}");
+    let shown = project.run(&["threads", "show", "api:chat:t"]);
+    assert!(shown.stdout.contains("Incorrect API key provided"), "{shown:?}");
+    daemon.stop().await;
+    let logs = std::fs::read_dir(project.path().join(".ship/logs")).unwrap();
+    let logs: String = logs.map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap()).collect();
+    assert!(logs.contains("Incorrect API key provided"), "{logs}");
+    for text in [answer.to_string(), messages.to_string(), shown.stdout, logs] {
+        assert!(!text.contains("sk-test-canary"), "the key is shown: {text}");
+    }
+}
+
 /// Each kind of trouble, what the person is told of it, and how often the server was asked.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_model_in_trouble_ends_the_turn_with_the_right_words_or_recovers() {

@@ -81,7 +81,12 @@ fn lines(message: &UiMessage, surface: Surface) -> Vec<String> {
                 lines.push(surface.dim(&one_line(&record.command, ERROR_COLUMNS)));
                 lines.push(surface.clean(&record.reply).into_owned());
             }
-            Part::Error(record) => lines.push(surface.alarm(&surface.clean(&record.text))),
+            Part::Error(record) => {
+                let words = record.detail.iter().map(String::as_str);
+                for text in std::iter::once(record.text.as_str()).chain(words) {
+                    lines.push(surface.alarm(&surface.clean(text)));
+                }
+            }
             Part::Text(_) | Part::Reasoning(_) | Part::StepStart | Part::Other(_) => {}
         }
     }

@@ -68,7 +68,7 @@ class ErrorView {
   }
 
   update(part) {
-    const { kind, text, retryable } = part.data ?? {};
+    const { kind, text, retryable, detail } = part.data ?? {};
     setAttr(this.el, 'data-kind', kind ?? null);
     // The daemon's own words name settings and commands in backticks.
     const words = h('div', { class: 'error-text md' });
@@ -78,6 +78,8 @@ class ErrorView {
       h('div', null,
         h('p', { class: 'error-title' }, t('errorTitle'), kind && kind !== 'error' ? h('code', { text: String(kind) }) : null),
         text ? words : null,
+        // The provider's own words: whoever reads this page operates the agent.
+        detail ? h('pre', { class: 'error-detail', text: String(detail) }) : null,
         retryable ? h('p', { class: 'error-hint', text: t('errorRetryable') }) : null));
   }
 }

@@ -63,7 +63,8 @@ async fn the_answer_comes_whole_with_its_tool_calls() {
 
 #[tokio::test]
 async fn how_a_run_ended_is_told_as_a_status() {
-    let error = ErrorRecord { kind: ErrorKind::Rate, text: "slow down".to_owned(), retryable: true };
+    let error =
+        ErrorRecord { kind: ErrorKind::Rate, text: "slow down".to_owned(), retryable: true, detail: None };
     let record = json!({ "kind": "rate", "text": "slow down", "retryable": true });
     let stopped = json!({ "kind": "stopped", "text": "the turn was stopped", "retryable": false });
     let failed = RunOutcome { error: Some(error.clone()), ..outcome(RunStatus::Failed, Vec::new()) };

@@ -98,8 +98,12 @@ async fn a_stop_closes_what_is_open_and_aborts() {
 
 #[tokio::test]
 async fn a_failure_ends_with_an_error() {
-    let error =
-        ErrorRecord { kind: ErrorKind::Auth, text: "the key was refused".to_owned(), retryable: false };
+    let error = ErrorRecord {
+        kind: ErrorKind::Auth,
+        text: "the key was refused".to_owned(),
+        retryable: false,
+        detail: None,
+    };
     let states = [answer(RunStatus::Running, vec![Part::StepStart])];
     let parts = vec![Part::StepStart, Part::Error(error.clone())];
     let end = RunOutcome {
