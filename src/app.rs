@@ -19,7 +19,7 @@ use crate::config::{AGENT_MD, Endpoint, ModelSettings, Provider, Settings, read_
 use crate::domain::{Approval, Platform};
 use crate::http::Http;
 use crate::metrics::Metrics;
-use crate::model::{FallbackModel, ModelSpec, OfflineModel, OpenAiModel, Pace, Shared};
+use crate::model::{ModelKind, ModelSpec, Shared, build};
 use crate::permissions::{FileAccess, GrantBook, ProjectJudge};
 use crate::policy::shell::BadRule;
 use crate::ports::{
@@ -91,15 +91,15 @@ fn model_with(
     ids: &Arc<dyn Ids>,
 ) -> Arc<dyn Model> {
     let shared = Shared { http: http.clone(), ids: ids.clone(), clock: clock.clone() };
-    let build = |provider: &Provider| -> Arc<dyn Model> {
-        match provider {
-            Provider::Offline => Arc::new(OfflineModel::new(ids.clone(), Pace::default())),
-            Provider::OpenAi(endpoint) => Arc::new(OpenAiModel::new(model_spec(endpoint), shared.clone())),
-        }
-    };
-    let first = build(&settings.provider);
-    let others: Vec<_> = settings.fallbacks.iter().map(build).collect();
-    if others.is_empty() { first } else { Arc::new(FallbackModel::new(first, others)) }
+    let fallbacks: Vec<ModelKind> = settings.fallbacks.iter().map(model_kind).collect();
+    build(&model_kind(&settings.provider), &fallbacks, &shared)
+}
+
+fn model_kind(provider: &Provider) -> ModelKind {
+    match provider {
+        Provider::Offline => ModelKind::Offline,
+        Provider::OpenAi(endpoint) => ModelKind::Server(model_spec(endpoint)),
+    }
 }
 
 fn model_spec(endpoint: &Endpoint) -> ModelSpec {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{FallbackModel, ModelSpec, OpenAiModel};
+use super::{FallbackModel, ModelSpec, OfflineModel, OpenAiModel, Pace};
 use crate::http::Http;
 use crate::ports::{Clock, Ids, Model};
 
@@ -17,15 +17,27 @@ pub struct Shared {
     pub clock: Arc<dyn Clock>,
 }
 
+/// Which model answers.
+#[derive(Clone, Debug)]
+pub enum ModelKind {
+    /// The built-in one.
+    Offline,
+    /// One on a server.
+    Server(ModelSpec),
+}
+
 /// A model that asks `primary`, and where that fails the `fallbacks` in their order. Does no IO.
-pub fn build(primary: &ModelSpec, fallbacks: &[ModelSpec], shared: &Shared) -> Arc<dyn Model> {
-    let first: Arc<dyn Model> = Arc::new(OpenAiModel::new(primary.clone(), shared.clone()));
+pub fn build(primary: &ModelKind, fallbacks: &[ModelKind], shared: &Shared) -> Arc<dyn Model> {
+    let first = one(primary, shared);
     if fallbacks.is_empty() {
         return first;
     }
-    let others = fallbacks
-        .iter()
-        .map(|spec| -> Arc<dyn Model> { Arc::new(OpenAiModel::new(spec.clone(), shared.clone())) })
-        .collect();
-    Arc::new(FallbackModel::new(first, others))
+    Arc::new(FallbackModel::new(first, fallbacks.iter().map(|kind| one(kind, shared)).collect()))
+}
+
+fn one(kind: &ModelKind, shared: &Shared) -> Arc<dyn Model> {
+    match kind {
+        ModelKind::Offline => Arc::new(OfflineModel::new(shared.ids.clone(), Pace::default())),
+        ModelKind::Server(spec) => Arc::new(OpenAiModel::new(spec.clone(), shared.clone())),
+    }
 }

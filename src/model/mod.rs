@@ -28,7 +28,7 @@ mod think;
 mod transport;
 mod wire;
 
-pub use build::{Shared, build};
+pub use build::{ModelKind, Shared, build};
 pub use fallback::FallbackModel;
 pub use listing::{ListedModel, alternatives, days_until, list_models};
 pub use offline::{OfflineModel, Pace};

@@ -73,9 +73,9 @@ impl Courier {
                 let attachment = Attachment { file, name, kind: *kind };
                 self.attach(&intent, id, &attachment, caption.as_deref()).await
             }
-            // What is fleeting is shown, not delivered.
             Intent::AssistantDelta { .. } | Intent::Progress { .. } | Intent::Typing => {
-                Ok(Receipt::default())
+                let reason = "drafts and progress are shown, not delivered".to_owned();
+                Err(DeliveryError::Permanent { reason })
             }
         }
     }

@@ -72,7 +72,8 @@ impl Sender {
     /// again.
     pub(super) async fn deliver(&self, entry: &OutboxEntry) -> Result<Receipt, DeliveryError> {
         let Some((draft, weight)) = draft(&entry.intent.intent, self.clock.now()) else {
-            return Ok(Receipt::default());
+            let reason = "drafts and progress are shown, not delivered".to_owned();
+            return Err(DeliveryError::Permanent { reason });
         };
         self.send_all(&entry.intent, Part { name: entry.id.as_str().to_owned(), draft, weight }).await
     }

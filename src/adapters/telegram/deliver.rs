@@ -73,17 +73,20 @@ impl Sender {
             Intent::AssistantText { text } | Intent::Error { text, .. } => {
                 Box::pin(self.put_text(place, &entry, text, live, attempt)).await
             }
-            intent => {
+            Intent::ApprovalRequest { .. } => {
                 self.clear(place, &entry, live).await;
-                match intent {
-                    Intent::ApprovalRequest { .. } => Box::pin(self.ask(place, &entry, attempt)).await,
-                    Intent::ApprovalResolved { approval_id, text } => {
-                        Box::pin(self.resolve(place, approval_id, text, parcel(&entry, attempt))).await
-                    }
-                    Intent::Attachment { .. } => Box::pin(self.attach(place, &entry, attempt)).await,
-                    // What is fleeting is shown, not delivered.
-                    _ => Ok(None),
-                }
+                Box::pin(self.ask(place, &entry, attempt)).await
+            }
+            Intent::ApprovalResolved { approval_id, text } => {
+                self.clear(place, &entry, live).await;
+                Box::pin(self.resolve(place, approval_id, text, parcel(&entry, attempt))).await
+            }
+            Intent::Attachment { .. } => {
+                self.clear(place, &entry, live).await;
+                Box::pin(self.attach(place, &entry, attempt)).await
+            }
+            Intent::AssistantDelta { .. } | Intent::Progress { .. } | Intent::Typing => {
+                Err(Failure::Never("drafts and progress are shown, not delivered".to_owned()))
             }
         };
         if delivered.is_ok() {

@@ -4,12 +4,11 @@ use std::time::Duration;
 
 use serde_json::json;
 use shipagent::domain::ErrorKind;
-use shipagent::model::build;
 use shipagent::ports::{Completion, ModelDelta, ToolCall, Usage};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::asked::{ask, ask_script, prompt, shared, spec, whole};
+use super::asked::{ask, ask_script, build, prompt, shared, spec, whole};
 use crate::support::fake_model::{FakeModel, Gate, Reply, Script};
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use shipagent::domain::ErrorKind;
 use shipagent::http::Http;
-use shipagent::model::{ModelSpec, Shared, build};
+use shipagent::model::{ModelKind, ModelSpec, Shared};
 use shipagent::ports::{Completion, Model, ModelDelta, ModelError, Prompt, RandomIds, SystemClock};
 use shipagent::uimessage::{Content, ModelMessage};
 use tokio::sync::mpsc;
@@ -22,6 +22,12 @@ pub(super) fn shared() -> Shared {
 
 pub(super) fn spec(fake: &FakeModel) -> ModelSpec {
     ModelSpec { timeout: Duration::from_secs(10), ..ModelSpec::new(fake.url(), "fake").with_key(KEY) }
+}
+
+/// The model that the daemon would build of these.
+pub(super) fn build(primary: &ModelSpec, fallbacks: &[ModelSpec], shared: &Shared) -> Arc<dyn Model> {
+    let kinds: Vec<ModelKind> = fallbacks.iter().cloned().map(ModelKind::Server).collect();
+    shipagent::model::build(&ModelKind::Server(primary.clone()), &kinds, shared)
 }
 
 pub(super) fn hasty(fake: &FakeModel) -> ModelSpec {

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 use shipagent::domain::ErrorKind;
-use shipagent::model::{ModelSpec, build};
+use shipagent::model::ModelSpec;
 
-use super::asked::{KEY, ask, ask_script, ask_spec, shared, spec, whole};
+use super::asked::{KEY, ask, ask_script, ask_spec, build, shared, spec, whole};
 use crate::support::fake_model::{FakeModel, Reply, Script};
 
 #[tokio::test]

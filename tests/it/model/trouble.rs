@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use shipagent::domain::ErrorKind;
-use shipagent::model::{ModelSpec, build};
+use shipagent::model::ModelSpec;
 use shipagent::ports::ModelDelta;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use super::asked::{ask, ask_script, ask_spec, hasty, prompt, shared, spec};
+use super::asked::{ask, ask_script, ask_spec, build, hasty, prompt, shared, spec};
 use crate::support::fake_model::{FakeModel, Reply};
 
 #[tokio::test]

@@ -25,6 +25,17 @@ async fn an_entry_becomes_one_message_with_markup_and_a_receipt() {
 }
 
 #[tokio::test]
+async fn what_is_only_shown_gets_no_receipt_when_it_is_delivered() {
+    let desk = Desk::new().await;
+    let progress = Intent::Progress { text: "at it".to_owned(), call_id: None };
+    for (index, shown) in [Intent::Typing, progress].into_iter().enumerate() {
+        let delivered = desk.deliver(entry(&thread(ANN), "run_1", index, shown)).await;
+        assert!(matches!(delivered, Err(DeliveryError::Permanent { .. })), "{delivered:?}");
+    }
+    assert_eq!(desk.fake.read(|world| world.visible(ANN).len()), 0);
+}
+
+#[tokio::test]
 async fn in_a_group_the_first_part_of_an_answer_quotes_the_question() {
     let desk = Desk::new().await;
     let asked = desk.fake.group(GROUP).say(&desk.fake.user(ANN, "Ann"), "why?");
