@@ -84,7 +84,7 @@ async fn an_error_with_a_good_status_is_seen() {
 
     let begun = json!({"choices": [{"delta": {"content": "a"}}]});
     let (outcome, fake) = ask_script(Reply::events([begun, json!({"error": "overloaded"})])).await;
-    assert_eq!((outcome.kind(), fake.requests().len()), (ErrorKind::Server, 1));
+    assert_eq!((outcome.kind(), fake.requests().len()), (ErrorKind::Server, 4));
 }
 
 #[tokio::test]
