@@ -381,6 +381,7 @@ fn workshop(
         limits: Limits {
             concurrent_runs: settings.limits.max_concurrent_runs,
             mailbox: settings.limits.mailbox,
+            history_cache: settings.limits.history_cache,
             max_steps: settings.model.max_steps,
             merge_ms: u64::try_from(settings.queue.merge.as_millis()).unwrap_or(u64::MAX),
             while_running: settings.queue.while_running,

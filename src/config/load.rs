@@ -239,6 +239,7 @@ fn settings(project: &Path, agent_md: String, config: &mut Config) -> Result<Set
             max_concurrent_runs: file.limits.max_concurrent_runs,
             max_processes: file.limits.max_processes,
             mailbox: file.limits.mailbox,
+            history_cache: file.limits.history_cache_mb.saturating_mul(1 << 20),
             stop: Duration::from_secs(file.limits.stop_secs),
         },
         secrets,

@@ -279,6 +279,8 @@ pub struct Limits {
     pub max_processes: usize,
     /// How many messages may wait in one thread.
     pub mailbox: usize,
+    /// How many bytes of memory the histories of idle threads may take together.
+    pub history_cache: usize,
     /// How long running turns get to end.
     pub stop: Duration,
 }

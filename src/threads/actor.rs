@@ -160,6 +160,7 @@ impl Actor {
         let mut stopping = false;
         let mut parting: Option<Instant> = None;
         let mut read = 0;
+        let mut told_resting = false;
         loop {
             self.settle().await;
             let parts = parting.filter(|until| *until > Instant::now() && self.deliveries.is_trying());
@@ -167,6 +168,13 @@ impl Actor {
                 break;
             }
             let rests = open && !stopping && self.conversation.is_idle() && self.deliveries.to_do() == 0;
+            if !rests || self.stage.is_watched() {
+                told_resting = false;
+            } else if !std::mem::replace(&mut told_resting, true) {
+                let (thread, bytes) = (self.id.clone(), self.conversation.memory());
+                // A router that is busy hears of it at the next rest.
+                told_resting = notes.try_send(Note::Resting { thread, read, bytes }).is_ok();
+            }
             let idle = self.shop.limits.idle;
             let expiry = self.until_expiry();
             let typing = self.typing_due();
@@ -187,6 +195,7 @@ impl Actor {
             match wake {
                 Wake::Mail(Some(mail)) => {
                     read += 1;
+                    told_resting = false;
                     self.read(mail).await;
                 }
                 Wake::Mail(None) => open = false,

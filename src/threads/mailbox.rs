@@ -38,6 +38,15 @@ impl Letter {
 /// For the router.
 #[derive(Debug)]
 pub(super) enum Note {
+    /// This actor has nothing to do and only holds its history in memory.
+    Resting {
+        /// Which.
+        thread: ThreadId,
+        /// How many pieces of mail it has read.
+        read: u64,
+        /// About how much memory its history takes.
+        bytes: usize,
+    },
     /// This actor has had nothing to do for a while and may be let go, unless mail has been sent to it since:
     /// `read` is how many it had read by then.
     Idle {

@@ -17,6 +17,7 @@ mod outbound;
 mod perform;
 mod progress;
 mod remembering;
+mod resting;
 mod router;
 mod stage;
 mod waiters;

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::actor::{Actor, Woken};
 use super::count;
 use super::mailbox::{Letter, Mail, Note};
+use super::resting::{Resting, RestingThreads};
 use super::workshop::Workshop;
 use crate::domain::ThreadId;
 use crate::ports::{Acceptance, Door, InnerDoor, Request, ThreadView};
@@ -39,6 +40,7 @@ pub struct Router {
     actors: JoinSet<()>,
     tasks: HashMap<Id, ThreadId>,
     panics: HashMap<ThreadId, u32>,
+    resting: RestingThreads,
     note_sender: mpsc::Sender<Note>,
     notes: mpsc::Receiver<Note>,
     stop: CancellationToken,
@@ -57,6 +59,7 @@ impl Router {
         let (sender, requests) = mpsc::channel(REQUEST_BACKLOG);
         let (note_sender, notes) = mpsc::channel(REQUEST_BACKLOG);
         let door = Door::new(sender);
+        let resting = RestingThreads::new(shop.limits.history_cache);
         let router = Self {
             shop,
             requests,
@@ -64,6 +67,7 @@ impl Router {
             actors: JoinSet::new(),
             tasks: HashMap::new(),
             panics: HashMap::new(),
+            resting,
             note_sender,
             notes,
             stop,
@@ -85,7 +89,7 @@ impl Router {
                 biased;
                 Some(ended) = self.actors.join_next_with_id() => self.ended(ended, stopping),
                 () = self.stop.cancelled(), if !stopping => stopping = true,
-                Some(note) = self.notes.recv() => self.retire(note),
+                Some(note) = self.notes.recv() => self.hear(note),
                 request = self.requests.recv() => match request {
                     Some(request) if stopping => refuse(request),
                     Some(request) => self.route(request),
@@ -139,6 +143,7 @@ impl Router {
     /// Puts mail into a thread's mailbox; gives it back when there is no room.
     fn send(&mut self, thread: &ThreadId, mail: Mail) -> Option<Mail> {
         self.wake(thread, Woken::ByMail);
+        self.resting.remove(thread);
         let limit = self.shop.limits.mailbox.max(1);
         let slot = self.slots.get_mut(thread)?;
         match slot {
@@ -184,8 +189,19 @@ impl Router {
         );
     }
 
-    fn retire(&mut self, note: Note) {
-        let Note::Idle { thread, read } = note;
+    fn hear(&mut self, note: Note) {
+        match note {
+            Note::Idle { thread, read } => self.retire(thread, read),
+            Note::Resting { thread, read, bytes } => {
+                for Resting { thread, read, .. } in self.resting.add(thread, read, bytes) {
+                    self.retire(thread, read);
+                }
+            }
+        }
+    }
+
+    /// Lets an idle actor go, unless mail was sent to it since it had read so many.
+    fn retire(&mut self, thread: ThreadId, read: u64) {
         // Mail that is on its way would find the actor at work again: then it stays.
         if matches!(self.slots.get(&thread), Some(Slot::Live { sent, .. }) if *sent == read) {
             // Dropping the sender closes the mailbox, and the actor ends.
@@ -200,6 +216,7 @@ impl Router {
         };
         let Some(thread) = self.tasks.remove(&id) else { return };
         let slot = self.slots.remove(&thread);
+        self.resting.remove(&thread);
         let mut wake = false;
         if panicked {
             let panics = self.panics.entry(thread.clone()).or_default();

@@ -37,6 +37,8 @@ pub struct Limits {
     pub concurrent_runs: usize,
     /// Messages waiting in one thread.
     pub mailbox: usize,
+    /// How many bytes of memory the histories of threads that rest may take together.
+    pub history_cache: usize,
     /// Model calls in one run.
     pub max_steps: u32,
     /// Milliseconds within which a second message joins a run.

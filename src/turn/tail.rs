@@ -9,6 +9,8 @@ use crate::uimessage::{Part, UiMessage};
 
 /// How long the tail kept in memory may grow before its oldest messages are let go.
 const TAIL_BYTES: usize = 1 << 20;
+/// What a message takes beside its parts.
+const MESSAGE_OVERHEAD: usize = 512;
 
 /// How many messages may come before the tail is measured again.
 pub(super) const TRIM_EVERY: usize = 32;
@@ -101,6 +103,14 @@ impl Conversation {
         let run = self.run.as_mut().filter(|run| !run.placed && run.phase != Phase::WaitingForSlot)?;
         run.placed = true;
         Some(run.snapshot())
+    }
+
+    /// About how much memory the history takes: parsed messages take about three times the bytes of their text.
+    pub fn memory(&self) -> usize {
+        self.history
+            .iter()
+            .map(|message| message.size().saturating_add(MESSAGE_OVERHEAD).saturating_mul(3))
+            .sum()
     }
 
     /// Lets go of the oldest messages once the tail has grown too long: whole runs only, and never one that is open.

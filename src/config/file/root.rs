@@ -107,6 +107,9 @@ pub struct LimitsFile {
     /// How many messages may wait in one thread; more are refused with a word.
     #[schemars(range(min = 1, max = 65536))]
     pub mailbox: usize,
+    /// How many megabytes of memory the histories of idle threads may take together.
+    #[schemars(range(min = 1, max = 65536))]
+    pub history_cache_mb: usize,
     /// How many seconds running turns get to end when the daemon is told to stop.
     #[schemars(range(min = 0, max = 600))]
     pub stop_secs: u64,
@@ -114,6 +117,6 @@ pub struct LimitsFile {
 
 impl Default for LimitsFile {
     fn default() -> Self {
-        Self { max_concurrent_runs: 256, max_processes: 8, mailbox: 256, stop_secs: 10 }
+        Self { max_concurrent_runs: 256, max_processes: 8, mailbox: 256, history_cache_mb: 64, stop_secs: 10 }
     }
 }

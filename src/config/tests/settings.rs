@@ -230,6 +230,7 @@ fn what_is_left_out_has_these_values() {
             max_concurrent_runs: 256,
             max_processes: 8,
             mailbox: 256,
+            history_cache: 67108864,
             stop: 10s,
         },
         secrets: [],

@@ -291,6 +291,7 @@ impl Stage {
             limits: Limits {
                 concurrent_runs: 4,
                 mailbox: 8,
+                history_cache: 64 << 20,
                 max_steps: 5,
                 merge_ms: 0,
                 while_running: WhileRunning::Merge,

@@ -1,0 +1,86 @@
+//! The threads that are in memory though they have nothing to do: a cache of histories with one budget for all of them.
+//! Pure; the router owns it.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::domain::ThreadId;
+
+/// A thread that rests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Resting {
+    pub(super) thread: ThreadId,
+    /// How many pieces of mail its actor had read by then.
+    pub(super) read: u64,
+    /// About how much memory its history takes.
+    bytes: usize,
+}
+
+/// All threads that rest, in the order in which they began to.
+#[derive(Debug, Default)]
+pub(super) struct RestingThreads {
+    limit: usize,
+    total: usize,
+    next: u64,
+    order: BTreeMap<u64, Resting>,
+    places: HashMap<ThreadId, u64>,
+}
+
+impl RestingThreads {
+    /// None yet; together they may take `limit` bytes.
+    pub(super) fn new(limit: usize) -> Self {
+        Self { limit, ..Self::default() }
+    }
+
+    /// Notes that a thread rests. Gives those that must leave memory for it, least recently used first.
+    pub(super) fn add(&mut self, thread: ThreadId, read: u64, bytes: usize) -> Vec<Resting> {
+        self.remove(&thread);
+        self.places.insert(thread.clone(), self.next);
+        self.order.insert(self.next, Resting { thread, read, bytes });
+        self.next += 1;
+        self.total = self.total.saturating_add(bytes);
+        let mut leaving = Vec::new();
+        while self.total > self.limit
+            && let Some((_, oldest)) = self.order.pop_first()
+        {
+            self.places.remove(&oldest.thread);
+            self.total = self.total.saturating_sub(oldest.bytes);
+            leaving.push(oldest);
+        }
+        leaving
+    }
+
+    /// The thread works again, or has left memory.
+    pub(super) fn remove(&mut self, thread: &ThreadId) {
+        if let Some(resting) = self.places.remove(thread).and_then(|place| self.order.remove(&place)) {
+            self.total = self.total.saturating_sub(resting.bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn thread(name: &str) -> ThreadId {
+        format!("web:chat:{name}").parse().unwrap()
+    }
+
+    fn left(resting: &mut RestingThreads, name: &str, bytes: usize) -> Vec<String> {
+        let leaving = resting.add(thread(name), 1, bytes);
+        leaving.into_iter().map(|one| one.thread.chat().to_owned()).collect()
+    }
+
+    #[test]
+    fn the_least_recently_used_leave_first_and_only_as_many_as_must() {
+        let mut resting = RestingThreads::new(100);
+        assert!(left(&mut resting, "a", 40).is_empty());
+        assert!(left(&mut resting, "b", 40).is_empty());
+        assert!(left(&mut resting, "a", 40).is_empty(), "used again: it is counted once, and is the newest");
+        assert_eq!(left(&mut resting, "c", 30), ["b"]);
+        resting.remove(&thread("a"));
+        assert!(left(&mut resting, "d", 70).is_empty());
+        assert_eq!(left(&mut resting, "e", 100), ["c", "d"]);
+        assert_eq!(left(&mut resting, "f", 101), ["e", "f"], "larger than all there may be");
+        assert_eq!((resting.total, resting.order.len(), resting.places.len()), (0, 0, 0));
+    }
+}
