@@ -244,3 +244,111 @@ fn set(group: &Path, file: &str, value: &str) -> io::Result<()> {
 fn other(why: &str) -> io::Error {
     io::Error::other(why.to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: MemoryLimits = MemoryLimits { command: 100 << 20, together: 300 << 20 };
+
+    /// The files of a group, as the kernel would show them.
+    fn group(path: &Path, processes: &str) {
+        fs::create_dir_all(path).unwrap();
+        for (name, text) in [
+            ("cgroup.controllers", "cpu memory pids"),
+            ("cgroup.subtree_control", ""),
+            ("cgroup.procs", processes),
+            ("cgroup.kill", ""),
+            ("memory.max", "max"),
+            ("memory.swap.max", ""),
+            ("memory.oom.group", ""),
+            ("memory.events", "low 0\noom 0\noom_kill 0\n"),
+            ("pids.max", ""),
+        ] {
+            put(&path.join(name), text);
+        }
+    }
+
+    fn put(path: &Path, text: &str) {
+        fs::File::create(path).unwrap().write_all(text.as_bytes()).unwrap();
+    }
+
+    fn read(path: &Path, file: &str) -> String {
+        fs::read_to_string(path.join(file)).unwrap()
+    }
+
+    #[test]
+    fn a_group_is_divided_only_where_it_is_ours_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let mounted = dir.path();
+        let own = std::process::id().to_string();
+        for (processes, controllers, expected) in [
+            (own.as_str(), "cpu memory pids", None),
+            (&format!("{own}\n1\n"), "cpu memory pids", Some("other processes")),
+            (&own, "cpu pids", Some("no memory controller")),
+            (&own, "cpu memory.x pids", Some("no memory controller")),
+        ] {
+            group(mounted, processes);
+            put(&mounted.join("cgroup.controllers"), controllers);
+            let told = is_divisible(mounted, mounted).err().map(|error| error.to_string());
+            assert_eq!(told.is_some(), expected.is_some(), "{told:?}");
+            assert!(told.unwrap_or_default().contains(expected.unwrap_or_default()), "{expected:?}");
+        }
+    }
+
+    #[test]
+    fn the_daemon_moves_below_its_group_and_memory_is_divided() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        group(root, "");
+        group(&root.join(DAEMON), "");
+        assert!(!is_divided(&root.join(DAEMON)));
+        divide(root).unwrap();
+        assert_eq!(read(&root.join(DAEMON), "cgroup.procs"), std::process::id().to_string());
+        assert_eq!(read(root, "cgroup.subtree_control"), CONTROLLERS);
+        put(&root.join("cgroup.subtree_control"), "memory pids");
+        assert!(is_divided(&root.join(DAEMON)) && !is_divided(root));
+    }
+
+    #[test]
+    fn each_command_has_a_group_with_its_limits_and_what_ended_it_is_known() {
+        let dir = tempfile::tempdir().unwrap();
+        let commands = dir.path().join(COMMANDS);
+        let command = commands.join("command-0");
+        group(&commands, "");
+        group(&command, "");
+        let groups = Groups::below(dir.path(), LIMITS).unwrap();
+        assert_eq!(read(&commands, "memory.max"), LIMITS.together.to_string());
+        let entered = groups.enter(4711, 64).unwrap();
+        for (file, expected) in [
+            ("memory.max", LIMITS.command.to_string()),
+            ("memory.swap.max", "0".to_owned()),
+            ("memory.oom.group", "1".to_owned()),
+            ("pids.max", "64".to_owned()),
+            ("cgroup.procs", "4711".to_owned()),
+        ] {
+            assert_eq!(read(&command, file), expected, "{file}");
+        }
+        assert_eq!(entered.exceeded(), None);
+        put(&command.join("memory.events"), "max 3\noom 1\noom_kill 2\n");
+        let scope = entered.exceeded().map(|exceeded| (exceeded.scope, exceeded.limit));
+        assert_eq!(scope, Some((MemoryScope::Command, LIMITS.command)));
+        put(&command.join("memory.events"), "max 0\noom 0\noom_kill 2\n");
+        let scope = entered.exceeded().map(|exceeded| (exceeded.scope, exceeded.limit));
+        assert_eq!(scope, Some((MemoryScope::Together, LIMITS.together)));
+        drop(entered);
+        assert_eq!(read(&command, "cgroup.kill"), "1");
+        assert!(groups.left.lock().unwrap().contains(&command), "tried again when the next one starts");
+    }
+
+    #[test]
+    fn the_group_of_a_process_is_found_beside_those_of_version_1() {
+        for (table, expected) in [
+            ("0::/system.slice/shipagent.service\n", Some("system.slice/shipagent.service")),
+            ("4:memory:/a\n0::/\n", Some("")),
+            ("4:memory:/a\n", None),
+        ] {
+            assert_eq!(group_in(table), expected, "{table}");
+        }
+    }
+}
