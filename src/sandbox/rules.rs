@@ -87,6 +87,10 @@ const RESOLVER: &str = "/etc/resolv.conf";
 /// Where programs put temporary files that do not ask for `TMPDIR`. In a mount namespace each command has its own.
 const TEMPORARY: &[&str] = &["/tmp", "/var/tmp", "/dev/shm"];
 
+/// Directories with files and sockets of many programs. A `PATH` that names one of them does not mean all that is in it.
+const SHARED: &[&str] =
+    &["/", "/dev", "/home", "/root", "/run", "/tmp", "/var", "/var/run", "/var/tmp", "/dev/shm"];
+
 /// What can be told of the machine without telling of other processes.
 const FACTS_OF_PROC: &[&str] = &[
     "/proc/cpuinfo",
@@ -140,7 +144,8 @@ pub(super) fn lasting(spec: &Spec) -> Vec<Grant> {
     if let Ok(resolver) = Path::new(RESOLVER).canonicalize() {
         rules.allow(&resolver, Access::Read);
     }
-    for path in &spec.readable {
+    let is_shared = |path: &Path| SHARED.iter().any(|shared| Path::new(shared) == path);
+    for path in spec.readable.iter().filter(|path| !is_shared(path)) {
         rules.allow(path, Access::Read);
     }
     let access = match spec.class {
@@ -276,6 +281,16 @@ mod tests {
                 assert_eq!(grant.access == Access::Device, grant.path.starts_with("/dev"), "{grant:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_directory_of_many_programs_is_not_readable_because_path_names_it() {
+        let (_dir, root) = project();
+        let mut spec = spec(&root, Isolation::Namespaces, Class::ProjectWritable);
+        spec.readable = SHARED.iter().map(PathBuf::from).chain([root.join("web")]).collect();
+        let readable: Vec<PathBuf> = lasting(&spec).into_iter().map(|grant| grant.path).collect();
+        assert!(readable.contains(&root.join("web")));
+        assert!(!SHARED.iter().any(|shared| readable.contains(&PathBuf::from(shared))), "{readable:?}");
     }
 
     #[test]

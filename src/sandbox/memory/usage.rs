@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 
 use super::limits::kibibytes_in;
 
@@ -18,11 +19,40 @@ pub(super) enum Precision {
 /// The bytes that each of these processes uses with all its descendants.
 pub(super) fn measure(roots: &[u32], precision: Precision) -> Vec<u64> {
     let children = children_by_parent(processes());
-    let bytes_of = |root: &u32| {
-        let tree = tree_below(*root, &children);
-        tree.into_iter().map(|pid| bytes_of_process(pid, precision)).fold(0, u64::saturating_add)
+    roots.iter().map(|root| bytes_of(&tree_below(*root, &children), precision)).collect()
+}
+
+fn bytes_of(processes: &[u32], precision: Precision) -> u64 {
+    let mut used = Used::default();
+    let mut files = BTreeMap::new();
+    for pid in processes {
+        used = used.plus(memory_of(*pid, precision));
+        files.extend(memory_files_of(*pid));
+    }
+    let files = files.into_values().fold(0, u64::saturating_add);
+    let shared = match precision {
+        Precision::Rough => used.shared.saturating_add(files),
+        // Of a file that is mapped, the mapped part is in both.
+        Precision::Exact => used.shared.max(files),
     };
-    roots.iter().map(bytes_of).collect()
+    used.private.saturating_add(shared)
+}
+
+/// Bytes that processes have in use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Used {
+    private: u64,
+    /// Mapped files that are in memory only.
+    shared: u64,
+}
+
+impl Used {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            private: self.private.saturating_add(other.private),
+            shared: self.shared.saturating_add(other.shared),
+        }
+    }
 }
 
 /// A process and its descendants.
@@ -63,28 +93,43 @@ fn parent_in(stat: &str) -> Option<u32> {
 }
 
 /// A process that has ended uses nothing.
-fn bytes_of_process(pid: u32, precision: Precision) -> u64 {
+fn memory_of(pid: u32, precision: Precision) -> Used {
     let exact = || {
         let table = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
-        sum_of(&table, &["Pss_Anon", "Pss_Shmem", "SwapPss"])
+        used_in(&table, &["Pss_Anon", "SwapPss"], "Pss_Shmem")
     };
     let rough = || {
         let table = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-        sum_of(&table, &["RssAnon", "RssShmem", "VmSwap"])
+        used_in(&table, &["RssAnon", "VmSwap"], "RssShmem")
     };
-    let bytes = match precision {
+    let used = match precision {
         Precision::Rough => rough(),
         Precision::Exact => exact().or_else(rough),
     };
-    bytes.unwrap_or(0)
+    used.unwrap_or_default()
 }
 
-/// The sum of some rows of a table; nothing where it has not even the first.
-fn sum_of(table: &str, names: &[&str]) -> Option<u64> {
-    let (first, others) = names.split_first()?;
-    let first = kibibytes_in(table, first)?;
-    let others = others.iter().filter_map(|name| kibibytes_in(table, name));
-    Some(others.fold(first, u64::saturating_add).saturating_mul(1024))
+/// What a table of the kernel says; nothing where it has not even the first row.
+fn used_in(table: &str, private: &[&str], shared: &str) -> Option<Used> {
+    kibibytes_in(table, private.first()?)?;
+    let bytes = |name: &str| kibibytes_in(table, name).unwrap_or(0).saturating_mul(1024);
+    let private = private.iter().map(|name| bytes(name)).fold(0, u64::saturating_add);
+    Some(Used { private, shared: bytes(shared) })
+}
+
+/// Open files that are in memory only and have no name, by device and number, with their bytes. They are memory
+/// also while they are not mapped.
+fn memory_files_of(pid: u32) -> Vec<((u64, u64), u64)> {
+    let opened = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    let files = opened.filter_map(|entry| {
+        let target = fs::read_link(entry.path()).ok()?;
+        if !target.as_os_str().as_encoded_bytes().starts_with(b"/memfd:") {
+            return None;
+        }
+        let found = fs::metadata(entry.path()).ok()?;
+        Some(((found.dev(), found.ino()), found.blocks().saturating_mul(512)))
+    });
+    files.collect()
 }
 
 #[cfg(test)]
@@ -113,9 +158,9 @@ mod tests {
     #[test]
     fn rows_are_added_and_a_table_without_them_says_nothing() {
         let table = "Rss: 900 kB\nPss_Anon:  10 kB\nPss_Shmem:  2 kB\nSwapPss: 1 kB\n";
-        assert_eq!(sum_of(table, &["Pss_Anon", "Pss_Shmem", "SwapPss"]), Some(13 * 1024));
-        assert_eq!(sum_of(table, &["Pss_Anon", "VmSwap"]), Some(10 * 1024));
-        assert_eq!(sum_of(table, &["RssAnon", "VmSwap"]), None);
+        let used = used_in(table, &["Pss_Anon", "SwapPss"], "Pss_Shmem");
+        assert_eq!(used, Some(Used { private: 11 * 1024, shared: 2 * 1024 }));
+        assert_eq!(used_in(table, &["RssAnon", "VmSwap"], "Pss_Shmem"), None);
     }
 
     #[test]

@@ -61,8 +61,9 @@ impl Tool for ExecShell {
             name: "exec_shell",
             description: format!(
                 "Runs a shell command in the project, in a sandbox, for at most {most} seconds. Standard input is \
-                 empty and processes left in the background end with the command. Of long output the beginning and \
-                 the end are given."
+                 empty and processes left in the background end with the command. It sees the project and the \
+                 system's programs; other files and other programs' sockets are not there. Of long output the \
+                 beginning and the end are given."
             ),
             parameters: schema_of::<Arguments>(),
             effects: Effects::SideEffects,

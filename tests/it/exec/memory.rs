@@ -36,6 +36,12 @@ async fn a_command_that_uses_too_much_is_ended_and_the_next_one_runs() {
             "/usr/bin/python3 -c 'a = bytearray(8 << 30)'".to_owned(),
             // Many small ones: the limit is that of the command, not of a process.
             format!("for i in 1 2 3 4 5 6; do {} & done; wait", uses(60)),
+            // A file without a name that is never mapped.
+            "/usr/bin/python3 -c 'import os, time
+f = os.memfd_create(\"a\")
+for _ in range(600): os.write(f, b\"x\" * (1 << 20))
+time.sleep(60)'"
+                .to_owned(),
             // Detached from everything.
             format!("setsid sh -c '{}' & sleep 60", uses(600).replace('\'', "'\\''")),
         ] {
@@ -45,6 +51,17 @@ async fn a_command_that_uses_too_much_is_ended_and_the_next_one_runs() {
         }
         let outcome = bench.run(APPROVED, "echo fine").await;
         assert_eq!((&outcome["stdout"], &outcome["outOfMemory"]), (&json!("fine\n"), &Value::Null));
+    }
+}
+
+#[tokio::test]
+async fn shared_memory_that_outlives_its_processes_is_bounded() {
+    let bench = Bench::each().remove(0);
+    let asks_for =
+        |megabytes: u32| format!("perl -e 'exit(defined shmget(0, {megabytes} << 20, 01600) ? 0 : 1)'");
+    for (megabytes, expected) in [(100, 0), (600, 1)] {
+        let outcome = bench.run(APPROVED, &asks_for(megabytes)).await;
+        assert_eq!(outcome["exitCode"], expected, "{megabytes}: {outcome}");
     }
 }
 
