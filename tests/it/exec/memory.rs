@@ -68,11 +68,14 @@ async fn shared_memory_that_outlives_its_processes_is_bounded() {
 #[tokio::test]
 async fn commands_that_together_use_too_much_end_by_the_largest() {
     let bench = limited(Bench::each().remove(0), 400, 500);
-    let (small, large) = (uses(120), uses(300));
-    let waits = |command: &str| format!("{command} & sleep 3; kill $!; echo survived");
-    let [one, two, largest] = [waits(&small), waits(&small), waits(&large)];
-    let (one, two, largest) =
-        tokio::join!(bench.run(APPROVED, &one), bench.run(APPROVED, &two), bench.run(APPROVED, &largest));
+    let small =
+        format!("{} & until test -e src/over; do sleep 0.05; done; kill $!; echo survived", uses(120));
+    let largest = async {
+        let outcome = bench.run(APPROVED, &uses(300)).await;
+        bench.file("src/over", "");
+        outcome
+    };
+    let (one, two, largest) = tokio::join!(bench.run(APPROVED, &small), bench.run(APPROVED, &small), largest);
     assert!(is_ended(&largest, "all running commands together used more than 500 MB"), "{largest}");
     for small in [one, two] {
         assert!(small["stdout"].as_str().unwrap().ends_with("survived\n"), "{small}");
