@@ -240,6 +240,7 @@ fn settings(project: &Path, agent_md: String, config: &mut Config) -> Result<Set
             max_processes: file.limits.max_processes,
             mailbox: file.limits.mailbox,
             stop: Duration::from_secs(file.limits.stop_secs),
+            command_memory_mb: file.limits.command_memory_mb,
         },
         secrets,
         has_file: config.has_file,
