@@ -1,6 +1,9 @@
 //! What keeps commands in, in words: for the summary of a start and for the doctor.
 
+use std::path::PathBuf;
+
 use crate::domain::{Language, SandboxLevel, SandboxReport};
+use crate::sandbox::{MemoryControl, MemoryLimits};
 
 /// How things stand, in one line.
 pub(super) fn standing(report: &SandboxReport, language: Language) -> String {
@@ -57,4 +60,72 @@ pub(super) fn advice(report: &SandboxReport, language: Language) -> Option<Strin
         }
     };
     Some(advice.to_owned())
+}
+
+/// Which sockets of other programs approved commands can reach; nothing where none is listed. Without namespaces
+/// one cannot be told from another.
+pub(super) fn sockets(listed: &[PathBuf], report: &SandboxReport, language: Language) -> Option<String> {
+    if listed.is_empty() {
+        return None;
+    }
+    let names: Vec<String> = listed.iter().map(|path| path.display().to_string()).collect();
+    let names = names.join(", ");
+    Some(match (language, report.by) {
+        (Language::En, "namespaces") => {
+            format!("approved commands can have the programs behind these sockets act for them: {names}")
+        }
+        (Language::En, _) => {
+            format!(
+                "approved commands can reach every local socket, not only {names}: there are no namespaces"
+            )
+        }
+        (Language::Zh, "namespaces") => format!("获批的命令可以通过这些套接字让其他程序代为执行：{names}"),
+        (Language::Zh, _) => format!("没有命名空间，获批的命令可以连接所有本地套接字，不限于 {names}"),
+    })
+}
+
+/// How much memory commands may use, and what keeps them to it.
+pub(super) fn memory(limits: MemoryLimits, control: MemoryControl, language: Language) -> String {
+    let (command, together) = (limits.command >> 20, limits.together >> 20);
+    match (language, control) {
+        (Language::En, MemoryControl::Groups) => {
+            format!("a command may use {command} MB, all together {together} MB; kept by control groups")
+        }
+        (Language::En, MemoryControl::Sampling) => format!(
+            "a command may use {command} MB, all together {together} MB; looked at a few times a second, since the \
+             control group is not delegated"
+        ),
+        (Language::Zh, MemoryControl::Groups) => {
+            format!("单个命令最多使用 {command} MB 内存，合计 {together} MB；由控制组限制")
+        }
+        (Language::Zh, MemoryControl::Sampling) => {
+            format!("单个命令最多使用 {command} MB 内存，合计 {together} MB；控制组未委派，改为每秒检查数次")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sandbox::{Isolation, Level, Mode, Status};
+
+    #[test]
+    fn a_listed_socket_is_a_risk_and_without_namespaces_all_of_them_are() {
+        let report = |isolation| {
+            let status = Status { level: Level::Partial, isolation, landlock: 7, reasons: Vec::new() };
+            status.report(Mode::Auto)
+        };
+        let listed = [PathBuf::from("/run/docker.sock")];
+        for (isolation, en, zh) in [
+            (Isolation::Namespaces, "these sockets act for them: /run/docker.sock", "这些套接字"),
+            (Isolation::Rules, "every local socket, not only /run/docker.sock", "所有本地套接字"),
+        ] {
+            let report = report(isolation);
+            for (language, expected) in [(Language::En, en), (Language::Zh, zh)] {
+                let said = sockets(&listed, &report, language).unwrap();
+                assert!(said.contains(expected), "{said}");
+                assert_eq!(sockets(&[], &report, language), None);
+            }
+        }
+    }
 }

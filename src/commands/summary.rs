@@ -63,8 +63,14 @@ impl Summary<'_> {
     /// What keeps commands in, once that is known.
     pub(super) fn sandbox(&self, report: &SandboxReport) -> String {
         let language = self.settings.operator_language;
-        let name = if language == Language::Zh { "沙箱" } else { "sandbox " };
-        format!("  {name}  {}\n", sandbox_words::standing(report, language))
+        let (name, risk) =
+            if language == Language::Zh { ("沙箱", "套接字") } else { ("sandbox ", "sockets ") };
+        let mut text = format!("  {name}  {}\n", sandbox_words::standing(report, language));
+        let listed = &self.settings.permissions.exec_shell.sockets;
+        if let Some(told) = sandbox_words::sockets(listed, report, language) {
+            text.push_str(&format!("  {risk}  {told}\n"));
+        }
+        text
     }
 
     fn model(&self, zh: bool) -> String {

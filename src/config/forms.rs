@@ -21,6 +21,7 @@ pub(super) fn check(format: &str, text: &str) -> Result<(), Fault> {
         "author-id" => author(text).map(drop),
         "approver" => approver(text).map(drop),
         "host-name" => host(text),
+        "socket-path" => socket(text),
         "command-start" => check_rule(text).map_err(|_| Fault::BadRule(clip(text))),
         _ => Ok(()),
     }
@@ -101,6 +102,26 @@ fn host(text: &str) -> Result<(), Fault> {
     }
 }
 
+/// Directories with the sockets of many programs: never all of them are meant.
+const SHARED_DIRECTORIES: [&str; 3] = ["/dev/shm", "/var/run", "/var/tmp"];
+
+/// The path of a socket, or of a folder below a top-level directory: absolute, without detours, and never inside
+/// the daemon's own state.
+fn socket(text: &str) -> Result<(), Fault> {
+    let name = |name: &str| {
+        let folded = name.trim().to_lowercase();
+        !folded.is_empty() && folded != "." && folded != ".." && folded != ".ship"
+    };
+    let names: Vec<&str> =
+        text.strip_prefix('/').unwrap_or_default().trim_end_matches('/').split('/').collect();
+    let shared = SHARED_DIRECTORIES.contains(&text.trim_end_matches('/'));
+    if names.len() >= 2 && names.into_iter().all(name) && !shared && !text.contains(char::is_control) {
+        Ok(())
+    } else {
+        Err(Fault::BadSocket(clip(text)))
+    }
+}
+
 fn clip(text: &str) -> String {
     text.chars().take(80).collect()
 }
@@ -147,6 +168,26 @@ mod tests {
                 "approver",
                 &["requester", "owners", "admins", "qq:user:A1"],
                 &["", "owner", "everybody", "telegram:chat:1"],
+            ),
+            (
+                "socket-path",
+                &["/run/docker.sock", "/run/postgresql", "/tmp/.X11-unix/", "/home/ann/.gnupg/S.gpg-agent"],
+                &[
+                    "",
+                    "/",
+                    "/run",
+                    "/tmp/",
+                    "/var/run/",
+                    "/dev/shm",
+                    "run/docker.sock",
+                    "~/agent",
+                    "/run/../etc/x",
+                    "/run/./x",
+                    "/run//x",
+                    "/home/ann/app/.ship/run/x",
+                    "/home/ann/app/.SHIP",
+                    "/run/x\n",
+                ],
             ),
             (
                 "host-name",

@@ -241,6 +241,7 @@ fn settings(project: &Path, agent_md: String, config: &mut Config) -> Result<Set
             mailbox: file.limits.mailbox,
             history_cache: file.limits.history_cache_mb.saturating_mul(1 << 20),
             stop: Duration::from_secs(file.limits.stop_secs),
+            command_memory_mb: file.limits.command_memory_mb,
         },
         secrets,
         has_file: config.has_file,

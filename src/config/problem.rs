@@ -169,6 +169,8 @@ pub enum Fault {
     BadHost(String),
     /// Not the beginning of one plain command.
     BadRule(String),
+    /// Not the path of a socket that commands may connect to.
+    BadSocket(String),
     /// The server needs a key and there is none.
     KeyNeeded,
     /// The checker let something through that the types refuse: a fault of ours.
@@ -183,6 +185,7 @@ impl Fault {
         | Self::BadListen(found)
         | Self::BadHost(found)
         | Self::BadRule(found)
+        | Self::BadSocket(found)
         | Self::BadAuthor { found, .. }
         | Self::BadApprover { found, .. } = &mut self
         {

@@ -1,6 +1,7 @@
 //! From what the file says to what the program knows. Pure; the file has been checked before.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
@@ -202,8 +203,9 @@ fn groups(file: &GroupsFile) -> GroupSettings {
 
 /// What tools may do.
 pub(super) fn permissions(file: PermissionsFile) -> Permissions {
-    let ExecShellFile { mode, allow, deny, compound, sandbox, timeout_secs } = file.exec_shell;
+    let ExecShellFile { mode, allow, deny, compound, sandbox, sockets, timeout_secs } = file.exec_shell;
     let timeout = Duration::from_secs(timeout_secs);
+    let sockets = sockets.into_iter().map(PathBuf::from).collect();
     let own = [
         ("write_file", file.write_file),
         ("edit_file", file.edit_file),
@@ -219,7 +221,8 @@ pub(super) fn permissions(file: PermissionsFile) -> Permissions {
     let own = own.into_iter().filter_map(|(name, tool)| Some((name.to_owned(), tool?.mode)));
     let others = file.others.into_iter().map(|(name, tool)| (name, tool.mode));
     let tools: BTreeMap<_, _> = own.chain(others).collect();
-    Permissions { exec_shell: ExecShell { mode, allow, deny, compound, sandbox, timeout }, tools }
+    let exec_shell = ExecShell { mode, allow, deny, compound, sandbox, sockets, timeout };
+    Permissions { exec_shell, tools }
 }
 
 /// Who decides.

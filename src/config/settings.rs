@@ -244,6 +244,8 @@ pub struct ExecShell {
     pub compound: Compound,
     /// Whether they run in the system's sandbox.
     pub sandbox: Sandbox,
+    /// Sockets of other programs that approved commands may connect to.
+    pub sockets: Vec<PathBuf>,
     /// How long one may take.
     pub timeout: Duration,
 }
@@ -283,4 +285,6 @@ pub struct Limits {
     pub history_cache: usize,
     /// How long running turns get to end.
     pub stop: Duration,
+    /// How many megabytes of memory one command may use; nothing means half of the machine's.
+    pub command_memory_mb: Option<u64>,
 }

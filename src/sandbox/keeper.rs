@@ -68,6 +68,7 @@ fn restrict(spec: &Spec) -> Result<Restrictions, String> {
         linux::own_proc(&spec.limits)?;
     }
     std::env::set_current_dir(&spec.cwd).map_err(|error| format!("cannot start in the folder: {error}"))?;
+    linux::end_first_without_memory();
     limits::apply(&spec.limits).map_err(|error| format!("limits cannot be set: {error}"))?;
     if spec.isolation == Isolation::Nothing {
         return Ok(Restrictions::default());

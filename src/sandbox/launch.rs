@@ -13,6 +13,7 @@ use tokio::process::{Child, ChildStderr, ChildStdout, Command};
 
 use super::control::{GOODBYE, frames};
 use super::linux;
+use super::memory::{Account, Memory};
 use super::report::Report;
 use super::spec::Spec;
 use super::stage::{FLAG, Stage};
@@ -54,6 +55,8 @@ pub struct Running {
     pub stdout: ChildStdout,
     /// What it complains of.
     pub stderr: ChildStderr,
+    /// What it uses of the machine's memory.
+    pub memory: Account,
 }
 
 /// Keeps a command running. When it is dropped the command is asked to end, and what has not ended after the
@@ -61,12 +64,29 @@ pub struct Running {
 #[derive(Debug)]
 pub struct Lifeline {
     held_open: OwnedWriteHalf,
+    grace: Grace,
+}
+
+/// Whether a command is asked before it is killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Grace {
+    Given,
+    Denied,
+}
+
+impl Lifeline {
+    /// Has the command killed at once.
+    pub fn cut(mut self) {
+        self.grace = Grace::Denied;
+    }
 }
 
 impl Drop for Lifeline {
     fn drop(&mut self) {
-        // A command that has ended hears nothing, and one that cannot hear is killed sooner.
-        drop(self.held_open.try_write(GOODBYE));
+        if self.grace == Grace::Given {
+            // A command that has ended hears nothing, and one that cannot hear is killed sooner.
+            drop(self.held_open.try_write(GOODBYE));
+        }
     }
 }
 
@@ -87,6 +107,7 @@ pub async fn start(
     helper: &Path,
     spec: &Spec,
     environment: &[(String, String)],
+    memory: &Memory,
 ) -> Result<Running, LaunchError> {
     let frames = frames(spec)?;
     let (ours, theirs) = StdStream::pair()?;
@@ -104,10 +125,12 @@ pub async fn start(
     let (Some(stdout), Some(stderr)) = (supervisor.stdout.take(), supervisor.stderr.take()) else {
         return Err(LaunchError::Silent);
     };
+    // The helper waits for its spec: until then it has started nothing.
+    let memory = memory.open(supervisor.id().unwrap_or_default(), spec.limits.processes)?;
     let (reports, mut lifeline) = UnixStream::from_std(ours)?.into_split();
     lifeline.write_all(&frames).await?;
-    let (lifeline, end) = (Lifeline { held_open: lifeline }, End { supervisor, reports });
-    Ok(Running { lifeline, end, stdout, stderr })
+    let lifeline = Lifeline { held_open: lifeline, grace: Grace::Given };
+    Ok(Running { lifeline, end: End { supervisor, reports }, stdout, stderr, memory })
 }
 
 impl End {

@@ -12,9 +12,6 @@ pub(super) fn apply(limits: &Limits) -> io::Result<()> {
     limit(Resource::Cpu, limits.cpu_secs)?;
     limit(Resource::Fsize, limits.file_bytes)?;
     limit(Resource::Nofile, limits.open_files)?;
-    if let Some(bytes) = limits.memory_bytes {
-        limit(Resource::As, bytes)?;
-    }
     // The kernel counts all processes of the user, also those that have nothing to do with us.
     limit(Resource::Nproc, limits.processes.saturating_add(linux::processes_of_user()))
 }

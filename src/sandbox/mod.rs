@@ -15,6 +15,7 @@ mod finding;
 mod keeper;
 mod launch;
 mod limits;
+mod memory;
 mod news;
 mod probe;
 mod report;
@@ -32,6 +33,7 @@ mod linux;
 
 pub use finding::{Finder, Finding};
 pub use launch::{End, Ended, LaunchError, Lifeline, Running, own_binary, start};
+pub use memory::{Account, Exceeded, Memory, MemoryControl, MemoryLimits, MemoryScope, control_of};
 pub use news::{News, find_out};
 pub use probe::probe;
 pub use spec::{Isolation, Limits, Spec};

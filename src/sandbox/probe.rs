@@ -62,7 +62,10 @@ fn try_out(helper: &Path, isolation: Isolation) -> Result<Restrictions, String> 
         project,
         scratch,
         shown: Vec::new(),
+        read_only: Vec::new(),
         readable: Vec::new(),
+        aliases: Vec::new(),
+        sockets: Vec::new(),
         limits: Limits::default(),
         grace_ms: 0,
     };

@@ -28,6 +28,13 @@ pub(super) struct Grant {
     pub(super) access: Access,
 }
 
+impl Grant {
+    /// Whether it may be written.
+    pub(super) fn is_write(&self) -> bool {
+        self.access == Access::Write
+    }
+}
+
 /// Programs, libraries and what they read. `/etc` has rules of its own.
 const SYSTEM: &[&str] = &[
     "/usr",
@@ -42,8 +49,6 @@ const SYSTEM: &[&str] = &[
     "/snap",
     "/var/lib/dpkg",
     "/var/lib/rpm",
-    "/run/systemd/resolve",
-    "/run/current-system",
     "/sys/devices/system/cpu",
     "/sys/fs/cgroup",
 ];
@@ -76,6 +81,16 @@ const SECRETS_OF_ETC: &[&str] = &[
 
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
+/// Names the servers that resolve host names; often a link into `/run`.
+const RESOLVER: &str = "/etc/resolv.conf";
+
+/// Where programs put temporary files that do not ask for `TMPDIR`. In a mount namespace each command has its own.
+const TEMPORARY: &[&str] = &["/tmp", "/var/tmp", "/dev/shm"];
+
+/// Directories with files and sockets of many programs. A `PATH` that names one of them does not mean all that is in it.
+const SHARED: &[&str] =
+    &["/", "/dev", "/home", "/root", "/run", "/tmp", "/var", "/var/run", "/var/tmp", "/dev/shm"];
+
 /// What can be told of the machine without telling of other processes.
 const FACTS_OF_PROC: &[&str] = &[
     "/proc/cpuinfo",
@@ -88,25 +103,49 @@ const FACTS_OF_PROC: &[&str] = &[
     "/proc/version",
 ];
 
-/// The rules for a command. Whatever is not named is forbidden.
+/// The rules for a command. Whatever is not named is forbidden. To be asked for when the mounts are arranged.
 pub(super) fn grants(spec: &Spec) -> Vec<Grant> {
-    let mut rules = Rules::default();
-    for path in SYSTEM {
-        rules.allow(Path::new(path), Access::Read);
-    }
+    let mut rules = Rules(lasting(spec));
     let secrets: Vec<PathBuf> = SECRETS_OF_ETC.iter().map(PathBuf::from).collect();
     rules.allow_around(Path::new("/etc"), &secrets, Access::Read);
     for path in DEVICES {
         rules.allow(Path::new(path), Access::Device);
     }
-    match spec.isolation {
-        // Its own: there is nobody else in it.
-        Isolation::Namespaces => rules.allow(Path::new("/proc"), Access::Read),
-        Isolation::Rules | Isolation::Nothing => {
+    match (spec.isolation, spec.class) {
+        // `/proc` is its own: there are no other processes in it. The temporary directories end with it.
+        (Isolation::Namespaces, Class::ProjectWritable) => {
+            rules.allow(Path::new("/proc"), Access::Read);
+            temporary_directories().iter().for_each(|path| rules.allow(path, Access::Write));
+        }
+        (Isolation::Namespaces, Class::ReadOnly) => rules.allow(Path::new("/proc"), Access::Read),
+        (Isolation::Rules | Isolation::Nothing, _) => {
             FACTS_OF_PROC.iter().for_each(|path| rules.allow(Path::new(path), Access::Read));
         }
     }
-    for path in &spec.readable {
+    rules.0
+}
+
+/// The directories for temporary files that this machine has, links resolved.
+pub(super) fn temporary_directories() -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> =
+        TEMPORARY.iter().filter_map(|path| Path::new(path).canonicalize().ok()).collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// The rules about files that were there before the command: programs, the project, its scratch folder. What
+/// they name stays visible when the rest of the machine is covered.
+pub(super) fn lasting(spec: &Spec) -> Vec<Grant> {
+    let mut rules = Rules::default();
+    for path in SYSTEM {
+        rules.allow(Path::new(path), Access::Read);
+    }
+    if let Ok(resolver) = Path::new(RESOLVER).canonicalize() {
+        rules.allow(&resolver, Access::Read);
+    }
+    let is_shared = |path: &Path| SHARED.iter().any(|shared| Path::new(shared) == path);
+    for path in spec.readable.iter().filter(|path| !is_shared(path)) {
         rules.allow(path, Access::Read);
     }
     let access = match spec.class {
@@ -114,11 +153,12 @@ pub(super) fn grants(spec: &Spec) -> Vec<Grant> {
         Class::ProjectWritable => Access::Write,
     };
     match spec.isolation {
-        // What is hidden is covered by a mount.
+        // What is hidden is covered by a mount, and what is read-only is mounted so.
         Isolation::Namespaces => rules.allow(&spec.project, access),
         Isolation::Rules | Isolation::Nothing => {
-            rules.allow_around(&spec.project, &spec.hidden, access);
-            spec.shown.iter().for_each(|path| rules.allow(path, Access::Read));
+            let kept: Vec<PathBuf> = spec.hidden.iter().chain(&spec.read_only).cloned().collect();
+            rules.allow_around(&spec.project, &kept, access);
+            spec.shown.iter().chain(&spec.read_only).for_each(|path| rules.allow(path, Access::Read));
         }
     }
     rules.allow(&spec.scratch, access);
@@ -173,7 +213,10 @@ mod tests {
             scratch: project.join("../nowhere"),
             hidden: vec![project.join(".env"), project.join("api/.env")],
             shown: Vec::new(),
+            read_only: vec![project.join("ship.json")],
             readable: Vec::new(),
+            aliases: Vec::new(),
+            sockets: Vec::new(),
             limits: Limits::default(),
             grace_ms: 0,
         }
@@ -184,7 +227,7 @@ mod tests {
         let root = dir.path().canonicalize().unwrap();
         fs::create_dir_all(root.join("api/src")).unwrap();
         fs::create_dir(root.join("web")).unwrap();
-        for file in [".env", "api/.env", "api/main.py", "README.md"] {
+        for file in [".env", "api/.env", "api/main.py", "README.md", "ship.json"] {
             fs::File::create(root.join(file)).unwrap();
         }
         symlink("/root", root.join("out")).unwrap();
@@ -214,6 +257,7 @@ mod tests {
             ("api", Access::List),
             ("api/main.py", Access::Write),
             ("api/src", Access::Write),
+            ("ship.json", Access::Read),
             ("web", Access::Write),
         ];
         assert_eq!(inside(&grants, &root), expected.map(|(path, access)| (path.to_owned(), access)));
@@ -237,6 +281,16 @@ mod tests {
                 assert_eq!(grant.access == Access::Device, grant.path.starts_with("/dev"), "{grant:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_directory_of_many_programs_is_not_readable_because_path_names_it() {
+        let (_dir, root) = project();
+        let mut spec = spec(&root, Isolation::Namespaces, Class::ProjectWritable);
+        spec.readable = SHARED.iter().map(PathBuf::from).chain([root.join("web")]).collect();
+        let readable: Vec<PathBuf> = lasting(&spec).into_iter().map(|grant| grant.path).collect();
+        assert!(readable.contains(&root.join("web")));
+        assert!(!SHARED.iter().any(|shared| readable.contains(&PathBuf::from(shared))), "{readable:?}");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::news::News;
 use crate::config::{AgentMdError, Idle, IdleAdapter, Problem};
 use crate::domain::{ErrorKind, SandboxLevel, SandboxReport};
+use crate::sandbox::{MemoryControl, MemoryLimits};
 
 /// How bad a fact is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -82,6 +83,10 @@ pub(super) enum Fact {
     LockUnclear(String),
     /// What keeps commands in, tried out.
     Sandbox(SandboxReport),
+    /// Sockets of other programs that commands can reach.
+    Sockets { listed: Vec<PathBuf>, sandbox: SandboxReport },
+    /// How much memory commands may use, and what keeps them to it.
+    CommandMemory { limits: MemoryLimits, control: MemoryControl },
     /// The time, and where.
     Clock { now: String, zone: Option<String> },
     /// A time that cannot be.
@@ -124,6 +129,8 @@ impl Fact {
             Self::OpenListen(_) => "network",
             Self::LockFree | Self::LockHeld { .. } | Self::LockUnclear(_) => "lock",
             Self::Sandbox(_) => "sandbox",
+            Self::Sockets { .. } => "sockets",
+            Self::CommandMemory { .. } => "memory",
             Self::Clock { .. } | Self::ClockWrong { .. } => "clock",
             Self::TokenMade | Self::TokenStrong | Self::TokenWeak { .. } => "token",
         }
@@ -141,6 +148,7 @@ impl Fact {
             | Self::PortOurs(_)
             | Self::LockFree
             | Self::LockHeld { .. }
+            | Self::CommandMemory { .. }
             | Self::Clock { .. }
             | Self::TokenMade
             | Self::TokenStrong => Verdict::Ok,
@@ -154,6 +162,7 @@ impl Fact {
             | Self::Tracked(_)
             | Self::PortTaken { chosen: false, .. }
             | Self::OpenListen(_)
+            | Self::Sockets { .. }
             | Self::LockUnclear(_) => Verdict::Warning,
             Self::Sandbox(report) => match report.level {
                 SandboxLevel::Full => Verdict::Ok,

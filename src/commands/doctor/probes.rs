@@ -4,14 +4,14 @@ use std::fs::{File, TryLockError};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use secrecy::{ExposeSecret, SecretString};
 
 use super::fact::Fact;
 use crate::domain::Timestamp;
-use crate::sandbox::{Mode, Status};
+use crate::sandbox::{MemoryLimits, Mode, Status, control_of};
 
 /// Tokens shorter than this can be tried out.
 const STRONG_TOKEN: usize = 16;
@@ -111,12 +111,20 @@ pub(super) fn token(token: Option<&SecretString>, listen: SocketAddr) -> Fact {
     }
 }
 
-/// What keeps commands in, as the operator wants it.
-pub(super) fn sandbox(mode: Mode, try_out: &dyn Fn() -> Status) -> Fact {
-    Fact::Sandbox(match mode {
+/// What keeps commands in, as the operator wants it, and which sockets they can reach all the same.
+pub(super) fn sandbox(mode: Mode, sockets: Vec<PathBuf>, try_out: &dyn Fn() -> Status) -> Vec<Fact> {
+    let report = match mode {
         Mode::Off => Status::off(),
         Mode::Auto | Mode::Require => try_out().report(mode),
-    })
+    };
+    let sockets = (!sockets.is_empty()).then(|| Fact::Sockets { listed: sockets, sandbox: report.clone() });
+    [Fact::Sandbox(report)].into_iter().chain(sockets).collect()
+}
+
+/// What keeps the memory of commands: those of the daemon that runs here, or of one that would be started like this.
+pub(super) fn memory(limits: MemoryLimits, lock: &Fact) -> Fact {
+    let daemon = if let Fact::LockHeld { pid } = lock { *pid } else { None };
+    Fact::CommandMemory { limits, control: control_of(daemon) }
 }
 
 /// Whether the time can be true: certificates and expiries depend on it.
@@ -219,7 +227,9 @@ mod tests {
             (Mode::Require, Level::Unavailable, Verdict::Error),
             (Mode::Off, Level::Full, Verdict::Warning),
         ] {
-            assert_eq!(sandbox(mode, &|| status(level)).verdict(), expected, "{mode:?} {level:?}");
+            let facts = sandbox(mode, Vec::new(), &|| status(level));
+            let [fact] = facts.as_slice() else { panic!("{facts:?}") };
+            assert_eq!(fact.verdict(), expected, "{mode:?} {level:?}");
         }
     }
 

@@ -16,7 +16,7 @@ use crate::cli::{Exit, Output};
 use crate::config::{Env, Provider, Settings, read_agent_md};
 use crate::domain::Language;
 use crate::ports::Clock;
-use crate::safeguards::sandbox_mode;
+use crate::safeguards::{memory_limits, sandbox_mode};
 use crate::sandbox::{Mode, Status};
 
 /// What the examination needs from outside.
@@ -67,6 +67,8 @@ async fn examine(surgery: Surgery<'_>) -> (Vec<Fact>, Language) {
     let state = project.canonicalize().unwrap_or_else(|_| project.to_owned()).join(".ship");
     let lock = probes::lock(&state);
     let wanted = settings.as_ref().map_or(Mode::Auto, sandbox_mode);
+    let sockets = settings.as_ref().ok().map(|settings| settings.permissions.exec_shell.sockets.clone());
+    let memory = settings.as_ref().ok().map(memory_limits);
     match settings {
         Ok(settings) => {
             facts.push(Fact::AgentMd { characters: settings.agent_md.chars().count() });
@@ -102,8 +104,10 @@ async fn examine(surgery: Surgery<'_>) -> (Vec<Fact>, Language) {
     facts.extend(probes::private(&state));
     facts.extend(probes::tracked(project));
     facts.extend(probes::disk(project));
+    let memory = memory.map(|limits| probes::memory(limits, &lock));
     facts.push(lock);
-    facts.push(probes::sandbox(wanted, sandbox));
+    facts.extend(probes::sandbox(wanted, sockets.unwrap_or_default(), sandbox));
+    facts.extend(memory);
     let zone = jiff::tz::TimeZone::system().iana_name().map(str::to_owned);
     facts.push(probes::clock(clock.now(), zone));
     (facts, language)
@@ -202,10 +206,25 @@ mod tests {
             "✓ port        127.0.0.1:0",
             "✓ lock        no daemon",
             "✓ sandbox     on (Landlock 7, namespaces)",
+            "✓ memory      a command may use ",
             "✓ clock       it is 2026",
         ] {
             assert!(text.contains(line), "{line} in {text}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_socket_that_commands_may_reach_is_pointed_out() {
+        let ship = r#"{ "permissions": { "exec_shell": { "sockets": ["/run/docker.sock"] } },
+                        "limits": { "commandMemoryMb": 300 }, "adapters": { "web": { "listen": "127.0.0.1:0" } } }"#;
+        let (text, exit) =
+            run(&[("Agent.md", "x"), ("ship.json", ship)], Env::default(), Output::default()).await;
+        assert_eq!(exit, Exit::Ok, "{text}");
+        assert!(
+            text.contains("! sockets     approved commands can have") && text.contains("/run/docker.sock"),
+            "{text}"
+        );
+        assert!(text.contains("✓ memory      a command may use 300 MB"), "{text}");
     }
 
     #[tokio::test]

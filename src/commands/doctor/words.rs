@@ -63,6 +63,10 @@ fn english(fact: &Fact) -> String {
         Fact::LockHeld { pid: None } => "a daemon runs here".into(),
         Fact::LockUnclear(why) => format!("the lock cannot be read: {why}"),
         Fact::Sandbox(report) => sandbox_words::standing(report, Language::En),
+        Fact::Sockets { listed, sandbox } => {
+            sandbox_words::sockets(listed, sandbox, Language::En).unwrap_or_default()
+        }
+        Fact::CommandMemory { limits, control } => sandbox_words::memory(*limits, *control, Language::En),
         Fact::Clock { now, zone } => match zone {
             Some(zone) => format!("it is {now}, time zone {zone}"),
             None => format!("it is {now}, time zone unknown"),
@@ -107,6 +111,7 @@ fn english_advice(fact: &Fact) -> Option<String> {
         Fact::OpenListen(_) => "listen at 127.0.0.1 and put a proxy with TLS before it".into(),
         Fact::LockUnclear(_) => "check the permissions of .ship/run".into(),
         Fact::Sandbox(report) => return sandbox_words::advice(report, Language::En),
+        Fact::Sockets { .. } => "take out of permissions.exec_shell.sockets what commands do not need".into(),
         Fact::ClockWrong { .. } => "set the clock, best by NTP".into(),
         Fact::TokenWeak { .. } => "use 16 or more random characters: openssl rand -hex 16".into(),
         _ => return None,
@@ -167,6 +172,10 @@ fn chinese(fact: &Fact) -> String {
         Fact::LockHeld { pid: None } => "守护进程正在运行".into(),
         Fact::LockUnclear(why) => format!("无法读取锁：{why}"),
         Fact::Sandbox(report) => sandbox_words::standing(report, Language::Zh),
+        Fact::Sockets { listed, sandbox } => {
+            sandbox_words::sockets(listed, sandbox, Language::Zh).unwrap_or_default()
+        }
+        Fact::CommandMemory { limits, control } => sandbox_words::memory(*limits, *control, Language::Zh),
         Fact::Clock { now, zone } => match zone {
             Some(zone) => format!("现在是 {now}，时区 {zone}"),
             None => format!("现在是 {now}，时区未知"),
@@ -209,6 +218,7 @@ fn chinese_advice(fact: &Fact) -> Option<String> {
         Fact::OpenListen(_) => "请监听 127.0.0.1，并在前面放置带 TLS 的代理".into(),
         Fact::LockUnclear(_) => "请检查 .ship/run 的权限".into(),
         Fact::Sandbox(report) => return sandbox_words::advice(report, Language::Zh),
+        Fact::Sockets { .. } => "请从 permissions.exec_shell.sockets 中删去命令不需要的套接字".into(),
         Fact::ClockWrong { .. } => "请校准时钟，最好用 NTP".into(),
         Fact::TokenWeak { .. } => "请用 16 个以上的随机字符：openssl rand -hex 16".into(),
         _ => return None,

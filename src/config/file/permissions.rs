@@ -63,6 +63,10 @@ pub struct ExecShellFile {
     pub compound: Compound,
     /// Whether commands run in the system's sandbox.
     pub sandbox: Sandbox,
+    /// Sockets of other programs that approved commands may connect to, such as "/run/docker.sock": absolute paths
+    /// of sockets or of folders with sockets. All others outside the project are out of reach.
+    #[schemars(extend("items" = serde_json::json!({ "type": "string", "format": "socket-path" })))]
+    pub sockets: Vec<String>,
     /// How many seconds a command may take.
     #[schemars(range(min = 1, max = 86400))]
     pub timeout_secs: u64,
@@ -76,6 +80,7 @@ impl Default for ExecShellFile {
             deny: Vec::new(),
             compound: Compound::default(),
             sandbox: Sandbox::default(),
+            sockets: Vec::new(),
             timeout_secs: 120,
         }
     }

@@ -113,10 +113,20 @@ pub struct LimitsFile {
     /// How many seconds running turns get to end when the daemon is told to stop.
     #[schemars(range(min = 0, max = 600))]
     pub stop_secs: u64,
+    /// How many megabytes of memory one command may use; left out, half of the machine's.
+    #[schemars(range(min = 16, max = 16777216))]
+    pub command_memory_mb: Option<u64>,
 }
 
 impl Default for LimitsFile {
     fn default() -> Self {
-        Self { max_concurrent_runs: 256, max_processes: 8, mailbox: 256, history_cache_mb: 64, stop_secs: 10 }
+        Self {
+            max_concurrent_runs: 256,
+            max_processes: 8,
+            mailbox: 256,
+            history_cache_mb: 64,
+            stop_secs: 10,
+            command_memory_mb: None,
+        }
     }
 }

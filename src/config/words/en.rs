@@ -70,6 +70,10 @@ pub(in crate::config) fn say(fault: &Fault) -> Words {
             format!("{found:?} is not the beginning of one plain command"),
             "write its first words, such as \"git status\", without * or operators".into(),
         ),
+        Fault::BadSocket(found) => (
+            format!("{found:?} is not the path of a socket that commands may connect to"),
+            "write an absolute path such as /run/docker.sock, without .. and not inside .ship".into(),
+        ),
         Fault::KeyNeeded => (
             "api.openai.com needs a key".into(),
             "set it to ${OPENAI_API_KEY}, or set llm.baseUrl to your own server".into(),

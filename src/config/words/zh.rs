@@ -68,6 +68,10 @@ pub(in crate::config) fn say(fault: &Fault) -> Words {
             format!("{found:?} 不是一条普通命令的开头"),
             "请写命令最前面的几个词，例如 \"git status\"，不带 * 和运算符".into(),
         ),
+        Fault::BadSocket(found) => (
+            format!("{found:?} 不是可供命令连接的套接字路径"),
+            "请写绝对路径，例如 /run/docker.sock，不含 ..，也不在 .ship 中".into(),
+        ),
         Fault::KeyNeeded => (
             "api.openai.com 需要密钥".into(),
             "请设为 ${OPENAI_API_KEY}，或把 llm.baseUrl 设为自己的服务器".into(),

@@ -32,6 +32,10 @@ fn gaps(abi: ABI) -> Vec<String> {
         (ABI::V2, "files cannot be moved between folders"),
         (ABI::V3, "files can be emptied that cannot be written"),
         (ABI::V6, "signals can be sent to other processes of the same user"),
+        (
+            ABI::V6,
+            "approved commands can reach abstract sockets of other programs, such as that of an X server",
+        ),
     ];
     known.iter().filter(|(since, _)| abi < *since).map(|(_, gap)| (*gap).to_owned()).collect()
 }

@@ -46,6 +46,8 @@ pub(in crate::sandbox) fn own_proc(limits: &Limits) -> Result<(), String> {
     if own_pid_limit() {
         drop(write("/proc/sys/kernel/pid_max", &limits.processes.max(400).to_string()));
     }
+    // Shared memory without a process that maps it is counted nowhere else. The namespace's own limit, in pages.
+    drop(write("/proc/sys/kernel/shmall", &(limits.temporary_bytes / 4_096).to_string()));
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! Who is whose child, and how nobody is left behind.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
 use std::os::unix::fs::MetadataExt;
 
 use rustix::io::{self, Errno};
@@ -26,6 +27,17 @@ pub(in crate::sandbox) fn die_with_parent() -> io::Result<()> {
 pub(in crate::sandbox) fn hide_self() {
     // It only hardens: tracing and taking files are refused by seccomp as well.
     set_dumpable_behavior(DumpableBehavior::NotDumpable).ok();
+}
+
+/// Has the kernel end the command, rather than anything else, when the machine is out of memory. What a process
+/// starts inherits it, and only root can take it back.
+pub(in crate::sandbox) fn end_first_without_memory() {
+    // It only helps: limits of memory are kept otherwise.
+    OpenOptions::new()
+        .write(true)
+        .open("/proc/self/oom_score_adj")
+        .and_then(|mut file| file.write_all(b"1000"))
+        .ok();
 }
 
 /// Kills children until there are none. Children of those that die become ours, so however a process has

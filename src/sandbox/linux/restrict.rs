@@ -10,6 +10,6 @@ pub(in crate::sandbox) fn restrict(spec: &Spec) -> Result<Restrictions, String> 
     capabilities::give_up().map_err(|error| format!("capabilities cannot be given up: {error}"))?;
     let grants = rules::grants(spec);
     let restrictions = landlock::enforce(&grants, spec.network)?;
-    seccomp::enforce(spec.class, spec.network)?;
+    seccomp::enforce(spec)?;
     Ok(restrictions)
 }

@@ -9,6 +9,7 @@ use seccompiler::{
 };
 
 use crate::domain::{Class, Network};
+use crate::sandbox::spec::{LocalSockets, Spec};
 
 /// Looks into other processes, changes the machine, or opens wide and little-tried parts of the kernel.
 const NEVER: &[i64] = &[
@@ -107,23 +108,30 @@ const TERMINAL_IOCTLS: [u64; 2] = [0x5412, 0x541C];
 /// Sets flags of a file.
 const METADATA_IOCTLS: [u64; 3] = [0x4008_6602, 0x4004_6602, 0x401C_5820];
 
-/// What programs speak over the network, to their own and to the kernel about addresses.
-const ORDINARY_SOCKETS: [i32; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+/// What programs speak over the network, to the kernel about addresses, and to other local programs.
+const NETWORK_SOCKETS: &[i32] = &[libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+const NETWORK_AND_LOCAL_SOCKETS: &[i32] = &[libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+
+/// The bits of a socket's type that are not flags, and the types that can send to another address than that of
+/// their peer (the kernel takes `SOCK_RAW` of a local socket for `SOCK_DGRAM`).
+const SOCKET_TYPE: u64 = 0xf;
+const UNBOUND_TYPES: [i32; 2] = [libc::SOCK_DGRAM, libc::SOCK_RAW];
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Forbids the calls to this process and all that it starts.
-pub(super) fn enforce(class: Class, network: Network) -> Result<(), String> {
+pub(super) fn enforce(spec: &Spec) -> Result<(), String> {
     let told = |error: seccompiler::Error| format!("seccomp: {error}");
     // No arguments of this one can be judged. Programs that hear it does not exist use the older call.
     let newer_clone = Rules::from([(libc::SYS_clone3, Vec::new())]);
     seccompiler::apply_filter(&program(newer_clone, libc::ENOSYS)?).map_err(told)?;
     #[cfg(target_arch = "x86_64")]
     seccompiler::apply_filter(&no_second_table()).map_err(told)?;
-    seccompiler::apply_filter(&program(forbidden(class, network)?, libc::EPERM)?).map_err(told)
+    let forbidden = forbidden(spec.class, spec.network, spec.local_sockets())?;
+    seccompiler::apply_filter(&program(forbidden, libc::EPERM)?).map_err(told)
 }
 
-fn forbidden(class: Class, network: Network) -> Result<Rules, String> {
+fn forbidden(class: Class, network: Network, local: LocalSockets) -> Result<Rules, String> {
     let mut rules: Rules = NEVER.iter().chain(NEVER_HERE).map(|call| (*call, Vec::new())).collect();
     // A user namespace would give the command back what was taken from it.
     let new_user = u64::try_from(libc::CLONE_NEWUSER).unwrap_or_default();
@@ -135,11 +143,18 @@ fn forbidden(class: Class, network: Network) -> Result<Rules, String> {
     }
     let ioctls: Result<Vec<_>, _> = ioctls.into_iter().map(|code| when(1, SeccompCmpOp::Eq, code)).collect();
     rules.insert(libc::SYS_ioctl, ioctls?);
-    let sockets = match network {
+    let sockets = match (network, local) {
         // Of no kind: local ones reach daemons that act with rights of their own.
-        Network::Off => Vec::new(),
-        Network::On => vec![none_of(0, &ORDINARY_SOCKETS)?],
+        (Network::Off, _) => Vec::new(),
+        (Network::On, LocalSockets::Forbidden) => vec![none_of(0, NETWORK_SOCKETS)?],
+        (Network::On, LocalSockets::Allowed) => vec![none_of(0, NETWORK_AND_LOCAL_SOCKETS)?],
     };
+    if local == LocalSockets::Forbidden {
+        let pairs = UNBOUND_TYPES.map(|kind| {
+            when(1, SeccompCmpOp::MaskedEq(SOCKET_TYPE), u64::try_from(kind).unwrap_or_default())
+        });
+        rules.insert(libc::SYS_socketpair, pairs.into_iter().collect::<Result<_, _>>()?);
+    }
     rules.insert(libc::SYS_socket, sockets);
     Ok(rules)
 }
@@ -189,10 +204,16 @@ mod tests {
 
     #[test]
     fn every_combination_makes_a_program() {
+        let kinds = [
+            (Network::Off, LocalSockets::Forbidden),
+            (Network::On, LocalSockets::Forbidden),
+            (Network::On, LocalSockets::Allowed),
+        ];
         for class in [Class::ReadOnly, Class::ProjectWritable] {
-            for network in [Network::Off, Network::On] {
-                let rules = forbidden(class, network).unwrap();
+            for (network, local) in kinds {
+                let rules = forbidden(class, network, local).unwrap();
                 assert_eq!(rules[&libc::SYS_socket].is_empty(), network == Network::Off);
+                assert_eq!(rules.contains_key(&libc::SYS_socketpair), local == LocalSockets::Forbidden);
                 assert_eq!(rules.contains_key(&libc::SYS_fchmodat), class == Class::ReadOnly);
                 assert!(!program(rules, libc::EPERM).unwrap().is_empty());
             }

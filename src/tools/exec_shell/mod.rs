@@ -3,6 +3,7 @@
 //! Whether it may run was decided before; here it is only kept in by what the call's permit says. Its
 //! environment holds no secrets, its output is bounded and redacted, and whatever happens it ends.
 
+mod aliases;
 mod capture;
 mod clean;
 mod environment;

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::capture::Said;
 use crate::domain::Class;
-use crate::sandbox::{Ended, Isolation};
+use crate::sandbox::{Ended, Exceeded, Isolation, MemoryScope};
 
 /// Why a command came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub(super) enum Why {
     TimedOut,
     /// Somebody stopped it.
     Stopped,
+    /// It used too much memory.
+    OutOfMemory(Exceeded),
 }
 
 /// A command that has run.
@@ -35,7 +37,7 @@ pub(super) struct Ran {
 
 impl Ran {
     /// As JSON.
-    pub(super) fn into_output(self) -> Value {
+    pub(super) fn into_output(mut self) -> Value {
         let mut output = Map::new();
         match self.ended {
             Some(Ended::Exited(code)) => drop(output.insert("exitCode".into(), code.into())),
@@ -53,6 +55,10 @@ impl Ran {
             Why::Done => {}
             Why::TimedOut => drop(output.insert("timedOut".into(), true.into())),
             Why::Stopped => drop(output.insert("stopped".into(), true.into())),
+            Why::OutOfMemory(exceeded) => {
+                output.insert("outOfMemory".into(), true.into());
+                self.notes.insert(0, told(exceeded));
+            }
         }
         let sandbox = match (self.isolation, self.class) {
             (Isolation::Nothing, _) => "none",
@@ -64,6 +70,20 @@ impl Ran {
             output.insert("note".into(), self.notes.join("; ").into());
         }
         Value::Object(output)
+    }
+}
+
+fn told(exceeded: Exceeded) -> String {
+    let megabytes = exceeded.limit >> 20;
+    match exceeded.scope {
+        MemoryScope::Command => format!(
+            "the command was ended because it used more than {megabytes} MB of memory, which is the limit for one \
+             command (limits.commandMemoryMb)"
+        ),
+        MemoryScope::Together => format!(
+            "the command was ended because all running commands together used more than {megabytes} MB of memory, \
+             and this one used the most"
+        ),
     }
 }
 
@@ -92,6 +112,28 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_command_that_used_too_much_memory_is_told_so_with_the_limit() {
+        for (scope, expected) in [
+            (MemoryScope::Command, "used more than 512 MB of memory, which is the limit for one command"),
+            (MemoryScope::Together, "all running commands together used more than 512 MB of memory"),
+        ] {
+            let ran = Ran {
+                why: Why::OutOfMemory(Exceeded { scope, limit: 512 << 20 }),
+                ended: None,
+                said: Said { stdout: String::new(), stderr: String::new(), truncated: false, full: None },
+                took: Duration::ZERO,
+                class: Class::ProjectWritable,
+                isolation: Isolation::Namespaces,
+                notes: vec!["another".into()],
+            };
+            let output = ran.into_output();
+            assert_eq!(output["outOfMemory"], true);
+            let note = output["note"].as_str().unwrap();
+            assert!(note.contains(expected) && note.ends_with("; another"), "{note}");
+        }
+    }
 
     #[test]
     fn the_outcome_says_how_it_ended_and_what_was_said() {

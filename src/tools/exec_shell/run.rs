@@ -28,9 +28,10 @@ pub(super) async fn run(
     transcript: &mut Transcript,
 ) -> Result<(Why, Option<Ended>, Duration), ToolFailure> {
     let started = Instant::now();
-    let running =
-        sandbox::start(&settings.helper, spec, environment).await.map_err(|error| failed(&error))?;
-    let Running { lifeline, mut end, stdout, stderr } = running;
+    let running = sandbox::start(&settings.helper, spec, environment, &settings.memory)
+        .await
+        .map_err(|error| failed(&error))?;
+    let Running { lifeline, mut end, stdout, stderr, mut memory } = running;
     let (why, ended) = {
         let mut work = pin!(async {
             let mut recording = pin!(transcript.record(stdout, stderr));
@@ -47,11 +48,22 @@ pub(super) async fn run(
         });
         let why = tokio::select! {
             biased;
-            ended = &mut work => return Ok((Why::Done, Some(known(ended)?), started.elapsed())),
+            ended = &mut work => {
+                if let Some(exceeded) = memory.ended_by_kernel() {
+                    // Its helpers ended with it, and may have told nothing.
+                    return Ok((Why::OutOfMemory(exceeded), ended.ok(), started.elapsed()));
+                }
+                return Ok((Why::Done, Some(known(ended)?), started.elapsed()));
+            }
             () = cancel.cancelled() => Why::Stopped,
             () = tokio::time::sleep(allowed) => Why::TimedOut,
+            exceeded = memory.exceeded() => Why::OutOfMemory(exceeded),
         };
-        drop(lifeline);
+        match why {
+            // Every moment of grace would be one more in which it grows.
+            Why::OutOfMemory(_) => lifeline.cut(),
+            Why::Done | Why::Stopped | Why::TimedOut => drop(lifeline),
+        }
         (why, timeout(settings.grace + PATIENCE, work).await)
     };
     let ended = match ended {

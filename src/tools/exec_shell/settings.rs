@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::scratch::Scratch;
-use crate::sandbox::{Finding, Limits, Mode};
+use crate::sandbox::{Finding, Limits, Memory, Mode};
 
 /// Takes known secrets out of a text.
 #[derive(Clone)]
@@ -43,6 +43,8 @@ pub struct ExecSettings {
     pub environment: Vec<(String, String)>,
     /// What commands may read and execute beside the system and the project: see [`super::programs_of`].
     pub readable: Vec<PathBuf>,
+    /// Sockets of other programs that commands with network may connect to: `permissions.exec_shell.sockets`.
+    pub sockets: Vec<PathBuf>,
     /// Where a command gets the folder that is its own.
     pub scratch: Scratch,
     /// How long a command may take, and the most that a call can ask for.
@@ -53,6 +55,8 @@ pub struct ExecSettings {
     pub max_processes: usize,
     /// How much a command may use.
     pub limits: Limits,
+    /// How much memory commands may use.
+    pub memory: Memory,
     /// Takes secrets out of what it says.
     pub redact: Redact,
 }

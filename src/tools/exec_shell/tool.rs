@@ -1,6 +1,6 @@
 //! The tool itself: arguments in, what the command said out.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
+use super::aliases::aliases_in;
 use super::capture::Transcript;
 use super::environment::environment_of;
 use super::full_output::{FullOutput, plain_name};
@@ -21,7 +22,11 @@ use crate::domain::{Effects, ToolSpec};
 use crate::ports::{BoxFuture, Tool, ToolContext, ToolFailure, ToolOutcome};
 use crate::sandbox::{Isolation, Spec};
 use crate::tools::open::must_be_directory;
+use crate::tools::reserved::is_reserved_name;
 use crate::tools::{Confinement, arguments, schema_of};
+
+/// The project's settings.
+const SETTINGS_FILE: &str = "ship.json";
 
 /// Longer ones are scripts, and belong into a file.
 const COMMAND_BYTES: usize = 32 * 1024;
@@ -58,8 +63,9 @@ impl Tool for ExecShell {
             name: "exec_shell",
             description: format!(
                 "Runs a shell command in the project, in a sandbox, for at most {most} seconds. Standard input is \
-                 empty and processes left in the background end with the command. Of long output the beginning and \
-                 the end are given."
+                 empty and processes left in the background end with the command. It sees the project and the \
+                 system's programs; other files and other programs' sockets are not there. Of long output the \
+                 beginning and the end are given."
             ),
             parameters: schema_of::<Arguments>(),
             effects: Effects::SideEffects,
@@ -121,9 +127,12 @@ impl ExecShell {
         check(&arguments.command)?;
         let (limits, grace) = (self.settings.limits, self.settings.grace);
         let (readable, own_folder) = (self.settings.readable.clone(), self.settings.scratch.clone());
+        let (aliases, sockets) = (aliases_in(&self.settings.environment), self.settings.sockets.clone());
         let (confinement, permit) = (Confinement::new(context), context.permit);
+        let memory = self.settings.memory.clone();
         let own_files = context.project.join(".ship/files").join(context.thread.file_name());
         blocking(move || {
+            memory.prepare();
             let cwd = confinement.resolve(arguments.cwd.as_deref().unwrap_or_default())?;
             must_be_directory(&cwd, &confinement.absolute(&cwd))?;
             let scratch = own_folder.folder();
@@ -132,6 +141,8 @@ impl ExecShell {
             let path = scratch.path().canonicalize();
             let path = path.map_err(|error| ToolFailure::Failed(format!("no temporary folder: {error}")))?;
             let project = confinement.project().to_owned();
+            let (read_only, hidden) =
+                hidden_in(&project).into_iter().partition(|path| is_settings_file(path, &project));
             let shown: Vec<PathBuf> = Some(own_files).filter(|folder| folder.is_dir()).into_iter().collect();
             let spec = Spec {
                 command: arguments.command,
@@ -140,9 +151,12 @@ impl ExecShell {
                 network: permit.network,
                 cwd: confinement.absolute(&cwd),
                 scratch: path,
-                hidden: hidden_in(&project),
+                hidden,
                 shown,
+                read_only,
                 readable,
+                aliases,
+                sockets,
                 limits,
                 grace_ms: u64::try_from(grace.as_millis()).unwrap_or(u64::MAX),
                 project,
@@ -151,6 +165,14 @@ impl ExecShell {
         })
         .await
     }
+}
+
+/// Whether a reserved file of the project is `ship.json`. Commands may read it, so that git works in a project that
+/// tracks it; secrets in it belong into variables.
+fn is_settings_file(path: &Path, project: &Path) -> bool {
+    let is_named = path.file_name().is_some_and(|name| name.eq_ignore_ascii_case(SETTINGS_FILE));
+    let is_led_to = || project.join(SETTINGS_FILE).canonicalize().is_ok_and(|place| place == *path);
+    path.is_file() && (is_named || (!path.file_name().is_some_and(is_reserved_name) && is_led_to()))
 }
 
 /// A command that is ready to run.

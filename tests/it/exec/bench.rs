@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use shipagent::domain::{Class, Network, Permit};
 use shipagent::ports::{Door, SystemClock, Tool, ToolContext, ToolOutcome};
-use shipagent::sandbox::{Finding, Isolation, Level, Limits, Mode, Status, probe};
+use shipagent::sandbox::{Finding, Isolation, Level, Limits, Memory, MemoryLimits, Mode, Status, probe};
 use shipagent::store::FileStore;
 use shipagent::tools::{ExecSettings, ExecShell, Redact, Scratch};
 use tokio::sync::mpsc;
@@ -31,6 +31,8 @@ pub(super) struct Bench {
     pub(super) store: Arc<FileStore>,
     pub(super) isolation: Isolation,
     pub(super) cancel: CancellationToken,
+    pub(super) sockets: Vec<PathBuf>,
+    pub(super) memory: Memory,
     pub(super) _dirs: [tempfile::TempDir; 2],
 }
 
@@ -39,10 +41,13 @@ impl Bench {
         let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
         let [root, outside] = [0, 1].map(|at: usize| dirs[at].path().canonicalize().unwrap());
         let store = Arc::new(FileStore::open(&root.join(".ship")).unwrap());
-        let bench = Self { root, outside, store, isolation, cancel: CancellationToken::new(), _dirs: dirs };
-        for secret in [".env", ".env.local", "ship.json", "api/.env", ".ship/run/token-of-mine"] {
+        let cancel = CancellationToken::new();
+        let (sockets, memory) = (Vec::new(), Memory::new(MemoryLimits::on_this_machine(None)));
+        let bench = Self { root, outside, store, isolation, cancel, sockets, memory, _dirs: dirs };
+        for secret in [".env", ".env.local", "api/.env", ".ship/run/token-of-mine"] {
             bench.file(secret, SECRET);
         }
+        bench.file("ship.json", "{}\n");
         bench.file("src/main.rs", "fn main() {}\n");
         bench.file("api/app.py", "print('hi')\n");
         bench.file("run.sh", "#!/bin/sh\necho ran\n");
@@ -82,11 +87,13 @@ impl Bench {
             }),
             environment: environment.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec(),
             readable: Vec::new(),
+            sockets: self.sockets.clone(),
             scratch: Scratch::of(&self.root.join(".ship")),
             timeout: Duration::from_secs(60),
             grace: Duration::from_millis(500),
             limits: Limits { processes: 400, ..Limits::default() },
             max_processes: 8,
+            memory: self.memory.clone(),
             redact: Redact::new(|text| text.replace("redact-me", "[redacted]")),
         }
     }

@@ -109,7 +109,7 @@ async fn a_command_of_any_class_cannot_read_state_or_secrets() {
         let outside = bench.outside.to_string_lossy().into_owned();
         for command in [
             "cat .env".to_owned(),
-            "cat .env.local ship.json".to_owned(),
+            "cat .env.local".to_owned(),
             "cat ./src/../.env alias".to_owned(),
             "cat api/.env".to_owned(),
             "cat .ship/run/token-of-mine; ls -R .ship".to_owned(),
@@ -130,7 +130,7 @@ async fn a_command_of_any_class_cannot_read_state_or_secrets() {
                 assert!(!outcome.contains("root:"), "{:?} {permit:?}: {command}: {outcome}", bench.isolation);
             }
         }
-        for secret in [".env", ".env.local", "ship.json", "api/.env", ".ship/run/token-of-mine"] {
+        for secret in [".env", ".env.local", "api/.env", ".ship/run/token-of-mine"] {
             assert_eq!(fs::read_to_string(bench.root.join(secret)).unwrap(), SECRET, "{secret}");
         }
     }
@@ -187,13 +187,15 @@ async fn an_allowed_command_writes_in_the_project_and_nowhere_else() {
             "echo x > out/file".to_owned(),
             format!("rm {outside}/file"),
             format!("ln {outside}/file src/stolen"),
-            format!("echo x > /tmp/{}", unheard_of()),
             "echo x > .env".to_owned(),
             "rm .env".to_owned(),
             "mv .env src/env".to_owned(),
             "echo x > alias".to_owned(),
             "echo x > ship.json".to_owned(),
             "mv ship.json src/".to_owned(),
+            "rm ship.json".to_owned(),
+            "mv src/main.rs ship.json".to_owned(),
+            "ln src/main.rs ship.json".to_owned(),
             "echo x > .ship/new".to_owned(),
             "rm -rf .ship".to_owned(),
             "mv .ship src/ship".to_owned(),
@@ -205,7 +207,7 @@ async fn an_allowed_command_writes_in_the_project_and_nowhere_else() {
             assert_eq!(bench.state(), before, "{:?}: {command}", bench.isolation);
         }
         if whole {
-            let command = format!("chmod 777 {outside}/file; touch {outside}/file");
+            let command = format!("chmod 777 {outside}/file ship.json; touch {outside}/file ship.json");
             bench.run(WRITABLE, &command).await;
             assert_eq!(bench.state(), before, "{command}");
         }

@@ -1,0 +1,122 @@
+//! The limits of memory, and which of them a command has exceeded. Pure but for asking how much the machine has.
+
+use std::fs;
+
+use super::cgroup;
+
+/// What a machine has that does not say it.
+const UNKNOWN_MACHINE: u64 = 4 << 30;
+
+/// How many bytes of memory commands may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryLimits {
+    /// One command with all that it starts.
+    pub command: u64,
+    /// All commands that run at the same time.
+    pub together: u64,
+}
+
+impl MemoryLimits {
+    /// The limits on this machine: one command gets what is asked for, or else half of the machine's memory; all
+    /// together get three quarters of it, or as much as one where that is more.
+    pub fn on_this_machine(command_mb: Option<u64>) -> Self {
+        Self::of(command_mb, memory_of_machine())
+    }
+
+    fn of(command_mb: Option<u64>, machine: u64) -> Self {
+        let command = command_mb.map_or(machine / 2, |megabytes| megabytes.saturating_mul(1 << 20));
+        Self { command, together: command.max(machine / 4 * 3) }
+    }
+}
+
+/// Which limit a command has exceeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryScope {
+    /// Its own.
+    Command,
+    /// That of all commands, of which it used the most.
+    Together,
+}
+
+/// A command has used too much memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exceeded {
+    /// Which limit.
+    pub scope: MemoryScope,
+    /// The limit, in bytes.
+    pub limit: u64,
+}
+
+/// Which commands have used too much, of those with so many bytes each.
+pub(super) fn exceeding<I: Copy>(used: &[(I, u64)], limits: &MemoryLimits) -> Vec<(I, Exceeded)> {
+    let alone = Exceeded { scope: MemoryScope::Command, limit: limits.command };
+    let over: Vec<_> =
+        used.iter().filter(|(_, bytes)| *bytes > limits.command).map(|(id, _)| (*id, alone)).collect();
+    let total = used.iter().fold(0_u64, |total, (_, bytes)| total.saturating_add(*bytes));
+    if !over.is_empty() || total <= limits.together {
+        return over;
+    }
+    let together = Exceeded { scope: MemoryScope::Together, limit: limits.together };
+    used.iter().max_by_key(|(_, bytes)| *bytes).map(|(id, _)| (*id, together)).into_iter().collect()
+}
+
+/// The memory of this machine, or of the container that this is.
+fn memory_of_machine() -> u64 {
+    let table = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let machine = kibibytes_in(&table, "MemTotal").map_or(UNKNOWN_MACHINE, |kibibytes| kibibytes * 1024);
+    cgroup::limit_of_own_group().map_or(machine, |limit| machine.min(limit))
+}
+
+/// The number behind a name, in a table such as `/proc/meminfo`.
+pub(super) fn kibibytes_in(table: &str, name: &str) -> Option<u64> {
+    table.lines().find_map(|line| {
+        let (found, value) = line.split_once(':')?;
+        if found != name {
+            return None;
+        }
+        value.trim().strip_suffix("kB")?.trim().parse().ok()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GIB: u64 = 1 << 30;
+
+    #[test]
+    fn a_command_gets_what_is_asked_for_and_all_get_three_quarters_of_the_machine() {
+        for (asked, machine, command, together) in [
+            (None, 8 * GIB, 4 * GIB, 6 * GIB),
+            (Some(512), 8 * GIB, GIB / 2, 6 * GIB),
+            (Some(8 * 1024), 8 * GIB, 8 * GIB, 8 * GIB),
+            (Some(u64::MAX), 8 * GIB, u64::MAX, u64::MAX),
+        ] {
+            assert_eq!(MemoryLimits::of(asked, machine), MemoryLimits { command, together }, "{asked:?}");
+        }
+        assert!(MemoryLimits::on_this_machine(None).command >= 64 << 20);
+    }
+
+    #[test]
+    fn each_command_above_its_limit_is_named_and_else_the_largest_where_all_are_above_theirs() {
+        let limits = MemoryLimits { command: 100, together: 250 };
+        let alone = Exceeded { scope: MemoryScope::Command, limit: 100 };
+        let together = Exceeded { scope: MemoryScope::Together, limit: 250 };
+        for (used, expected) in [
+            (&[][..], &[][..]),
+            (&[(1, 100), (2, 100)], &[]),
+            (&[(1, 101), (2, 5), (3, 200)], &[(1, alone), (3, alone)]),
+            (&[(1, 80), (2, 90), (3, 85)], &[(2, together)]),
+        ] {
+            assert_eq!(exceeding(used, &limits), expected, "{used:?}");
+        }
+    }
+
+    #[test]
+    fn a_table_of_the_kernel_is_read_by_whole_names() {
+        let table = "MemTotalX:  1 kB\nMemTotal:       24683764 kB\nHugePages:  3\n";
+        assert_eq!(kibibytes_in(table, "MemTotal"), Some(24_683_764));
+        assert_eq!(kibibytes_in(table, "HugePages"), None);
+        assert_eq!(kibibytes_in(table, "SwapTotal"), None);
+    }
+}

@@ -1,0 +1,173 @@
+//! Looks at the memory of all running commands a few times a second, on a thread of its own that lives for as long
+//! as there are any.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
+
+use super::limits::{Exceeded, MemoryLimits, exceeding};
+use super::usage::{Precision, measure};
+
+/// Between two looks while commands use less than half of what they may, and while one uses more.
+const CALM: Duration = Duration::from_millis(200);
+const CLOSE: Duration = Duration::from_millis(40);
+
+/// How many times as long as a look takes is waited for the next one, at least.
+const REST: u32 = 10;
+
+/// Looks at commands.
+#[derive(Debug)]
+pub(super) struct Sampler {
+    limits: MemoryLimits,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    next: u64,
+    watched: BTreeMap<u64, Watched>,
+    /// Whether the thread runs.
+    looking: bool,
+}
+
+#[derive(Debug)]
+struct Watched {
+    pid: u32,
+    exceeded: watch::Sender<Option<Exceeded>>,
+}
+
+/// A command that is looked at until this is dropped.
+#[derive(Debug)]
+pub(super) struct Sampled {
+    id: u64,
+    sampler: Arc<Sampler>,
+    exceeded: watch::Receiver<Option<Exceeded>>,
+}
+
+impl Sampler {
+    pub(super) fn new(limits: MemoryLimits) -> Arc<Self> {
+        Arc::new(Self { limits, state: Mutex::default() })
+    }
+
+    /// Begins to look at a process and all its descendants.
+    pub(super) fn watch(self: &Arc<Self>, pid: u32) -> std::io::Result<Sampled> {
+        let (tell, exceeded) = watch::channel(None);
+        let mut state = self.lock();
+        let id = state.next;
+        state.next += 1;
+        state.watched.insert(id, Watched { pid, exceeded: tell });
+        // Before it is taken out again on failure.
+        let sampled = Sampled { id, sampler: self.clone(), exceeded };
+        let begins = !state.looking;
+        state.looking = true;
+        drop(state);
+        if begins {
+            let sampler = self.clone();
+            let started =
+                thread::Builder::new().name("command-memory".to_owned()).spawn(move || sampler.run());
+            if let Err(error) = started {
+                self.lock().looking = false;
+                return Err(error);
+            }
+        }
+        Ok(sampled)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing here panics while it holds the lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run(&self) {
+        let mut pause = CLOSE;
+        loop {
+            thread::sleep(pause);
+            let mut state = self.lock();
+            if state.watched.is_empty() {
+                state.looking = false;
+                return;
+            }
+            let watched: Vec<(u64, u32)> = state.watched.iter().map(|(id, one)| (*id, one.pid)).collect();
+            drop(state);
+            pause = self.look(&watched);
+        }
+    }
+
+    /// Looks once, and says how long to wait for the next look.
+    fn look(&self, watched: &[(u64, u32)]) -> Duration {
+        let started = Instant::now();
+        let used = |precision| -> Vec<(u64, u64)> {
+            let pids: Vec<u32> = watched.iter().map(|(_, pid)| *pid).collect();
+            watched.iter().map(|(id, _)| *id).zip(measure(&pids, precision)).collect()
+        };
+        let rough = used(Precision::Rough);
+        if !exceeding(&rough, &self.limits).is_empty() {
+            for (id, exceeded) in exceeding(&used(Precision::Exact), &self.limits) {
+                if let Some(watched) = self.lock().watched.get(&id) {
+                    watched.exceeded.send_replace(Some(exceeded));
+                }
+            }
+        }
+        pause_after(&rough, &self.limits, started.elapsed())
+    }
+}
+
+fn pause_after(used: &[(u64, u64)], limits: &MemoryLimits, took: Duration) -> Duration {
+    let halved = MemoryLimits { command: limits.command / 2, together: limits.together / 2 };
+    let pause = if exceeding(used, &halved).is_empty() { CALM } else { CLOSE };
+    pause.max(took * REST)
+}
+
+impl Sampled {
+    /// Waits until the command has used too much. Cancel-safe.
+    pub(super) async fn exceeded(&mut self) -> Exceeded {
+        let told = self.exceeded.wait_for(Option::is_some).await.ok().and_then(|told| *told);
+        match told {
+            Some(exceeded) => exceeded,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+impl Drop for Sampled {
+    fn drop(&mut self) {
+        self.sampler.lock().watched.remove(&self.id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sandbox::memory::limits::MemoryScope;
+
+    #[test]
+    fn commands_close_to_a_limit_are_looked_at_more_often_but_never_all_the_time() {
+        let limits = MemoryLimits { command: 100, together: 250 };
+        for (used, took, expected) in [
+            (&[(1, 10)][..], 0, CALM),
+            (&[(1, 51)], 0, CLOSE),
+            (&[(1, 45), (2, 45), (3, 45)], 0, CLOSE),
+            (&[(1, 51)], 30, Duration::from_millis(300)),
+        ] {
+            assert_eq!(pause_after(used, &limits, Duration::from_millis(took)), expected, "{used:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_process_that_uses_too_much_is_told_of_and_the_thread_ends_with_the_last() {
+        let sampler = Sampler::new(MemoryLimits { command: 1 << 10, together: 1 << 40 });
+        let mut small = sampler.watch(u32::MAX).unwrap();
+        let mut large = sampler.watch(std::process::id()).unwrap();
+        let exceeded = large.exceeded().await;
+        assert_eq!(exceeded, Exceeded { scope: MemoryScope::Command, limit: 1 << 10 });
+        assert!(futures_util::poll!(std::pin::pin!(small.exceeded())).is_pending());
+        drop((small, large));
+        while sampler.lock().looking {
+            tokio::task::yield_now().await;
+        }
+        assert!(sampler.lock().watched.is_empty());
+    }
+}
