@@ -51,6 +51,7 @@ pub mod commands;
 pub mod config;
 pub mod domain;
 pub mod http;
+mod memory_release;
 pub mod metrics;
 pub mod model;
 pub mod notify;

@@ -12,7 +12,7 @@ pub(super) struct Resting {
     /// How many pieces of mail its actor had read by then.
     pub(super) read: u64,
     /// About how much memory its history takes.
-    bytes: usize,
+    pub(super) bytes: usize,
 }
 
 /// All threads that rest, in the order in which they began to.
@@ -49,11 +49,12 @@ impl RestingThreads {
         leaving
     }
 
-    /// The thread works again, or has left memory.
-    pub(super) fn remove(&mut self, thread: &ThreadId) {
-        if let Some(resting) = self.places.remove(thread).and_then(|place| self.order.remove(&place)) {
-            self.total = self.total.saturating_sub(resting.bytes);
-        }
+    /// The thread works again, or leaves memory. Gives how much its history took, where it rested.
+    pub(super) fn remove(&mut self, thread: &ThreadId) -> usize {
+        let resting = self.places.remove(thread).and_then(|place| self.order.remove(&place));
+        let bytes = resting.map_or(0, |resting| resting.bytes);
+        self.total = self.total.saturating_sub(bytes);
+        bytes
     }
 }
 

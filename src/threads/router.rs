@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::{Id, JoinError, JoinSet};
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::actor::{Actor, Woken};
@@ -14,6 +16,7 @@ use super::mailbox::{Letter, Mail, Note};
 use super::resting::{Resting, RestingThreads};
 use super::workshop::Workshop;
 use crate::domain::ThreadId;
+use crate::memory_release::release_free_memory;
 use crate::ports::{Acceptance, Door, InnerDoor, Request, ThreadView};
 
 /// How many requests may wait for the router.
@@ -21,6 +24,9 @@ const REQUEST_BACKLOG: usize = 1024;
 /// How many questions may wait for one actor, beside the events. They cost next to nothing, so a mailbox full of
 /// events must not keep anybody from watching.
 const QUESTIONS: usize = 1024;
+/// How much memory must be freed before it is given back to the system, and how long after the first of it.
+const WORTH_RELEASING: usize = 1 << 20;
+const RELEASE_AFTER: Duration = Duration::from_secs(5);
 /// How often the actor of a thread is started again after it panicked, before somebody must speak there first.
 const MAX_PANICS: u32 = 3;
 
@@ -29,7 +35,7 @@ enum Slot {
     /// It works. `sent` is how many pieces of mail it was sent; `room` is left for events.
     Live { mail: mpsc::Sender<Letter>, room: Arc<Semaphore>, view: watch::Receiver<ThreadView>, sent: u64 },
     /// It is ending; what comes meanwhile is kept for its successor. Two must never work on one thread.
-    Retiring { held: Vec<Mail> },
+    Retiring { held: Vec<Mail>, bytes: usize },
 }
 
 /// Finds the actor of a thread, or starts it.
@@ -41,6 +47,9 @@ pub struct Router {
     tasks: HashMap<Id, ThreadId>,
     panics: HashMap<ThreadId, u32>,
     resting: RestingThreads,
+    /// About how many bytes of memory were freed since they were last given back, and when they are next.
+    freed: usize,
+    release_at: Option<Instant>,
     note_sender: mpsc::Sender<Note>,
     notes: mpsc::Receiver<Note>,
     stop: CancellationToken,
@@ -68,6 +77,8 @@ impl Router {
             tasks: HashMap::new(),
             panics: HashMap::new(),
             resting,
+            freed: 0,
+            release_at: None,
             note_sender,
             notes,
             stop,
@@ -90,6 +101,10 @@ impl Router {
                 Some(ended) = self.actors.join_next_with_id() => self.ended(ended, stopping),
                 () = self.stop.cancelled(), if !stopping => stopping = true,
                 Some(note) = self.notes.recv() => self.hear(note),
+                () = sleep_until(self.release_at.unwrap_or_else(Instant::now)), if self.release_at.is_some() => {
+                    (self.freed, self.release_at) = (0, None);
+                    self.actors.spawn_blocking(release_free_memory);
+                }
                 request = self.requests.recv() => match request {
                     Some(request) if stopping => refuse(request),
                     Some(request) => self.route(request),
@@ -147,8 +162,8 @@ impl Router {
         let limit = self.shop.limits.mailbox.max(1);
         let slot = self.slots.get_mut(thread)?;
         match slot {
-            Slot::Retiring { held } if !has_room(held, &mail, limit) => Some(mail),
-            Slot::Retiring { held } => {
+            Slot::Retiring { held, .. } if !has_room(held, &mail, limit) => Some(mail),
+            Slot::Retiring { held, .. } => {
                 held.push(mail);
                 None
             }
@@ -165,7 +180,7 @@ impl Router {
                     Err(TrySendError::Full(letter)) => Some(letter.mail),
                     // It has ended without being asked to; `ended` will be told and start a successor.
                     Err(TrySendError::Closed(letter)) => {
-                        *slot = Slot::Retiring { held: vec![letter.mail] };
+                        *slot = Slot::Retiring { held: vec![letter.mail], bytes: 0 };
                         None
                     }
                 }
@@ -191,21 +206,32 @@ impl Router {
 
     fn hear(&mut self, note: Note) {
         match note {
-            Note::Idle { thread, read } => self.retire(thread, read),
+            Note::Idle { thread, read } => {
+                let bytes = self.resting.remove(&thread);
+                self.retire(thread, read, bytes);
+            }
             Note::Resting { thread, read, bytes } => {
-                for Resting { thread, read, .. } in self.resting.add(thread, read, bytes) {
-                    self.retire(thread, read);
+                for Resting { thread, read, bytes } in self.resting.add(thread, read, bytes) {
+                    self.retire(thread, read, bytes);
                 }
             }
         }
     }
 
     /// Lets an idle actor go, unless mail was sent to it since it had read so many.
-    fn retire(&mut self, thread: ThreadId, read: u64) {
+    fn retire(&mut self, thread: ThreadId, read: u64, bytes: usize) {
         // Mail that is on its way would find the actor at work again: then it stays.
         if matches!(self.slots.get(&thread), Some(Slot::Live { sent, .. }) if *sent == read) {
             // Dropping the sender closes the mailbox, and the actor ends.
-            self.slots.insert(thread, Slot::Retiring { held: Vec::new() });
+            self.slots.insert(thread, Slot::Retiring { held: Vec::new(), bytes });
+        }
+    }
+
+    /// Has memory given back to the system a little later, once enough of it was freed.
+    fn note_freed(&mut self, bytes: usize) {
+        self.freed = self.freed.saturating_add(bytes);
+        if self.freed >= WORTH_RELEASING && self.release_at.is_none() {
+            self.release_at = Some(Instant::now() + RELEASE_AFTER);
         }
     }
 
@@ -231,7 +257,10 @@ impl Router {
             return;
         }
         let held = match slot {
-            Some(Slot::Retiring { held }) => held,
+            Some(Slot::Retiring { held, bytes }) => {
+                self.note_freed(bytes);
+                held
+            }
             Some(Slot::Live { .. }) | None => Vec::new(),
         };
         if wake {
