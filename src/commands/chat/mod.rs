@@ -16,7 +16,6 @@ mod place;
 mod question;
 mod question_text;
 mod remote;
-mod result_line;
 mod run;
 mod screen;
 mod session;

@@ -66,7 +66,8 @@ impl<'a> Screen<'a> {
     /// Shows a piece of an answer.
     pub(super) fn show(&mut self, shown: &Shown) -> io::Result<()> {
         match shown {
-            Shown::Words(words) | Shown::Reply(words) => self.words(words),
+            Shown::Words(words) => self.words(words),
+            Shown::Reply(reply) => self.reply(reply),
             Shown::Paragraph => self.paragraph(),
             Shown::Call(call) => self.remark(&format!("· {call}")),
             Shown::CallFailed(why) => self.remark(&format!("  ! {}", one_line(why, REMARK_COLUMNS))),
@@ -106,6 +107,16 @@ impl<'a> Screen<'a> {
             self.at = if words.ends_with('\n') { Cursor::BelowWords } else { Cursor::InLine };
         }
         self.out.flush()
+    }
+
+    /// Lines of their own: what the agent says before and after is not part of it.
+    fn reply(&mut self, reply: &str) -> io::Result<()> {
+        self.paragraph()?;
+        self.words(reply)?;
+        if self.at == Cursor::InLine {
+            self.words("\n")?;
+        }
+        Ok(())
     }
 
     fn paragraph(&mut self) -> io::Result<()> {
@@ -203,6 +214,21 @@ mod tests {
         let (out, err) = shown(Surface::Stream, Surface::Stream);
         assert_eq!(out, "Let me look.\n\nThere\\u{1b}[2J.\n");
         assert_eq!(err, "· read_file a\n");
+    }
+
+    #[test]
+    fn a_reply_has_lines_of_its_own() {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let mut screen = Screen::new((&mut out, Surface::Stream), (&mut err, Surface::Stream), Language::En);
+        for shown in [
+            Shown::Words("Half an".to_owned()),
+            Shown::Reply("A1: approved.".to_owned()),
+            Shown::Words("Done.".to_owned()),
+        ] {
+            screen.show(&shown).unwrap();
+        }
+        screen.end_line().unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "Half an\n\nA1: approved.\nDone.\n");
     }
 
     #[test]

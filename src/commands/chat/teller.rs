@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::line::Heard;
 use super::question::{Question, Questions, Settled};
-use super::result_line::result_line;
+use crate::commands::result_line::result_line;
 use crate::commands::terminal::call_line;
 use crate::domain::{ApprovalNumber, CorrelationId, Language, MessageId};
 use crate::ports::RunOutcome;

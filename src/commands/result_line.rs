@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::commands::terminal::one_line;
+use super::terminal::one_line;
 
 /// The widest a result is shown.
 const COLUMNS: usize = 100;
