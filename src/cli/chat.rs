@@ -8,8 +8,8 @@ use super::output::Output;
 pub(super) const CHAT_EXIT_CODES: &str = "\
 Exit codes:
   0  answered, or the conversation was left
-  1  not answered: the turn failed or was stopped, the daemon ended, or a request waits for a decision
-     (its number and how to answer are printed)
+  1  not answered: the turn failed or was stopped, the daemon ended,
+     or a request waits for a decision (its number and how to answer are printed)
   2  nothing to say, an unusable --thread, or an input that is too long or not text
   3  Agent.md, ship.json or .env is not as it should be
   4  another process has this project and cannot be talked to

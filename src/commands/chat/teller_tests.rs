@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::commands::chat::question::tests::call;
 use crate::uimessage::Cursor;
 
 fn answer(id: &str, run: &str, status: &str, parts: Value) -> UiMessage {
@@ -125,4 +126,85 @@ fn an_error_is_shown_once() {
     assert_eq!(live(&mut teller, &mut Cursor::default(), &failed), trouble);
     assert_eq!(written(&mut teller, failed), []);
     assert!(teller.is_over());
+}
+
+fn user(id: &str, run: &str) -> UiMessage {
+    let metadata =
+        json!({ "platform": "cli", "threadId": "cli:chat:t", "timestamp": 1, "correlationId": run });
+    let message = json!({ "id": id, "role": "user", "metadata": metadata,
+        "parts": [{ "type": "text", "text": "words" }] });
+    serde_json::from_value(message).unwrap()
+}
+
+fn record(id: &str, run: &str, reply: &str) -> UiMessage {
+    let data = json!({ "command": "yes", "author": "cli:user:operator", "reply": reply });
+    let mut record = answer(id, run, "done", json!([{ "type": "data-command", "data": data }]));
+    record.metadata.command = true;
+    record
+}
+
+fn run(name: &str) -> CorrelationId {
+    name.parse().unwrap()
+}
+
+#[test]
+fn a_decision_lets_the_run_go_on_that_is_followed_from_there() {
+    let mut teller = Teller::default();
+    let asking = json!([step(), text("Let me build."), call("c1", "approval-requested")]);
+    teller.note(&Arc::new(answer("m1", "run_1", "running", asking)));
+    assert!(teller.is_parked());
+    teller.follow(run("run_2"));
+    let going = json!([step(), text("Let me build."), call("c1", "approval-responded")]);
+    let shown = written(&mut teller, answer("m1", "run_1", "running", going));
+    assert!(matches!(shown.as_slice(), [Shown::Settled(settled)] if settled.approved), "{shown:?}");
+    let reply = [Shown::Reply("A1: approved.".to_owned())];
+    assert_eq!(written(&mut teller, record("c2", "run_2", "A1: approved.")), reply);
+    assert!(!teller.is_over() && teller.questions().is_empty());
+    let whole =
+        json!([step(), text("Let me build."), call("c1", "output-available"), step(), text("Built.")]);
+    let shown = written(&mut teller, answer("m1", "run_1", "done", whole));
+    assert_eq!(shown, [Shown::Result("exit 0 · made".to_owned()), words("Built.")]);
+    assert!(teller.is_over());
+    let outcome = teller.outcome();
+    assert_eq!((outcome.status, outcome.messages.len()), (Some(RunStatus::Done), 1));
+}
+
+#[test]
+fn a_message_behind_a_question_is_queued_and_a_command_is_not() {
+    let mut teller = Teller::default();
+    teller.note(&Arc::new(answer("m1", "run_1", "running", json!([call("c1", "approval-requested")]))));
+    teller.follow(run("run_2"));
+    assert!(!teller.has_heard(&run("run_2")) && !teller.is_queued(&run("run_2")));
+    assert_eq!(written(&mut teller, user("u2", "run_2")), []);
+    assert!(teller.is_queued(&run("run_2")) && !teller.is_over());
+    teller.follow(run("run_3"));
+    written(&mut teller, record("c3", "run_3", "Waiting."));
+    assert!(teller.has_heard(&run("run_3")) && !teller.is_queued(&run("run_3")));
+}
+
+#[test]
+fn a_question_is_shown_once_and_the_reminder_of_the_daemon_is_left_to_the_chat() {
+    let mut teller = following("run_1");
+    let asking = answer("m1", "run_1", "running", json!([call("c1", "approval-requested")]));
+    written(&mut teller, asking.clone());
+    assert_eq!(teller.new_questions().len(), 1);
+    written(&mut teller, asking);
+    assert_eq!(teller.new_questions(), []);
+    for language in [Language::En, Language::Zh] {
+        let reminder = Phrase::Reminder(teller.numbers()).say(language);
+        assert_eq!(teller.hear(Heard::Progress(reminder)), []);
+    }
+    assert_eq!(teller.hear(Heard::Progress("again".to_owned())).len(), 1);
+}
+
+#[test]
+fn runs_that_ended_are_forgotten_and_open_ones_are_not() {
+    let mut teller = following("run_1");
+    written(&mut teller, answer("m1", "run_1", "done", json!([step(), text("one")])));
+    teller.follow(run("run_2"));
+    written(&mut teller, answer("m2", "run_2", "running", json!([step(), text("two")])));
+    teller.forget_ended();
+    assert_eq!((teller.runs.len(), teller.told.len(), teller.written.len()), (1, 1, 1));
+    let more = answer("m2", "run_2", "done", json!([step(), text("two and more")]));
+    assert_eq!(written(&mut teller, more), [words(" and more")]);
 }
