@@ -1,15 +1,21 @@
 //! What one call of `chat` says: the message of the command line, what is piped in, or both.
 
 use std::fs::File;
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, IsTerminal, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileTypeExt;
+use std::sync::mpsc;
+use std::time::Duration;
 
 use super::words::Word;
 use crate::cli::ChatArgs;
+use crate::domain::Language;
 
 /// The longest message; the daemon takes no longer one either.
 const MAX_BYTES: usize = 1_000_000;
+
+/// When the standard input has not ended by then, the person is told that it is waited for.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// What there is to say.
 #[derive(Debug, PartialEq, Eq)]
@@ -20,17 +26,43 @@ pub(super) enum Input {
     Typed,
 }
 
-/// Reads what there is to say.
-pub(super) fn read(args: &ChatArgs) -> io::Result<Result<Input, Word<'static>>> {
+/// Reads what there is to say. Says so on `err` when the standard input does not end.
+pub(super) fn read(
+    args: &ChatArgs,
+    err: &mut dyn Write,
+    language: Language,
+) -> io::Result<Result<Input, Word<'static>>> {
     let stdin = io::stdin();
     let message = match &args.message {
         None if stdin.is_terminal() && io::stdout().is_terminal() => {
             return Ok(if args.output.json { Err(Word::JsonNeedsMessage) } else { Ok(Input::Typed) });
         }
-        None => return one("", stdin.lock()),
+        None => "",
         Some(message) => message,
     };
-    if is_piped(&stdin)? { one(message, stdin.lock()) } else { one(message, io::empty()) }
+    let piped = args.message.is_none() || is_piped(&stdin)?;
+    let bytes = if piped { read_to_end(err, language)? } else { Vec::new() };
+    Ok(one(message, bytes))
+}
+
+/// Reads the standard input to its end, or to where it is too long.
+fn read_to_end(err: &mut dyn Write, language: Language) -> io::Result<Vec<u8>> {
+    let (sender, read) = mpsc::channel();
+    let work = move || {
+        let mut bytes = Vec::new();
+        let limit = u64::try_from(MAX_BYTES).unwrap_or(u64::MAX).saturating_add(1);
+        let done = io::stdin().lock().take(limit).read_to_end(&mut bytes).map(|_| bytes);
+        // The receiver waits for as long as the process lives.
+        drop(sender.send(done));
+    };
+    std::thread::Builder::new().name("input".to_owned()).spawn(work)?;
+    match read.recv_timeout(PATIENCE) {
+        Ok(done) => done,
+        Err(_) => {
+            writeln!(err, "{}", Word::ReadingInput.say(language))?;
+            read.recv().map_err(io::Error::other)?
+        }
+    }
 }
 
 /// Whether something else than a terminal or a device gives the standard input: a pipe, a file, a socket.
@@ -41,22 +73,20 @@ fn is_piped(stdin: &impl AsFd) -> io::Result<bool> {
 }
 
 /// The message, and below it what was piped in.
-fn one(message: &str, input: impl Read) -> io::Result<Result<Input, Word<'static>>> {
-    let mut bytes = Vec::new();
-    input.take(u64::try_from(MAX_BYTES).unwrap_or(u64::MAX).saturating_add(1)).read_to_end(&mut bytes)?;
-    if bytes.len().saturating_add(message.len()) > MAX_BYTES {
-        return Ok(Err(Word::TooLong { limit: MAX_BYTES }));
+fn one(message: &str, piped: Vec<u8>) -> Result<Input, Word<'static>> {
+    if piped.len().saturating_add(message.len()) > MAX_BYTES {
+        return Err(Word::TooLong { limit: MAX_BYTES });
     }
-    let Ok(piped) = String::from_utf8(bytes) else { return Ok(Err(Word::NoText)) };
+    let piped = String::from_utf8(piped).map_err(|_| Word::NoText)?;
     // The end of the last line is the pipe's, not the person's.
     let piped = piped.trim_end_matches(['\n', '\r']);
     let text = match (message.trim().is_empty(), piped.trim().is_empty()) {
-        (true, true) => return Ok(Err(Word::NothingToSay)),
+        (true, true) => return Err(Word::NothingToSay),
         (true, false) => piped.to_owned(),
         (false, true) => message.to_owned(),
         (false, false) => format!("{message}\n\n{piped}"),
     };
-    Ok(Ok(Input::One(text)))
+    Ok(Input::One(text))
 }
 
 #[cfg(test)]
@@ -73,12 +103,11 @@ mod tests {
             (" ", "only this", said("only this")),
             (" ", "", Err(Word::NothingToSay)),
         ] {
-            assert_eq!(one(message, piped.as_bytes()).unwrap(), expected, "{message:?} {piped:?}");
+            assert_eq!(one(message, piped.into()), expected, "{message:?} {piped:?}");
         }
-        assert_eq!(one("", &b"\xff"[..]).unwrap(), Err(Word::NoText));
-        assert_eq!(one("", io::repeat(b'x')).unwrap(), Err(Word::TooLong { limit: MAX_BYTES }));
+        assert_eq!(one("", vec![0xff]), Err(Word::NoText));
         let longest = "x".repeat(MAX_BYTES);
-        assert_eq!(one("y", longest.as_bytes()).unwrap(), Err(Word::TooLong { limit: MAX_BYTES }));
-        assert_eq!(one("", longest.as_bytes()).unwrap(), said(&longest));
+        assert_eq!(one("y", longest.clone().into()), Err(Word::TooLong { limit: MAX_BYTES }));
+        assert_eq!(one("", longest.clone().into()), said(&longest));
     }
 }

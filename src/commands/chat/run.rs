@@ -38,7 +38,7 @@ pub fn run(
 ) -> anyhow::Result<Exit> {
     let Some(settings) = load_or_say(project, env, err)? else { return Ok(Exit::Configuration) };
     let language = settings.operator_language;
-    let input = match input::read(args)? {
+    let input = match input::read(args, err, language)? {
         Ok(input) => input,
         Err(word) => {
             writeln!(err, "{}", word.say(language))?;

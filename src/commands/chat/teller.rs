@@ -281,9 +281,7 @@ impl Teller {
             Chunk::ToolOutputAvailable { tool_call_id, output, preliminary: None | Some(false) }
                 if self.questions.asked_about(message, &tool_call_id) =>
             {
-                if told.results.insert(tool_call_id) {
-                    out.push(Shown::Result(result_line(&output)));
-                }
+                told.result(tool_call_id, &output, out);
             }
             Chunk::File { url, .. } => told.piece(Shown::File(url), out),
             Chunk::DataCommand { data } => told.piece(Shown::Reply(word(&data, "reply")), out),
@@ -346,6 +344,12 @@ impl Told {
     fn fail(&mut self, id: String, why: String, out: &mut Vec<Shown>) {
         if self.failed.insert(id) {
             out.push(Shown::CallFailed(why));
+        }
+    }
+
+    fn result(&mut self, id: String, output: &Value, out: &mut Vec<Shown>) {
+        if self.results.insert(id) {
+            out.push(Shown::Result(result_line(output)));
         }
     }
 

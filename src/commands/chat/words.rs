@@ -46,6 +46,8 @@ pub(super) enum Word<'a> {
     Gone,
     /// The chat ended before the answer was whole; this command shows the rest.
     Left(&'a str),
+    /// The standard input has not ended yet.
+    ReadingInput,
     /// There was no message.
     NothingToSay,
     /// What came in is no text.
@@ -111,6 +113,9 @@ impl Word<'_> {
             Self::NothingToSay => {
                 "there is nothing to say: give a message, or write one to the standard input".into()
             }
+            Self::ReadingInput => {
+                "reading the standard input until it ends (Ctrl-D ends it; `< /dev/null` gives none)".into()
+            }
             Self::NoText => "the standard input is not text in UTF-8".into(),
             Self::TooLong { limit } => {
                 format!(
@@ -159,6 +164,9 @@ impl Word<'_> {
             Self::Gone => "守护进程已结束".into(),
             Self::Left(chat) => format!("回答尚未结束就离开了：用 `{chat}` 可以看到其余部分"),
             Self::NothingToSay => "没有要说的话：请给出消息，或写到标准输入".into(),
+            Self::ReadingInput => {
+                "正在读取标准输入直到结束（按 Ctrl-D 结束；用 `< /dev/null` 则不读取）".into()
+            }
             Self::NoText => "标准输入不是 UTF-8 文本".into(),
             Self::TooLong { limit } => format!("消息和标准输入太长：合计最多 {limit} 字节"),
             Self::JsonNeedsMessage => "--json 只用于单条消息：请给出消息，或写到标准输入".into(),

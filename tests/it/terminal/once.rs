@@ -1,6 +1,6 @@
 //! One message, and what scripts get for it.
 
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::Stdio;
 
 use rustix::process::Signal;
@@ -299,6 +299,19 @@ async fn what_is_piped_in_goes_below_the_message_and_is_bounded() {
     let output = pipe(&project, &["chat", "explain"], b"\xff\xfe");
     assert_eq!(output.code, Some(2), "{output:?}");
     assert_eq!(model.requests().len(), 4);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_input_that_does_not_end_is_told() {
+    let model = FakeModel::start(echo()).await;
+    let project = with_model(&model);
+    let mut child = spawn(&project, &["chat", "explain"], Stdio::piped());
+    let mut err = BufReader::new(child.stderr.take().unwrap());
+    let mut told = String::new();
+    err.read_line(&mut told).unwrap();
+    assert!(told.contains("reading the standard input"), "{told}");
+    child.stdin.take().unwrap().write_all(b"late").unwrap();
+    assert_eq!(finish(child).stdout, "echo explain\n\nlate\n");
 }
 
 #[test]
