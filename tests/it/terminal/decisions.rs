@@ -185,6 +185,30 @@ async fn a_decision_made_elsewhere_is_printed_above_the_prompt_with_the_rest_of_
     quit(terminal);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_requests_are_decided_one_after_the_other() {
+    for served in [Served::Alone, Served::ByDaemon] {
+        let (_model, project) = obedient_project().await;
+        let _daemon = served.start(&project).await;
+        let mut terminal = Terminal::open(&project, &[]);
+        terminal.until(PROMPT);
+        terminal.press("run [\"touch one\", \"touch two\"]\r");
+        terminal.until("answer: approve A1");
+        terminal.until("answer: approve A2");
+        terminal.press("approve A1\r");
+        terminal.until("A1: approved.");
+        // Also when the prompt stands already.
+        terminal.until("  = exit 0");
+        terminal.until(PROMPT);
+        terminal.press("deny A2\r");
+        terminal.until("A2: denied.");
+        terminal.until("2 results");
+        terminal.until(PROMPT);
+        assert!(project.path().join("one").exists() && !project.path().join("two").exists());
+        quit(terminal);
+    }
+}
+
 const ATTACK: &str = "\u{1b}]0;pwned\u{7}";
 
 /// Asks for one call after the other, as the person names them.
