@@ -8,7 +8,7 @@ use clap_complete::Shell;
 use super::access::AccessCommand;
 use super::approvals::ApprovalsCommand;
 use super::audit::AuditArgs;
-use super::chat::ChatArgs;
+use super::chat::{CHAT_EXIT_CODES, ChatArgs};
 use super::config::ConfigCommand;
 use super::exit::EXIT_CODES;
 use super::grants::GrantsCommand;
@@ -52,7 +52,10 @@ pub enum Command {
 
     /// Talk to the agent in this terminal
     ///
-    /// Uses the running daemon; without one, the agent runs inside this process. Ctrl-C stops the turn.
+    /// Uses the running daemon; without one, the agent runs inside this process. Ctrl-C stops the turn. With a message,
+    /// or with one piped in, prints the answer and ends; when the agent asks for approval first, it prints the number of
+    /// the request and how to answer, and ends with 1.
+    #[command(after_help = CHAT_EXIT_CODES)]
     Chat(ChatArgs),
 
     /// Look at conversations

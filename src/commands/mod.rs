@@ -15,6 +15,7 @@ pub mod init;
 mod load;
 mod look;
 pub mod memory;
+mod result_line;
 pub mod run;
 mod sandbox_words;
 mod summary;

@@ -9,6 +9,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::config::Env;
 use crate::domain::Timestamp;
+use crate::policy::shell::is_invisible;
 
 /// The widest a tool call is shown.
 const CALL_COLUMNS: usize = 100;
@@ -78,6 +79,31 @@ impl Surface {
 /// Whether the terminal can do nothing but print.
 pub(super) fn is_dumb(env: &Env) -> bool {
     matches!(env.get("TERM"), Some("dumb" | "cons25" | "emacs"))
+}
+
+/// Prose of a model, a tool or a person, safe to print: control characters and the characters that change the direction
+/// of writing are spelled out (`\u{1b}`). Line feeds and tabs stay, carriage returns are removed.
+pub(super) fn harmless(text: &str) -> String {
+    let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    spell_out(text.chars().filter(|c| *c != '\r'), |c| c.is_control() || turns(c))
+}
+
+/// What a person decides about, safe to print and complete: every control character and every invisible character is
+/// spelled out. Line feeds and tabs stay.
+pub(super) fn visible(text: &str) -> String {
+    spell_out(text.chars(), |c| c.is_control() || is_invisible(c))
+}
+
+fn spell_out(text: impl Iterator<Item = char>, unfit: impl Fn(char) -> bool) -> String {
+    let mut out = String::new();
+    for c in text {
+        if !matches!(c, '\n' | '\t') && unfit(c) {
+            out.extend(c.escape_unicode());
+        } else {
+            out.push(c);
+        }
+    }
+    out
 }
 
 /// A text on one line, without control characters, in at most so many columns.
@@ -151,6 +177,16 @@ mod tests {
         let nasty = "a\u{1b}[2Jb\r\u{9b}c\td\ne\u{7}";
         assert_eq!(Surface::Plain.clean(nasty), "a[2Jbc\td\ne");
         assert_eq!(Surface::Stream.clean(nasty), nasty);
+    }
+
+    #[test]
+    fn escape_sequences_are_spelled_out_in_prose_and_everything_unseen_in_what_is_decided() {
+        let prose = harmless("a\u{1b}[2Jb\r\nc\td\u{202e}e\u{9b}");
+        assert_eq!(prose, "a\\u{1b}[2Jb\nc\td\\u{202e}e\\u{9b}");
+        // Joined emoji and right-to-left marks are ordinary in prose.
+        assert_eq!(harmless("👨\u{200d}👩 \u{200f}"), "👨\u{200d}👩 \u{200f}");
+        let decided = visible("rm\u{200b} x\r\n\u{1b}]0;t\u{7}");
+        assert_eq!(decided, "rm\\u{200b} x\\u{d}\n\\u{1b}]0;t\\u{7}");
     }
 
     #[test]

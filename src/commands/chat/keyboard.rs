@@ -9,7 +9,7 @@ use std::sync::mpsc as blocking;
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
-use rustyline::{ColorMode, Config, Editor};
+use rustyline::{ColorMode, Config, Editor, ExternalPrinter};
 use tokio::sync::mpsc;
 
 /// How many lines are remembered.
@@ -39,12 +39,21 @@ pub(super) struct Style {
     pub(super) dumb: bool,
 }
 
+/// Prints above the line that is being typed.
+type Printer = Box<dyn ExternalPrinter + Send>;
+
 /// The keyboard. Gives the terminal back as it was, also while somebody is typing.
-#[derive(Debug)]
 pub(super) struct Keyboard {
     asked: blocking::Sender<()>,
     lines: mpsc::Receiver<Typed>,
     before: Option<Termios>,
+    printer: Option<Printer>,
+}
+
+impl std::fmt::Debug for Keyboard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Keyboard").finish_non_exhaustive()
+    }
 }
 
 impl Keyboard {
@@ -54,11 +63,12 @@ impl Keyboard {
         let (asked, questions) = blocking::channel();
         let (answers, lines) = mpsc::channel(1);
         let mut typist = Typist::new(style)?;
+        let printer = typist.printer();
         let read = move || {
             while questions.recv().is_ok() && answers.blocking_send(typist.read()).is_ok() {}
         };
         std::thread::Builder::new().name("keyboard".to_owned()).spawn(read)?;
-        Ok(Self { asked, lines, before })
+        Ok(Self { asked, lines, before, printer })
     }
 
     /// Asks for a line.
@@ -70,6 +80,11 @@ impl Keyboard {
     /// The line that was asked for. Dropping the future loses nothing.
     pub(super) async fn next(&mut self) -> Typed {
         self.lines.recv().await.unwrap_or(Typed::Left)
+    }
+
+    /// Prints lines above the prompt, which stays with what was typed. Says whether the terminal can do that.
+    pub(super) fn print_above(&mut self, lines: &str) -> bool {
+        self.printer.as_mut().is_some_and(|printer| printer.print(lines.to_owned()).is_ok())
     }
 
     /// Gives the terminal back as it was.
@@ -113,6 +128,13 @@ impl Typist {
             drop(editor.load_history(&style.history));
         }
         Ok(Self::Skilled { editor: Box::new(editor), style })
+    }
+
+    fn printer(&mut self) -> Option<Printer> {
+        match self {
+            Self::Skilled { editor, .. } => Some(Box::new(editor.create_external_printer().ok()?)),
+            Self::Plain => None,
+        }
     }
 
     fn read(&mut self) -> Typed {

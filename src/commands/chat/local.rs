@@ -65,7 +65,7 @@ impl Local {
         };
         let store = Arc::new(store);
         let app = App::start(settings, store.clone(), World::real(&settings.model, shell), None)?;
-        let watching = app.door.watch(thread.clone()).await;
+        let watching = watch(&app, &thread).await;
         Ok(Self {
             app,
             store,
@@ -114,7 +114,7 @@ impl Local {
                 return heard;
             }
             let Some(watching) = &mut self.watching else {
-                self.watching = self.app.door.watch(self.thread.clone()).await;
+                self.watching = watch(&self.app, &self.thread).await;
                 return if self.watching.is_some() { Heard::Reload } else { Heard::Gone };
             };
             tokio::select! {
@@ -157,6 +157,13 @@ impl Local {
         self.app.stop(grace).await;
         self.store.close().await;
     }
+}
+
+/// Watches the thread, beginning with the live answer as it stands.
+async fn watch(app: &App, thread: &ThreadId) -> Option<Subscription> {
+    let mut watching = app.door.watch(thread.clone()).await?;
+    watching.view.mark_changed();
+    Some(watching)
 }
 
 fn refused(error: impl std::fmt::Display) -> LineError {

@@ -1,15 +1,20 @@
 //! `shipagent chat`: talk to the agent in this terminal.
 //!
 //! `open` finds the agent: a running daemon, or one inside this process. Either is a `line`, which takes words
-//! and tells what happens. `turn` follows one answer along the line, `teller` decides what of it is shown (pure),
-//! `screen` shows it. `once` and `session` are the two ways to use all that.
+//! and tells what happens. `turn` follows what comes of a message along the line, `teller` decides what of it is shown
+//! and `question` keeps the requests for approval (both pure), `screen` shows it. `once` (one message) and `session`
+//! (typed lines) are the two ways to use all that.
 
+mod input;
 mod interruptions;
 mod keyboard;
 mod line;
 mod local;
 mod once;
 mod open;
+mod place;
+mod question;
+mod question_text;
 mod remote;
 mod run;
 mod screen;

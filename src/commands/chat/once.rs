@@ -1,67 +1,112 @@
 //! One message, one answer, and the end: for scripts and quick questions.
 
-use std::io::{self, Read};
+use std::io;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
 
 use super::interruptions::Interruptions;
-use super::line::Line;
+use super::line::{Line, Taken};
+use super::place::Place;
 use super::screen::Screen;
-use super::turn::{TurnEnd, Watch};
+use super::teller::Teller;
+use super::turn::{RUN_MESSAGES, Turn, TurnEnd, Until, Watch};
 use super::words::Word;
 use crate::adapters::web::answer;
 use crate::cli::{Exit, Output};
-use crate::domain::{Language, ThreadId};
+use crate::config::Settings;
+use crate::domain::{Approval, Language, Order};
+use crate::ports::RunOutcome;
+use crate::store::FileApprovals;
 use crate::uimessage::RunStatus;
 
-/// The longest message; the daemon takes no longer one either.
-const MAX_BYTES: usize = 1_000_000;
-
-/// Reads the message from an input that is no terminal.
-pub(super) fn read_message(input: impl Read) -> io::Result<Result<String, Word<'static>>> {
-    let mut bytes = Vec::new();
-    input.take(u64::try_from(MAX_BYTES).unwrap_or(u64::MAX).saturating_add(1)).read_to_end(&mut bytes)?;
-    if bytes.len() > MAX_BYTES {
-        return Ok(Err(Word::TooLong { limit: MAX_BYTES }));
-    }
-    // The end of the last line is the pipe's, not the person's.
-    let text = String::from_utf8(bytes).map_err(|_| Word::NoText);
-    Ok(text.map(|text| text.trim_end_matches(['\n', '\r']).to_owned()))
+/// One message and where it is said.
+#[derive(Debug)]
+pub(super) struct Once<'s, 'o> {
+    pub(super) settings: &'s Settings,
+    pub(super) place: Place<'s>,
+    pub(super) output: Output,
+    pub(super) screen: &'s mut Screen<'o>,
+    pub(super) interruptions: &'s mut Interruptions,
 }
 
-/// Says `text` and shows the answer.
-pub(super) async fn once(
-    line: &mut Line,
-    thread: &ThreadId,
-    text: &str,
-    output: Output,
-    screen: &mut Screen<'_>,
-    interruptions: &mut Interruptions,
-    language: Language,
-) -> io::Result<Exit> {
-    let shown = (!output.json).then_some(&mut *screen);
-    let turn = Watch { screen: shown, interruptions, language }.say(line, text).await?;
-    screen.end_line()?;
-    match turn.end {
-        TurnEnd::Gone => screen.trouble(&Word::GoneInTurn.say(language))?,
-        TurnEnd::Left => screen.remark(&Word::Left.say(language))?,
-        TurnEnd::Over | TurnEnd::Asks | TurnEnd::Refused => {}
+impl Once<'_, '_> {
+    /// Says `text` and shows the answer. A request for approval ends it, and so does one that waits already.
+    pub(super) async fn run(&mut self, line: &mut Line, text: &str) -> io::Result<Exit> {
+        let mut teller = Teller::default();
+        for message in line.recent(RUN_MESSAGES).await.unwrap_or_default() {
+            teller.note(&Arc::new(message));
+        }
+        let language = self.language();
+        let mut watch = Watch {
+            screen: (!self.output.json).then_some(&mut *self.screen),
+            interruptions: &mut *self.interruptions,
+            teller: &mut teller,
+            until: Until::Parked,
+            language,
+        };
+        let Turn { end, taken } = watch.say(line, text).await?;
+        self.screen.end_line()?;
+        match end {
+            TurnEnd::Gone => self.screen.trouble(&Word::GoneInTurn.say(language))?,
+            TurnEnd::Left => self.screen.remark(&Word::Left(&self.place.chat_command()).say(language))?,
+            TurnEnd::Over | TurnEnd::Asks | TurnEnd::Refused => {}
+        }
+        // Words that were to decide and did not leave the question open; a command does not care.
+        let undecided =
+            end == TurnEnd::Over && !teller.questions().is_empty() && Order::parse(text).is_none();
+        let asks = end == TurnEnd::Asks || undecided;
+        if asks && !self.output.json {
+            self.tell_how_to_answer(&mut teller, taken.as_ref())?;
+        }
+        let outcome = teller.outcome();
+        let well = end == TurnEnd::Over && !asks && outcome.status == Some(RunStatus::Done);
+        if let (true, Some(taken)) = (self.output.json, taken) {
+            let data = self.data(taken, outcome, asks)?;
+            self.screen.line(&serde_json::to_string_pretty(&data)?)?;
+        }
+        Ok(if well { Exit::Ok } else { Exit::Failed })
     }
-    let outcome = turn.teller.outcome();
-    if let (true, Some(taken)) = (output.json, turn.taken) {
-        let answer = answer(thread.clone(), taken.message, Some(taken.correlation), &outcome);
-        screen.line(&serde_json::to_string_pretty(&answer)?)?;
+
+    const fn language(&self) -> Language {
+        self.settings.operator_language
     }
-    let well = turn.end == TurnEnd::Over && outcome.status == Some(RunStatus::Done);
-    Ok(if well { Exit::Ok } else { Exit::Failed })
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+    fn tell_how_to_answer(&mut self, teller: &mut Teller, taken: Option<&Taken>) -> io::Result<()> {
+        for question in teller.new_questions() {
+            self.screen.show(&question)?;
+        }
+        let language = self.language();
+        if taken.is_some_and(|taken| teller.is_queued(&taken.correlation)) {
+            let names: Vec<String> = teller.questions().iter().map(|question| question.name()).collect();
+            self.screen.remark(&Word::Queued { names: names.join(", ") }.say(language))?;
+        }
+        for line in self.place.how_to_answer(teller.questions(), language) {
+            self.screen.remark(&line)?;
+        }
+        Ok(())
+    }
 
-    #[test]
-    fn only_a_text_of_bearable_length_is_a_message() {
-        assert_eq!(read_message("你\n好\n".as_bytes()).unwrap(), Ok("你\n好".to_owned()));
-        assert_eq!(read_message(&b"\xff"[..]).unwrap(), Err(Word::NoText));
-        assert_eq!(read_message(io::repeat(b'x')).unwrap(), Err(Word::TooLong { limit: MAX_BYTES }));
+    /// The answer for programs.
+    fn data(&self, taken: Taken, outcome: RunOutcome, asks: bool) -> io::Result<Value> {
+        let approvals = if asks { self.pending()? } else { Vec::new() };
+        let outcome = RunOutcome { approvals, ..outcome };
+        let thread = self.place.thread.clone();
+        let answer = answer(thread, taken.message, Some(taken.correlation), &outcome);
+        let mut data = serde_json::to_value(&answer)?;
+        if asks && let Some(fields) = data.as_object_mut() {
+            fields.insert("success".to_owned(), json!(false));
+            fields.insert("status".to_owned(), json!("awaiting-approval"));
+        }
+        Ok(data)
+    }
+
+    /// The requests that wait in this thread, oldest first. They are on the disk before anybody is asked.
+    fn pending(&self) -> io::Result<Vec<Approval>> {
+        let all = FileApprovals::read_all(&self.settings.state).map_err(io::Error::other)?;
+        let here = |approval: &Approval| approval.is_pending() && approval.thread == *self.place.thread;
+        let mut pending: Vec<Approval> = all.into_iter().filter(here).collect();
+        pending.sort_by_key(|approval| approval.number);
+        Ok(pending)
     }
 }

@@ -1,33 +1,31 @@
 //! `shipagent chat`, from its arguments to its exit code.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
+use super::input::{self, Input};
 use super::interruptions::Interruptions;
-use super::once::{once, read_message};
+use super::once::Once;
 use super::open::{OpenLineError, open};
+use super::place::{DEFAULT_THREAD, Place, fresh_thread, thread_of};
 use super::screen::Screen;
 use super::session::Session;
+use super::teller::Teller;
 use super::words::Word;
 use crate::cli::{ChatArgs, Exit};
 use crate::commands::load::load_or_say;
 use crate::commands::terminal::Surface;
 use crate::config::{Env, Settings};
-use crate::domain::{Platform, ThreadId};
+use crate::domain::{BadId, Platform, ThreadId};
 use crate::store::{OpenError, survive_file_size_limits};
+
+/// Platforms whose threads the operator writes in; those of the others belong to the people there.
+const OWN_PLATFORMS: [&str; 2] = ["cli", "web"];
 
 /// Threads for blocking work: reads, searches.
 const BLOCKING_THREADS: usize = 16;
 
-/// What there is to say.
-enum Words {
-    /// This, and then the end.
-    One(String),
-    /// Whatever somebody types.
-    Typed,
-}
-
-/// Talks to the agent: one message if there is one, else whatever is typed. Answers go to `out`, all else to `err`.
+/// Talks to the agent: one message if there is one, else the lines that are typed. Answers go to `out`, all else to `err`.
 ///
 /// # Errors
 /// When something went wrong that has no exit code of its own.
@@ -40,57 +38,54 @@ pub fn run(
 ) -> anyhow::Result<Exit> {
     let Some(settings) = load_or_say(project, env, err)? else { return Ok(Exit::Configuration) };
     let language = settings.operator_language;
-    let platform: Platform = "cli".parse()?;
-    let thread = match ThreadId::of_chat(&platform, &args.thread) {
-        Ok(thread) => thread,
-        Err(error) => {
-            writeln!(err, "{}", Word::BadName(&error.to_string()).say(language))?;
-            return Ok(Exit::Usage);
-        }
-    };
-    let words = match words(args)? {
-        Ok(words) => words,
+    let input = match input::read(args, err, language)? {
+        Ok(input) => input,
         Err(word) => {
             writeln!(err, "{}", word.say(language))?;
             return Ok(Exit::Usage);
         }
     };
+    let thread = match named_thread(args, &input) {
+        Ok(thread) => thread,
+        Err(text) => {
+            writeln!(err, "{}", Word::BadName(&text).say(language))?;
+            return Ok(Exit::Usage);
+        }
+    };
+    if !OWN_PLATFORMS.contains(&thread.platform().as_str()) {
+        writeln!(err, "{}", Word::OtherPlatform(thread.as_str()).say(language))?;
+        return Ok(Exit::Usage);
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .max_blocking_threads(BLOCKING_THREADS)
         .build()?;
     let ended = runtime.block_on(async {
-        let mut screen =
-            Screen::new((out, Surface::of(&io::stdout(), env)), (err, Surface::of(&io::stderr(), env)));
-        Box::pin(talk(&settings, env, args, &thread, words, &mut screen)).await
+        let surfaces = (Surface::of(&io::stdout(), env), Surface::of(&io::stderr(), env));
+        let mut screen = Screen::new((out, surfaces.0), (err, surfaces.1), language);
+        Box::pin(talk((project, &settings), env, args, &thread, input, &mut screen)).await
     });
     // A second signal may have left tasks behind; they are not waited for.
     runtime.shutdown_background();
     ended
 }
 
-/// What there is to say, from the arguments or from an input that is no terminal.
-fn words(args: &ChatArgs) -> io::Result<Result<Words, Word<'static>>> {
-    let text = match &args.message {
-        Some(message) => message.clone(),
-        None if io::stdin().is_terminal() && io::stdout().is_terminal() => {
-            let typed = if args.output.json { Err(Word::JsonNeedsMessage) } else { Ok(Words::Typed) };
-            return Ok(typed);
-        }
-        None => match read_message(io::stdin().lock())? {
-            Ok(text) => text,
-            Err(word) => return Ok(Err(word)),
-        },
-    };
-    Ok(if text.trim().is_empty() { Err(Word::NothingToSay) } else { Ok(Words::One(text)) })
+/// The thread to talk in: the named one, else a new one for one message, and always the same one for typed lines.
+fn named_thread(args: &ChatArgs, input: &Input) -> Result<ThreadId, String> {
+    let platform: Platform = "cli".parse().map_err(|error: BadId| error.to_string())?;
+    match (&args.thread, input) {
+        (Some(name), _) => thread_of(name, &platform),
+        (None, Input::One(_)) => fresh_thread(&platform),
+        (None, Input::Typed) => thread_of(DEFAULT_THREAD, &platform),
+    }
 }
 
 async fn talk(
-    settings: &Settings,
+    (project, settings): (&Path, &Settings),
     env: &Env,
     args: &ChatArgs,
     thread: &ThreadId,
-    words: Words,
+    input: Input,
     screen: &mut Screen<'_>,
 ) -> anyhow::Result<Exit> {
     // From here on a signal no longer ends the process by itself, so nothing is left half done.
@@ -100,17 +95,21 @@ async fn talk(
         opened = open(settings, env, thread) => opened,
         _interruption = interruptions.next() => return Ok(Exit::Failed),
     };
-    let language = settings.operator_language;
     let mut line = match opened {
         Ok(line) => line,
         Err(error) => return refuse(error, settings, screen),
     };
-    let talked = match words {
-        Words::One(text) => {
-            once(&mut line, thread, &text, args.output, screen, &mut interruptions, language).await
+    let place = Place { project, thread, daemon: line.address().is_some() };
+    let interruptions = &mut interruptions;
+    let talked = match input {
+        Input::One(text) => {
+            let output = args.output;
+            let mut once = Once { settings, place, output, screen, interruptions };
+            once.run(&mut line, &text).await
         }
-        Words::Typed => {
-            let mut session = Session { settings, env, thread, screen, interruptions: &mut interruptions };
+        Input::Typed => {
+            let (teller, held) = (Teller::default(), Vec::new());
+            let mut session = Session { settings, env, place, screen, interruptions, teller, held };
             session.run(&mut line).await
         }
     };

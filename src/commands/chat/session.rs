@@ -1,19 +1,26 @@
 //! A conversation at a terminal: a prompt, a line, an answer, and again.
+//!
+//! While requests for approval wait, the prompt stands and every line reaches the daemon: it decides, or is queued and
+//! answered with how to decide. What happens in the thread meanwhile is printed above the prompt.
 
 use std::io;
+use std::sync::Arc;
 
 use super::interruptions::{Interruption, Interruptions};
 use super::keyboard::{Keyboard, Style, Typed};
 use super::line::{Heard, Line};
+use super::place::Place;
 use super::screen::Screen;
-use super::turn::{TurnEnd, Watch};
+use super::teller::{Shown, Teller};
+use super::turn::{RUN_MESSAGES, TurnEnd, Until, Watch};
 use super::words::Word;
 use crate::cli::Exit;
-use crate::commands::terminal::{clip, is_dumb, one_line};
+use crate::commands::terminal::{clip, harmless, is_dumb, one_line};
 use crate::config::{Env, Settings};
-use crate::domain::{CorrelationId, Language, ThreadId};
+use crate::domain::{CorrelationId, Language};
+use crate::render::Phrase;
 use crate::store::Layout;
-use crate::uimessage::{Part, Role, RunStatus, UiMessage};
+use crate::uimessage::{Part, Role, UiMessage, unfinished_runs};
 
 /// How many earlier messages are shown.
 const EARLIER: usize = 6;
@@ -45,20 +52,22 @@ enum Came {
 pub(super) struct Session<'s, 'o> {
     pub(super) settings: &'s Settings,
     pub(super) env: &'s Env,
-    pub(super) thread: &'s ThreadId,
+    pub(super) place: Place<'s>,
     pub(super) screen: &'s mut Screen<'o>,
     pub(super) interruptions: &'s mut Interruptions,
+    pub(super) teller: Teller,
+    /// What was heard at the prompt and is not printed yet, because a line of it is not whole.
+    pub(super) held: Vec<Shown>,
 }
 
 impl<'o> Session<'_, 'o> {
-    /// Talks until whoever sits there leaves, or the agent has ended.
+    /// Talks until the person leaves or the agent has ended.
     pub(super) async fn run(&mut self, line: &mut Line) -> io::Result<Exit> {
-        let recent = line.recent(EARLIER).await.unwrap_or_default();
-        let open = unfinished(&recent);
-        self.greet(line, &recent, open.as_ref())?;
-        if let Some(run) = open {
-            self.screen.remark(&Word::StillRunning.say(self.language()))?;
-            let end = self.watch().catch_up(line, run).await?;
+        let recent = line.recent(RUN_MESSAGES).await.unwrap_or_default();
+        let open = unfinished_runs(&recent);
+        self.greet(line, &recent, &open)?;
+        if !open.is_empty() {
+            let end = self.watch().catch_up(line, open).await?;
             if let Some(exit) = self.after(end)? {
                 return Ok(exit);
             }
@@ -69,17 +78,32 @@ impl<'o> Session<'_, 'o> {
                 Asked::Line(text) => text,
                 Asked::End(exit) => return Ok(exit),
             };
+            self.print_held()?;
             match text.trim() {
                 "" => {}
-                "/quit" | "/exit" => return Ok(Exit::Ok),
+                "/quit" | "/exit" => {
+                    self.tell_what_stays_open()?;
+                    return Ok(Exit::Ok);
+                }
                 words => {
-                    let turn = self.watch().say(line, words).await?;
-                    if let Some(exit) = self.after(turn.end)? {
+                    if let Some(exit) = self.say(line, words).await? {
                         return Ok(exit);
                     }
                 }
             }
         }
+    }
+
+    /// Says a line and shows what comes of it.
+    async fn say(&mut self, line: &mut Line, words: &str) -> io::Result<Option<Exit>> {
+        self.teller.forget_ended();
+        let turn = self.watch().say(line, words).await?;
+        let queued = turn.taken.is_some_and(|taken| self.teller.is_queued(&taken.correlation));
+        if turn.end == TurnEnd::Asks && queued {
+            let reminder = Phrase::Reminder(self.teller.numbers());
+            self.screen.remark(&reminder.say(self.language()))?;
+        }
+        self.after(turn.end)
     }
 
     const fn language(&self) -> Language {
@@ -88,23 +112,30 @@ impl<'o> Session<'_, 'o> {
 
     const fn watch(&mut self) -> Watch<'_, 'o> {
         let language = self.language();
-        Watch { screen: Some(&mut *self.screen), interruptions: &mut *self.interruptions, language }
+        Watch {
+            screen: Some(&mut *self.screen),
+            interruptions: &mut *self.interruptions,
+            teller: &mut self.teller,
+            until: Until::Asked,
+            language,
+        }
     }
 
-    fn greet(&mut self, line: &Line, recent: &[UiMessage], open: Option<&CorrelationId>) -> io::Result<()> {
+    fn greet(&mut self, line: &Line, recent: &[UiMessage], open: &[CorrelationId]) -> io::Result<()> {
         let (surface, language) = (self.screen.surface(), self.language());
         let place = match line.address() {
             Some(address) => Word::InDaemon(address),
             None => Word::InProcess,
         };
-        let facts = format!(" · {} · {}", self.thread, place.say(language));
-        let name = surface.strong(&surface.clean(&self.settings.name));
+        let facts = format!(" · {} · {}", self.place.thread, place.say(language));
+        let name = surface.strong(&harmless(&self.settings.name));
         self.screen.line(&format!("{name}{}", surface.dim(&facts)))?;
         self.screen.line(&surface.dim(&Word::Hint.say(language)))?;
         self.screen.line("")?;
+        let recent = recent.get(recent.len().saturating_sub(EARLIER)..).unwrap_or_default();
         let lines = earlier(recent, open);
         for line in &lines {
-            self.screen.line(&surface.dim(&surface.clean(line)))?;
+            self.screen.line(&surface.dim(&harmless(line)))?;
         }
         if !lines.is_empty() {
             self.screen.line("")?;
@@ -122,9 +153,9 @@ impl<'o> Session<'_, 'o> {
         }
     }
 
-    /// Asks for a line. What happens in the thread meanwhile is in the thread; only its end matters here.
+    /// Asks for a line. What happens in the followed runs meanwhile is printed above the prompt.
     async fn prompt(&mut self, line: &mut Line, keyboard: &mut Keyboard) -> io::Result<Asked> {
-        let how_to_leave = Word::HowToLeave.say(self.language());
+        let mut warned = false;
         loop {
             if is_dumb(self.env) {
                 self.screen.raw(&self.style().prompt)?;
@@ -140,7 +171,13 @@ impl<'o> Session<'_, 'o> {
                 match came {
                     Came::Typed(typed) => break typed,
                     // Where the prompt cannot read Ctrl-C itself, it comes as a signal.
-                    Came::Interruption(Interruption::Stop) => self.screen.remark(&how_to_leave)?,
+                    Came::Interruption(Interruption::Stop) => {
+                        if self.is_enough(&mut warned)? {
+                            self.leave_prompt(keyboard)?;
+                            self.tell_what_stays_open()?;
+                            return Ok(Asked::End(Exit::Ok));
+                        }
+                    }
                     Came::Interruption(Interruption::Leave) => {
                         self.leave_prompt(keyboard)?;
                         return Ok(Asked::End(Exit::Ok));
@@ -150,15 +187,74 @@ impl<'o> Session<'_, 'o> {
                         self.screen.trouble(&Word::Gone.say(self.language()))?;
                         return Ok(Asked::End(Exit::Failed));
                     }
-                    Came::Heard(_) => {}
+                    Came::Heard(heard) => self.hear_at_prompt(heard, line, keyboard).await?,
                 }
             };
             match typed {
                 Typed::Line(text) => return Ok(Asked::Line(text)),
-                Typed::Cleared => self.screen.remark(&how_to_leave)?,
-                Typed::Left => return Ok(Asked::End(Exit::Ok)),
+                Typed::Cleared if !self.is_enough(&mut warned)? => {}
+                Typed::Cleared | Typed::Left => {
+                    self.tell_what_stays_open()?;
+                    return Ok(Asked::End(Exit::Ok));
+                }
             }
         }
+    }
+
+    /// Takes a Ctrl-C at the prompt, and says what to do instead. While a question waits, a second one in a row leaves.
+    fn is_enough(&mut self, warned: &mut bool) -> io::Result<bool> {
+        let language = self.language();
+        let questions = self.teller.questions();
+        let Some(first) = questions.first() else {
+            self.screen.remark(&Word::HowToLeave.say(language))?;
+            return Ok(false);
+        };
+        if std::mem::replace(warned, true) {
+            return Ok(true);
+        }
+        let names: Vec<String> = questions.iter().map(|question| question.name()).collect();
+        let replies = first.replies(language).join(", ");
+        self.screen.remark(&Word::DecideFirst { names: names.join(", "), replies }.say(language))?;
+        Ok(false)
+    }
+
+    async fn hear_at_prompt(&mut self, heard: Heard, line: &Line, keyboard: &mut Keyboard) -> io::Result<()> {
+        if heard != Heard::Reload {
+            return self.take_at_prompt(heard, keyboard);
+        }
+        for message in line.recent(RUN_MESSAGES).await.unwrap_or_default() {
+            self.take_at_prompt(Heard::Written(Arc::new(message)), keyboard)?;
+        }
+        Ok(())
+    }
+
+    fn take_at_prompt(&mut self, heard: Heard, keyboard: &mut Keyboard) -> io::Result<()> {
+        let shown = self.teller.hear(heard);
+        let questions = self.teller.new_questions();
+        self.held.extend(shown.into_iter().chain(questions));
+        let grows = matches!(self.held.last(), None | Some(Shown::Words(_) | Shown::Paragraph));
+        if grows && !self.teller.is_over() {
+            return Ok(());
+        }
+        let text = self.screen.render(&std::mem::take(&mut self.held))?;
+        if text.is_empty() || keyboard.print_above(&text) {
+            return Ok(());
+        }
+        self.screen.raw(&format!("\n{text}{}", self.style().prompt))
+    }
+
+    /// Prints what is left of what was heard at the prompt.
+    fn print_held(&mut self) -> io::Result<()> {
+        let held = std::mem::take(&mut self.held);
+        held.iter().try_for_each(|shown| self.screen.show(shown))
+    }
+
+    /// Says how the open questions can be answered when the chat has ended.
+    fn tell_what_stays_open(&mut self) -> io::Result<()> {
+        for line in self.place.how_to_answer(self.teller.questions(), self.language()) {
+            self.screen.remark(&line)?;
+        }
+        Ok(())
     }
 
     /// Takes the terminal back from a prompt that somebody may be typing at.
@@ -180,33 +276,24 @@ impl<'o> Session<'_, 'o> {
                 Ok(Some(Exit::Failed))
             }
             TurnEnd::Left => {
-                self.screen.remark(&Word::Left.say(self.language()))?;
+                let chat = self.place.chat_command();
+                self.screen.remark(&Word::Left(&chat).say(self.language()))?;
                 Ok(Some(Exit::Ok))
             }
         }
     }
 }
 
-/// The run that is still open, if one is.
-fn unfinished(recent: &[UiMessage]) -> Option<CorrelationId> {
-    let run = &recent.last()?.metadata.correlation_id;
-    let of_run = |message: &&UiMessage| message.metadata.correlation_id == *run;
-    let ended = |message: &UiMessage| message.metadata.status.is_some_and(RunStatus::is_final);
-    let overheard = |message: &UiMessage| message.metadata.context;
-    let settled = recent.iter().filter(of_run).any(|message| ended(message) || overheard(message));
-    (!settled).then(|| run.clone())
-}
-
 /// The newest part of the conversation, shortened. What lies before a `/new` is over, and what is still being
-/// said is shown by whoever follows it.
-fn earlier(recent: &[UiMessage], open: Option<&CorrelationId>) -> Vec<String> {
+/// said is shown by the teller.
+fn earlier(recent: &[UiMessage], open: &[CorrelationId]) -> Vec<String> {
     let is_new = |message: &UiMessage| {
         message.parts.iter().any(|part| matches!(part, Part::Command(record) if record.is("new")))
     };
     let begin = recent.iter().rposition(is_new).map_or(0, |at| at + 1);
     let mut lines = Vec::new();
     for message in recent.iter().skip(begin) {
-        let is_open = open == Some(&message.metadata.correlation_id) && message.role == Role::Assistant;
+        let is_open = open.contains(&message.metadata.correlation_id) && message.role == Role::Assistant;
         let text = message.text();
         if is_open || text.trim().is_empty() {
             continue;
@@ -246,30 +333,19 @@ mod tests {
     }
 
     #[test]
-    fn a_question_without_an_end_is_still_open() {
-        let asked = message("user", "r1", None, text("hi"));
-        let done = message("assistant", "r1", Some("done"), text("hello"));
-        let half = message("assistant", "r2", Some("running"), text("hel"));
-        assert_eq!(unfinished(&[]), None);
-        assert_eq!(unfinished(std::slice::from_ref(&asked)), Some("r1".parse().unwrap()));
-        assert_eq!(unfinished(&[asked.clone(), done.clone()]), None);
-        // A message that joined a running turn stands behind the answer it is part of.
-        assert_eq!(unfinished(&[done.clone(), asked]), None);
-        assert_eq!(unfinished(&[done, half]), Some("r2".parse().unwrap()));
-    }
-
-    #[test]
     fn earlier_messages_are_short_and_begin_behind_the_last_new() {
         let data = json!({ "command": "/new", "author": "cli:user:operator", "reply": "A new conversation begins." });
         let recent = [
             message("user", "r1", None, text("before")),
+            message("assistant", "r1", Some("done"), text("before too")),
             message("assistant", "r2", Some("done"), json!([{ "type": "data-command", "data": data }])),
             message("user", "r3", None, text("behind")),
             message("assistant", "r3", Some("done"), text("1\n\n2\n3\n4")),
             message("user", "r4", None, text("open")),
             message("assistant", "r4", Some("running"), text("half an ans")),
         ];
-        let open = unfinished(&recent);
-        assert_eq!(earlier(&recent, open.as_ref()), ["› behind", "1", "2", "3", "…", "› open"]);
+        let open = unfinished_runs(&recent);
+        assert_eq!(open, ["r4".parse().unwrap()]);
+        assert_eq!(earlier(&recent, &open), ["› behind", "1", "2", "3", "…", "› open"]);
     }
 }

@@ -1,7 +1,7 @@
-//! What of a run is shown, in which order, and when it is over. Pure: events in, things to show out.
+//! What of the followed runs is shown, in which order, and where they stand. Pure: events in, things to show out.
 //!
-//! An answer is heard twice, growing and then whole, and sometimes again from its beginning. Whatever was shown
-//! once is not shown again, and what was missed while it grew is shown when it is whole.
+//! An answer is heard twice, growing and then whole, and sometimes again from its beginning. What was shown once is not
+//! shown again, and what was missed while it grew is shown when it is whole.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -9,13 +9,16 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::line::Heard;
+use super::question::{Question, Questions, Settled};
+use crate::commands::result_line::result_line;
 use crate::commands::terminal::call_line;
-use crate::domain::{CorrelationId, MessageId};
+use crate::domain::{ApprovalNumber, CorrelationId, Language, MessageId};
 use crate::ports::RunOutcome;
+use crate::render::Phrase;
 use crate::uimessage::{Chunk, Role, RunStatus, UiMessage, replay};
 
 /// Something to show.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Shown {
     /// More of the agent's words.
     Words(String),
@@ -25,6 +28,12 @@ pub(super) enum Shown {
     Call(String),
     /// The call did not work.
     CallFailed(String),
+    /// What came of a call that a person had allowed.
+    Result(String),
+    /// A call needs a decision.
+    Question(Box<Question>),
+    /// A decision was made.
+    Settled(Settled),
     /// A file.
     File(String),
     /// The daemon's own words, in reply to a command.
@@ -39,17 +48,23 @@ pub(super) enum Shown {
 #[derive(Debug)]
 struct Run {
     correlation: CorrelationId,
+    /// Whether any message of it was heard.
+    heard: bool,
+    /// Whether the agent has begun to answer.
+    begun: bool,
     ended: Option<RunStatus>,
 }
 
 /// What was shown of one message.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Told {
+    run: CorrelationId,
     /// How many steps have begun.
     step: usize,
     texts: HashMap<String, Text>,
     calls: HashSet<String>,
     failed: HashSet<String>,
+    results: HashSet<String>,
     /// Parts that come in one piece: how many were heard, and how many were shown.
     pieces_heard: usize,
     pieces_shown: usize,
@@ -61,21 +76,43 @@ struct Text {
     shown: String,
 }
 
-/// Follows some runs.
+/// Follows some runs of a thread, and the questions of all of them.
 #[derive(Debug, Default)]
 pub(super) struct Teller {
     runs: Vec<Run>,
     told: HashMap<MessageId, Told>,
     written: Vec<Arc<UiMessage>>,
+    /// The last state of messages whose run is not followed and has not ended: what was there before it is followed.
+    unfollowed: HashMap<MessageId, Arc<UiMessage>>,
     /// Where the last words stood: their message and step.
     words_at: Option<(MessageId, usize)>,
-    asks: bool,
+    questions: Questions,
+    shown_questions: HashSet<String>,
 }
 
 impl Teller {
-    /// Follows one more run. The first one is the question, later ones are commands in its way.
+    /// Follows one more run. The first one is the question, later ones are commands in its way, or runs that it lets
+    /// go on.
     pub(super) fn follow(&mut self, correlation: CorrelationId) {
-        self.runs.push(Run { correlation, ended: None });
+        if !self.follows(correlation.as_str()) {
+            self.runs.push(Run { correlation, heard: false, begun: false, ended: None });
+        }
+    }
+
+    /// Forgets the runs that have ended.
+    pub(super) fn forget_ended(&mut self) {
+        self.runs.retain(|run| run.ended.is_none());
+        let runs = &self.runs;
+        let open = |correlation: &CorrelationId| runs.iter().any(|run| run.correlation == *correlation);
+        self.told.retain(|_, told| open(&told.run));
+        self.written.retain(|message| open(&message.metadata.correlation_id));
+        self.words_at = None;
+    }
+
+    /// Takes a message in that needs not be shown: it was there before.
+    pub(super) fn note(&mut self, message: &Arc<UiMessage>) {
+        self.questions.update(message);
+        self.keep_unfollowed(message);
     }
 
     /// Whether all that is followed has ended.
@@ -83,20 +120,53 @@ impl Teller {
         self.runs.iter().all(|run| run.ended.is_some())
     }
 
-    /// Whether a tool waits for a person's decision.
-    pub(super) fn asks(&self) -> bool {
-        self.asks
+    /// Whether any message of this run was heard.
+    pub(super) fn has_heard(&self, correlation: &CorrelationId) -> bool {
+        self.find(correlation).is_some_and(|run| run.heard)
     }
 
-    /// How the first run ended, or where it stands.
+    /// Whether this run waits behind others: the daemon has its message, and the agent has not begun to answer.
+    pub(super) fn is_queued(&self, correlation: &CorrelationId) -> bool {
+        self.find(correlation).is_some_and(|run| run.heard && !run.begun && run.ended.is_none())
+    }
+
+    /// The questions that wait for a decision in this thread.
+    pub(super) fn questions(&self) -> &[Question] {
+        self.questions.open()
+    }
+
+    /// Whether nothing goes on in the thread until a person decides.
+    pub(super) fn is_parked(&self) -> bool {
+        self.questions.hold_everything()
+    }
+
+    /// The numbers of the open questions.
+    pub(super) fn numbers(&self) -> Vec<ApprovalNumber> {
+        self.questions().iter().filter_map(|question| question.number).collect()
+    }
+
+    /// The open questions that were not shown yet. From now on they count as shown.
+    pub(super) fn new_questions(&mut self) -> Vec<Shown> {
+        let open = self.questions.open().iter();
+        let new = open.filter(|question| self.shown_questions.insert(question.id.clone()));
+        new.map(|question| Shown::Question(Box::new(question.clone()))).collect()
+    }
+
+    /// How the runs stand: the first, or those that it let go on.
     pub(super) fn outcome(&self) -> RunOutcome {
-        let Some(run) = self.runs.first() else { return RunOutcome::default() };
-        let of_run = |message: &&Arc<UiMessage>| message.metadata.correlation_id == run.correlation;
+        let Some(first) = self.runs.first() else { return RunOutcome::default() };
+        let resumed: Vec<&Run> = self.runs.iter().skip(1).filter(|run| run.begun).collect();
+        let runs = if first.begun || resumed.is_empty() { vec![first] } else { resumed };
+        let of_runs = |message: &&Arc<UiMessage>| {
+            runs.iter().any(|run| run.correlation == message.metadata.correlation_id)
+        };
+        // The first that did not end well tells how it went.
+        let bad = runs.iter().map(|run| run.ended).find(|ended| *ended != Some(RunStatus::Done));
         RunOutcome {
-            status: run.ended.or(Some(RunStatus::Running)),
-            messages: self.written.iter().filter(of_run).cloned().collect(),
+            status: bad.unwrap_or(Some(RunStatus::Done)).or(Some(RunStatus::Running)),
+            messages: self.written.iter().filter(of_runs).cloned().collect(),
             error: None,
-            correlation: Some(run.correlation.clone()),
+            correlation: Some(first.correlation.clone()),
             approvals: Vec::new(),
         }
     }
@@ -107,6 +177,7 @@ impl Teller {
         match heard {
             Heard::Chunk { message, chunk } => self.hear_chunk(&message, chunk, &mut out),
             Heard::Written(message) => self.hear_message(message, &mut out),
+            Heard::Progress(text) if self.is_reminder(&text) => {}
             Heard::Progress(text) => out.push(Shown::Progress(text)),
             Heard::Trouble(text) => out.push(Shown::Trouble(text)),
             Heard::Reload | Heard::Gone => {}
@@ -114,17 +185,31 @@ impl Teller {
         out
     }
 
+    /// Whether the daemon reminds of the open questions. It does so once for each run; the chat does it every time.
+    fn is_reminder(&self, text: &str) -> bool {
+        let reminder = Phrase::Reminder(self.numbers());
+        [Language::En, Language::Zh].into_iter().any(|language| reminder.say(language) == text)
+    }
+
     fn hear_message(&mut self, message: Arc<UiMessage>, out: &mut Vec<Shown>) {
-        let correlation = &message.metadata.correlation_id;
-        if message.role != Role::Assistant || !self.follows(correlation.as_str()) {
+        let correlation = message.metadata.correlation_id.clone();
+        let settled = self.questions.update(&message);
+        if !settled.is_empty() {
+            self.follow_from_here(&correlation);
+        }
+        out.extend(settled.into_iter().map(Shown::Settled));
+        let Some(run) = self.runs.iter_mut().find(|run| run.correlation == correlation) else {
+            self.keep_unfollowed(&message);
+            return;
+        };
+        run.heard = true;
+        if message.role != Role::Assistant {
             return;
         }
+        run.begun |= !message.metadata.command;
+        run.ended = message.metadata.status.filter(|status| status.is_final()).or(run.ended);
         for chunk in replay(&message) {
             self.hear_chunk(&message.id, chunk, out);
-        }
-        let status = message.metadata.status.filter(|status| status.is_final());
-        if let Some(run) = self.runs.iter_mut().find(|run| run.correlation == *correlation) {
-            run.ended = status.or(run.ended);
         }
         match self.written.iter_mut().find(|known| known.id == message.id) {
             Some(known) => *known = message,
@@ -132,18 +217,47 @@ impl Teller {
         }
     }
 
+    fn keep_unfollowed(&mut self, message: &Arc<UiMessage>) {
+        let ended = message.metadata.status.is_none_or(RunStatus::is_final);
+        if message.role != Role::Assistant || ended {
+            self.unfollowed.remove(&message.id);
+        } else {
+            self.unfollowed.insert(message.id.clone(), message.clone());
+        }
+    }
+
+    /// Follows a run that goes on now: what it said before is not shown.
+    fn follow_from_here(&mut self, correlation: &CorrelationId) {
+        if self.follows(correlation.as_str()) {
+            return;
+        }
+        self.follow(correlation.clone());
+        let of_run = |message: &UiMessage| message.metadata.correlation_id == *correlation;
+        let before: Vec<_> = self.unfollowed.extract_if(|_, message| of_run(message)).collect();
+        for (_, message) in before {
+            self.hear_message(message, &mut Vec::new());
+        }
+        self.words_at = None;
+    }
+
+    fn find(&self, correlation: &CorrelationId) -> Option<&Run> {
+        self.runs.iter().find(|run| run.correlation == *correlation)
+    }
+
     fn follows(&self, correlation: &str) -> bool {
         self.runs.iter().any(|run| run.correlation.as_str() == correlation)
     }
 
     fn hear_chunk(&mut self, message: &MessageId, chunk: Chunk, out: &mut Vec<Shown>) {
+        if let Some(call) = ended_call(&chunk) {
+            self.questions.end_call(message, call);
+        }
         if let Chunk::Start { message_metadata, .. } = &chunk {
-            let run = message_metadata
-                .as_ref()
-                .and_then(|facts| facts.get("correlationId"))
-                .and_then(Value::as_str);
-            if run.is_some_and(|run| self.follows(run)) {
-                self.told.entry(message.clone()).or_default().rewind();
+            let run = message_metadata.as_ref().and_then(|facts| facts.get("correlationId"));
+            let run = run.and_then(Value::as_str);
+            if let Some(run) = self.runs.iter().find(|known| run == Some(known.correlation.as_str())) {
+                let run = run.correlation.clone();
+                self.told.entry(message.clone()).or_insert_with(|| Told::new(run)).rewind();
             }
             return;
         }
@@ -164,10 +278,19 @@ impl Teller {
                 told.fail(tool_call_id, error_text, out);
             }
             Chunk::ToolOutputError { tool_call_id, error_text } => told.fail(tool_call_id, error_text, out),
-            Chunk::ToolApprovalRequest { .. } => self.asks = true,
+            Chunk::ToolOutputAvailable { tool_call_id, output, preliminary: None | Some(false) }
+                if self.questions.asked_about(message, &tool_call_id) =>
+            {
+                told.result(tool_call_id, &output, out);
+            }
             Chunk::File { url, .. } => told.piece(Shown::File(url), out),
             Chunk::DataCommand { data } => told.piece(Shown::Reply(word(&data, "reply")), out),
-            Chunk::DataError { data } => told.piece(Shown::Trouble(word(&data, "text")), out),
+            Chunk::DataError { data } => {
+                // At the terminal sits the operator: the provider's own words are shown as well.
+                let words = [word(&data, "text"), word(&data, "detail")];
+                let words = words.into_iter().filter(|words| !words.is_empty()).collect::<Vec<_>>();
+                told.piece(Shown::Trouble(words.join("\n")), out);
+            }
             _ => {}
         }
     }
@@ -194,6 +317,19 @@ impl Teller {
 }
 
 impl Told {
+    fn new(run: CorrelationId) -> Self {
+        Self {
+            run,
+            step: 0,
+            texts: HashMap::new(),
+            calls: HashSet::new(),
+            failed: HashSet::new(),
+            results: HashSet::new(),
+            pieces_heard: 0,
+            pieces_shown: 0,
+        }
+    }
+
     /// The message is told from its beginning.
     fn rewind(&mut self) {
         self.step = 0;
@@ -213,6 +349,12 @@ impl Told {
     fn fail(&mut self, id: String, why: String, out: &mut Vec<Shown>) {
         if self.failed.insert(id) {
             out.push(Shown::CallFailed(why));
+        }
+    }
+
+    fn result(&mut self, id: String, output: &Value, out: &mut Vec<Shown>) {
+        if self.results.insert(id) {
+            out.push(Shown::Result(result_line(output)));
         }
     }
 
@@ -253,136 +395,20 @@ impl Text {
     }
 }
 
+/// The call that a chunk tells the outcome of.
+fn ended_call(chunk: &Chunk) -> Option<&str> {
+    match chunk {
+        Chunk::ToolOutputAvailable { tool_call_id, preliminary: None | Some(false), .. }
+        | Chunk::ToolOutputError { tool_call_id, .. }
+        | Chunk::ToolOutputDenied { tool_call_id } => Some(tool_call_id),
+        _ => None,
+    }
+}
+
 fn word(data: &Value, key: &str) -> String {
     data.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-    use crate::uimessage::Cursor;
-
-    fn answer(id: &str, run: &str, status: &str, parts: Value) -> UiMessage {
-        let metadata = json!({ "platform": "cli", "threadId": "cli:chat:t", "timestamp": 1, "correlationId": run,
-            "status": status });
-        let message = json!({ "id": id, "role": "assistant", "metadata": metadata, "parts": parts });
-        serde_json::from_value(message).unwrap()
-    }
-
-    fn text(text: &str) -> Value {
-        json!({ "type": "text", "text": text, "state": "streaming" })
-    }
-
-    fn step() -> Value {
-        json!({ "type": "step-start" })
-    }
-
-    fn following(run: &str) -> Teller {
-        let mut teller = Teller::default();
-        teller.follow(run.parse().unwrap());
-        teller
-    }
-
-    fn live(teller: &mut Teller, cursor: &mut Cursor, message: &UiMessage) -> Vec<Shown> {
-        let heard = cursor.advance(message).into_iter();
-        heard.flat_map(|chunk| teller.hear(Heard::Chunk { message: message.id.clone(), chunk })).collect()
-    }
-
-    fn written(teller: &mut Teller, message: UiMessage) -> Vec<Shown> {
-        teller.hear(Heard::Written(Arc::new(message)))
-    }
-
-    fn words(text: &str) -> Shown {
-        Shown::Words(text.to_owned())
-    }
-
-    #[test]
-    fn what_grew_is_not_shown_again_when_it_is_whole_and_what_was_missed_is() {
-        let (mut teller, mut cursor) = (following("run_1"), Cursor::default());
-        let growing = answer("m1", "run_1", "running", json!([step(), text("\n\nLet me")]));
-        assert_eq!(live(&mut teller, &mut cursor, &growing), [words("Let me")]);
-        assert!(!teller.is_over());
-        let tool = json!({ "type": "tool-read_file", "toolCallId": "c1", "state": "output-error",
-            "input": { "path": "a" }, "errorText": "no such file" });
-        let whole = json!([step(), text("\n\nLet me look."), tool, step(), text("It is not there.")]);
-        let shown = written(&mut teller, answer("m1", "run_1", "done", whole));
-        let expected = [
-            words(" look."),
-            Shown::Call("read_file a".to_owned()),
-            Shown::CallFailed("no such file".to_owned()),
-            Shown::Paragraph,
-            words("It is not there."),
-        ];
-        assert_eq!(shown, expected);
-        assert!(teller.is_over());
-        assert_eq!(teller.outcome().status, Some(RunStatus::Done));
-        assert_eq!(teller.outcome().messages.len(), 1);
-    }
-
-    #[test]
-    fn an_older_state_that_comes_late_shows_nothing() {
-        let mut teller = following("run_1");
-        let whole = answer("m1", "run_1", "done", json!([step(), text("hello there")]));
-        assert_eq!(written(&mut teller, whole.clone()), [words("hello there")]);
-        let late = answer("m1", "run_1", "running", json!([step(), text("hello")]));
-        assert_eq!(live(&mut teller, &mut Cursor::default(), &late), []);
-        assert_eq!(written(&mut teller, whole), []);
-    }
-
-    #[test]
-    fn a_turn_that_started_over_is_told_anew() {
-        let mut teller = following("run_1");
-        let first = answer("m1", "run_1", "running", json!([step(), text("one")]));
-        assert_eq!(live(&mut teller, &mut Cursor::default(), &first), [words("one")]);
-        let second = answer("m1", "run_1", "running", json!([step(), text("two")]));
-        assert_eq!(live(&mut teller, &mut Cursor::default(), &second), [Shown::Paragraph, words("two")]);
-    }
-
-    #[test]
-    fn a_run_of_several_messages_is_one_answer() {
-        let mut teller = following("run_1");
-        let first = answer("m1", "run_1", "continued", json!([step(), text("one")]));
-        assert_eq!(written(&mut teller, first), [words("one")]);
-        assert!(!teller.is_over());
-        let second = answer("m2", "run_1", "done", json!([step(), text("two")]));
-        assert_eq!(written(&mut teller, second), [Shown::Paragraph, words("two")]);
-        assert!(teller.is_over());
-    }
-
-    #[test]
-    fn runs_of_others_are_none_of_our_business() {
-        let mut teller = following("run_1");
-        let other = answer("m9", "run_9", "done", json!([step(), text("psst")]));
-        assert_eq!(live(&mut teller, &mut Cursor::default(), &other), []);
-        assert_eq!(written(&mut teller, other), []);
-        assert!(!teller.is_over());
-    }
-
-    #[test]
-    fn a_stop_is_over_when_both_the_run_and_the_command_are() {
-        let mut teller = following("run_1");
-        teller.follow("run_2".parse().unwrap());
-        assert_eq!(written(&mut teller, answer("m1", "run_1", "stopped", json!([step()]))), []);
-        assert!(!teller.is_over());
-        let data = json!({ "command": "/stop", "author": "cli:user:operator", "reply": "Stopped." });
-        let record = answer("c1", "run_2", "done", json!([{ "type": "data-command", "data": data }]));
-        let reply = [Shown::Reply("Stopped.".to_owned())];
-        assert_eq!(written(&mut teller, record.clone()), reply);
-        assert_eq!(written(&mut teller, record), []);
-        assert!(teller.is_over());
-        assert_eq!(teller.outcome().status, Some(RunStatus::Stopped));
-    }
-
-    #[test]
-    fn an_error_is_shown_once() {
-        let mut teller = following("run_1");
-        let data = json!({ "kind": "auth", "text": "The model refused the API key.", "retryable": false });
-        let failed = answer("m1", "run_1", "failed", json!([step(), { "type": "data-error", "data": data }]));
-        let trouble = [Shown::Trouble("The model refused the API key.".to_owned())];
-        assert_eq!(live(&mut teller, &mut Cursor::default(), &failed), trouble);
-        assert_eq!(written(&mut teller, failed), []);
-        assert!(teller.is_over());
-    }
-}
+#[path = "teller_tests.rs"]
+mod tests;

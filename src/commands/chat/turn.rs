@@ -1,4 +1,4 @@
-//! One question and its answer, along the line.
+//! One message and what comes of it, along the line.
 
 use std::io;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::words::Word;
 use crate::domain::{CorrelationId, Language};
 
 /// How many messages back a run is looked for when something was missed.
-const RUN_MESSAGES: usize = 200;
+pub(super) const RUN_MESSAGES: usize = 200;
 
 /// Stops the turn, said as a person would.
 const STOP: &str = "/stop";
@@ -38,8 +38,15 @@ pub(super) struct Turn {
     pub(super) end: TurnEnd,
     /// What was taken, if it was.
     pub(super) taken: Option<Taken>,
-    /// What was heard.
-    pub(super) teller: Teller,
+}
+
+/// When a question ends the watching.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Until {
+    /// As soon as it is asked: somebody at the keyboard can answer at once.
+    Asked,
+    /// When nothing goes on without an answer.
+    Parked,
 }
 
 /// How a turn is watched.
@@ -49,46 +56,67 @@ pub(super) struct Watch<'s, 'o> {
     pub(super) screen: Option<&'s mut Screen<'o>>,
     /// What may come in between.
     pub(super) interruptions: &'s mut Interruptions,
+    /// The runs that are followed.
+    pub(super) teller: &'s mut Teller,
+    pub(super) until: Until,
     /// The language of our own words.
     pub(super) language: Language,
 }
 
 impl Watch<'_, '_> {
-    /// Says something and watches what becomes of it.
+    /// Says something and watches what becomes of it, and of the runs that it lets go on.
     pub(super) async fn say(&mut self, line: &mut Line, text: &str) -> io::Result<Turn> {
-        let mut teller = Teller::default();
         let taken = match line.say(text).await {
             Ok(taken) => taken,
             Err(error) => {
                 self.complain(&error)?;
-                let end = end_of(&error);
-                return Ok(Turn { end, taken: None, teller });
+                return Ok(Turn { end: end_of(&error), taken: None });
             }
         };
-        teller.follow(taken.correlation.clone());
-        let end = self.follow(line, &mut teller).await?;
-        Ok(Turn { end, taken: Some(taken), teller })
+        self.teller.follow(taken.correlation.clone());
+        let end = self.follow(line, Some(&taken.correlation)).await?;
+        Ok(Turn { end, taken: Some(taken) })
     }
 
-    /// Watches a run that is going on already.
-    pub(super) async fn catch_up(&mut self, line: &mut Line, run: CorrelationId) -> io::Result<TurnEnd> {
-        let mut teller = Teller::default();
-        teller.follow(run);
-        self.read_again(line, &mut teller).await?;
-        self.follow(line, &mut teller).await
+    /// Watches runs that are going on already.
+    pub(super) async fn catch_up(
+        &mut self,
+        line: &mut Line,
+        runs: Vec<CorrelationId>,
+    ) -> io::Result<TurnEnd> {
+        for run in runs {
+            self.teller.follow(run);
+        }
+        self.read_again(line).await?;
+        if self.rest(None).is_none() {
+            self.remark(&Word::StillRunning)?;
+        }
+        self.follow(line, None).await
     }
 
-    async fn follow(&mut self, line: &mut Line, teller: &mut Teller) -> io::Result<TurnEnd> {
+    async fn follow(&mut self, line: &mut Line, own: Option<&CorrelationId>) -> io::Result<TurnEnd> {
         let mut stopping = false;
-        while !teller.is_over() {
+        // Decisions that were made by the words themselves are told by the reply to them.
+        let mut settled = Vec::new();
+        loop {
+            if own.is_some_and(|own| self.teller.is_queued(own)) {
+                self.show(&std::mem::take(&mut settled))?;
+            }
+            if let Some(end) = self.rest(own) {
+                let questions = self.teller.new_questions();
+                self.show(&questions)?;
+                return Ok(end);
+            }
             tokio::select! {
                 biased;
                 interruption = self.interruptions.next() => match interruption {
+                    // A stop would withdraw the question.
+                    Interruption::Stop if !self.teller.questions().is_empty() => return Ok(TurnEnd::Asks),
                     Interruption::Stop if !stopping => {
                         stopping = true;
                         self.remark(&Word::Stopping)?;
                         match line.say(STOP).await {
-                            Ok(taken) => teller.follow(taken.correlation),
+                            Ok(taken) => self.teller.follow(taken.correlation),
                             Err(error) => {
                                 self.complain(&error)?;
                                 return Ok(end_of(&error));
@@ -99,26 +127,42 @@ impl Watch<'_, '_> {
                 },
                 heard = line.next() => match heard {
                     Heard::Gone => return Ok(TurnEnd::Gone),
-                    Heard::Reload => self.read_again(line, teller).await?,
+                    Heard::Reload => self.read_again(line).await?,
                     Heard::Trouble(text) => {
                         self.show(&[Shown::Trouble(text)])?;
                         return Ok(TurnEnd::Refused);
                     }
-                    heard => self.show(&teller.hear(heard))?,
+                    heard => {
+                        let shown = self.teller.hear(heard);
+                        let (decided, shown): (Vec<Shown>, Vec<Shown>) =
+                            shown.into_iter().partition(|shown| matches!(shown, Shown::Settled(_)));
+                        settled.extend(decided);
+                        self.show(&shown)?;
+                    }
                 },
             }
-            if teller.asks() {
-                self.remark(&Word::Asks)?;
-                return Ok(TurnEnd::Asks);
-            }
         }
-        Ok(TurnEnd::Over)
+    }
+
+    /// How the watching ends, where it does now. Words whose message was not heard yet may decide a question that is
+    /// open so far.
+    fn rest(&self, own: Option<&CorrelationId>) -> Option<TurnEnd> {
+        if self.teller.is_over() {
+            return Some(TurnEnd::Over);
+        }
+        let taken_in = own.is_none_or(|own| self.teller.has_heard(own));
+        let asks = match self.until {
+            Until::Asked => !self.teller.questions().is_empty(),
+            Until::Parked => self.teller.is_parked(),
+        };
+        (taken_in && asks).then_some(TurnEnd::Asks)
     }
 
     /// Something was missed; the thread itself tells it.
-    async fn read_again(&mut self, line: &Line, teller: &mut Teller) -> io::Result<()> {
+    async fn read_again(&mut self, line: &Line) -> io::Result<()> {
         for message in line.recent(RUN_MESSAGES).await.unwrap_or_default() {
-            self.show(&teller.hear(Heard::Written(Arc::new(message))))?;
+            let shown = self.teller.hear(Heard::Written(Arc::new(message)));
+            self.show(&shown)?;
         }
         Ok(())
     }

@@ -5,15 +5,16 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
+use super::outcome::Records;
 use super::run::Look;
-use super::show::speaker;
+use super::show::{named, speaker};
 use super::words;
 use crate::cli::{Exit, ExportFormat};
 use crate::commands::terminal::{call_line, moment, one_line};
 use crate::domain::{MessageId, ThreadId};
 use crate::ports::StoreError;
 use crate::store::Reader;
-use crate::uimessage::{Part, ToolState, UiMessage};
+use crate::uimessage::{Part, Role, UiMessage};
 
 /// So many messages are in memory at once.
 const PAGE: usize = 256;
@@ -68,9 +69,16 @@ fn write_thread(
     if format == ExportFormat::Markdown {
         writeln!(out, "# {thread}")?;
     }
+    let mut records = match format {
+        ExportFormat::Jsonl => Records::default(),
+        ExportFormat::Markdown => Records::read(look),
+    };
     let mut write = |message: &UiMessage| match format {
         ExportFormat::Jsonl => writeln!(out, "{}", serde_json::to_string(message)?),
-        ExportFormat::Markdown => write!(out, "\n{}", markdown(look, message)),
+        ExportFormat::Markdown => {
+            records.learn(std::slice::from_ref(message));
+            write!(out, "\n{}", markdown(look, &records, message))
+        }
     };
     // The newest message of this moment is where the export ends, whatever is said meanwhile.
     let Some(last) = look.reader.page(thread, None, 1)?.pop() else { return Ok(()) };
@@ -97,14 +105,20 @@ fn page_ends(reader: &Reader, thread: &ThreadId, last: &MessageId) -> Result<Vec
     Ok(ends)
 }
 
-fn markdown(look: &Look, message: &UiMessage) -> String {
+fn markdown(look: &Look, records: &Records, message: &UiMessage) -> String {
     let at = moment(message.metadata.timestamp, &look.zone);
+    if let Some((said, record)) = records.exchange(message) {
+        let role = words::speaker(Role::User, look.language);
+        let speaker = named(records.name(&record.author), role);
+        let said = said.map(|said| format!("## {speaker} · {at}\n\n{said}\n\n")).unwrap_or_default();
+        return format!("{said}## {} · {at}\n\n{}\n", words::daemon(look.language), record.reply);
+    }
     let ending = words::ending(message.metadata.status, look.language);
     let ending = ending.map(|ending| format!(" ({ending})")).unwrap_or_default();
     let mut text = format!("## {} · {at}{ending}\n", speaker(look, message));
     let mut before = Block::Words;
     for part in &message.parts {
-        let Some((block, words)) = block(part) else { continue };
+        let Some((block, words)) = block(look, records, part) else { continue };
         // The lines of a list stand together, everything else apart.
         if block == Block::Words || before == Block::Words {
             text.push('\n');
@@ -122,7 +136,7 @@ enum Block {
     Item,
 }
 
-fn block(part: &Part) -> Option<(Block, String)> {
+fn block(look: &Look, records: &Records, part: &Part) -> Option<(Block, String)> {
     Some(match part {
         Part::Text(text) if !text.text.trim().is_empty() => {
             (Block::Words, text.text.trim_matches('\n').to_owned())
@@ -130,19 +144,20 @@ fn block(part: &Part) -> Option<(Block, String)> {
         Part::Tool(tool) => {
             let input = tool.state.input().cloned().unwrap_or_default();
             let call = code(&call_line(tool.tool.name(), &input));
-            let error = match &tool.state {
-                ToolState::OutputError { error_text, .. } => format!(": {}", one_line(error_text, COLUMNS)),
-                _ => String::new(),
+            let below = match records.lines(look, tool).as_slice() {
+                [only] if only.starts_with("! ") => format!(": {}", only.trim_start_matches("! ")),
+                lines => lines.iter().map(|line| format!("\n  - {}", code(line))).collect(),
             };
-            (Block::Item, format!("- {call}{error}"))
+            (Block::Item, format!("- {call}{below}"))
         }
         Part::File(file) => {
             let name = file.filename.as_ref().unwrap_or(&file.url);
             (Block::Item, format!("- {} {}", file.media_type, code(&one_line(name, COLUMNS))))
         }
-        Part::Command(record) => (Block::Words, format!("{}\n\n{}", code(&record.command), record.reply)),
         Part::Error(record) => (Block::Words, format!("> {}", record.text.replace('\n', "\n> "))),
-        Part::Text(_) | Part::Reasoning(_) | Part::StepStart | Part::Other(_) => return None,
+        Part::Command(_) | Part::Text(_) | Part::Reasoning(_) | Part::StepStart | Part::Other(_) => {
+            return None;
+        }
     })
 }
 

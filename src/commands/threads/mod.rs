@@ -3,6 +3,7 @@
 
 mod export;
 mod list;
+mod outcome;
 mod run;
 mod show;
 mod words;

@@ -4,15 +4,16 @@ use std::io::{self, Write};
 
 use serde_json::json;
 
+use super::outcome::Records;
 use super::run::Look;
 use super::words;
 use crate::cli::{Exit, Output};
-use crate::commands::terminal::{Surface, call_line, moment, one_line};
+use crate::commands::terminal::{call_line, harmless, moment, one_line};
 use crate::domain::ThreadId;
-use crate::uimessage::{Part, ToolState, UiMessage};
+use crate::uimessage::{Part, Role, UiMessage};
 
-/// The widest an error of a tool is shown.
-const ERROR_COLUMNS: usize = 100;
+/// The widest a name of a person or a file is shown.
+const COLUMNS: usize = 100;
 
 /// Shows the newest messages, the oldest of them first.
 pub(super) fn show(
@@ -27,67 +28,85 @@ pub(super) fn show(
         writeln!(out, "{:#}", json!({ "messages": messages }))?;
         return Ok(Exit::Ok);
     }
+    let mut records = Records::read(look);
+    records.learn(&messages);
     for (index, message) in messages.iter().enumerate() {
         if index > 0 {
             writeln!(out)?;
         }
-        write_message(look, message, out)?;
+        write_message(look, &records, message, out)?;
     }
     Ok(Exit::Ok)
 }
 
-fn write_message(look: &Look, message: &UiMessage, out: &mut dyn Write) -> io::Result<()> {
+fn write_message(look: &Look, records: &Records, message: &UiMessage, out: &mut dyn Write) -> io::Result<()> {
     let at = moment(message.metadata.timestamp, &look.zone);
+    if let Some((said, record)) = records.exchange(message) {
+        if let Some(said) = said {
+            let role = words::speaker(Role::User, look.language);
+            let speaker = named(records.name(&record.author), role);
+            write_words(look, (&speaker, &at), said, out)?;
+            writeln!(out)?;
+        }
+        return write_words(look, (words::daemon(look.language), &at), &record.reply, out);
+    }
     let ending = words::ending(message.metadata.status, look.language);
     let ending = ending.map(|ending| format!(" ({ending})")).unwrap_or_default();
-    let speaker = look.surface.strong(&speaker(look, message));
-    writeln!(out, "{speaker}  {}", look.surface.dim(&format!("{at}{ending}")))?;
-    for line in lines(message, look.surface) {
+    write_head(look, &speaker(look, message), &format!("{at}{ending}"), out)?;
+    for line in lines(look, records, message) {
         writeln!(out, "{line}")?;
     }
     Ok(())
 }
 
+fn write_words(look: &Look, (speaker, at): (&str, &str), text: &str, out: &mut dyn Write) -> io::Result<()> {
+    write_head(look, speaker, at, out)?;
+    writeln!(out, "{}", harmless(text))
+}
+
+fn write_head(look: &Look, speaker: &str, facts: &str, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{}  {}", look.surface.strong(speaker), look.surface.dim(facts))
+}
+
 /// Who speaks, by name where there is one.
 pub(super) fn speaker(look: &Look, message: &UiMessage) -> String {
-    let role = words::speaker(message.role, look.language);
-    match &message.metadata.author_name {
-        Some(name) => format!("{} ({role})", one_line(name, ERROR_COLUMNS)),
+    named(message.metadata.author_name.as_deref(), words::speaker(message.role, look.language))
+}
+
+/// A speaker by name and role.
+pub(super) fn named(name: Option<&str>, role: &str) -> String {
+    match name {
+        Some(name) => format!("{} ({role})", one_line(name, COLUMNS)),
         None => role.to_owned(),
     }
 }
 
 /// What a message says and does, part by part.
-fn lines(message: &UiMessage, surface: Surface) -> Vec<String> {
+fn lines(look: &Look, records: &Records, message: &UiMessage) -> Vec<String> {
+    let surface = look.surface;
     let mut lines = Vec::new();
     for part in &message.parts {
         match part {
             Part::Text(text) if !text.text.trim().is_empty() => {
-                lines.push(surface.clean(text.text.trim_matches('\n')).into_owned());
+                lines.push(harmless(text.text.trim_matches('\n')));
             }
             Part::Tool(tool) => {
                 let input = tool.state.input().cloned().unwrap_or_default();
                 lines.push(surface.dim(&format!("· {}", call_line(tool.tool.name(), &input))));
-                if let ToolState::OutputError { error_text, .. } = &tool.state {
-                    lines.push(surface.dim(&format!("  ! {}", one_line(error_text, ERROR_COLUMNS))));
-                }
+                let below = records.lines(look, tool).into_iter();
+                lines.extend(below.map(|line| surface.dim(&format!("  {line}"))));
             }
             Part::File(file) => {
                 let name = file.filename.as_ref().unwrap_or(&file.url);
                 let line = format!("[{}: {}]", file.media_type, name);
-                lines.push(surface.dim(&one_line(&line, ERROR_COLUMNS)));
-            }
-            Part::Command(record) => {
-                lines.push(surface.dim(&one_line(&record.command, ERROR_COLUMNS)));
-                lines.push(surface.clean(&record.reply).into_owned());
+                lines.push(surface.dim(&one_line(&line, COLUMNS)));
             }
             Part::Error(record) => {
-                let words = record.detail.iter().map(String::as_str);
-                for text in std::iter::once(record.text.as_str()).chain(words) {
-                    lines.push(surface.alarm(&surface.clean(text)));
+                for text in std::iter::once(&record.text).chain(&record.detail) {
+                    lines.push(surface.alarm(&harmless(text)));
                 }
             }
-            Part::Text(_) | Part::Reasoning(_) | Part::StepStart | Part::Other(_) => {}
+            Part::Command(_) | Part::Text(_) | Part::Reasoning(_) | Part::StepStart | Part::Other(_) => {}
         }
     }
     lines

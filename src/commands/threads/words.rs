@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::domain::{Language, ThreadState};
+use crate::domain::{Language, Risk, ThreadState};
 use crate::uimessage::{Role, RunStatus};
 
 /// The heads of the table's columns.
@@ -78,5 +78,60 @@ pub(super) const fn ending(status: Option<RunStatus>, language: Language) -> Opt
         (Some(RunStatus::Running), Language::En) => Some("unfinished"),
         (Some(RunStatus::Running), Language::Zh) => Some("未完成"),
         (Some(RunStatus::Done | RunStatus::Continued) | None, _) => None,
+    }
+}
+
+/// The daemon's name, as the speaker of its replies.
+pub(super) const fn daemon(language: Language) -> &'static str {
+    match language {
+        Language::En => "daemon",
+        Language::Zh => "守护进程",
+    }
+}
+
+/// What became of a request for approval.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Waits,
+    /// By whom, from where and when, where that is known.
+    Approved(Option<String>),
+    /// The same, and the reason.
+    Denied(Option<String>, Option<String>),
+    Expired,
+    /// Why.
+    Withdrawn(String),
+}
+
+/// A call was asked about.
+pub(super) fn asked(number: &str, risk: Risk, language: Language) -> String {
+    let risk = match (risk, language) {
+        (Risk::Low, Language::En) => "low",
+        (Risk::Low, Language::Zh) => "低",
+        (Risk::Medium, Language::En) => "medium",
+        (Risk::Medium, Language::Zh) => "中",
+        (Risk::High, Language::En) => "high",
+        (Risk::High, Language::Zh) => "高",
+    };
+    match language {
+        Language::En => format!("{number} asked for approval · risk: {risk}"),
+        Language::Zh => format!("{number} 请求批准 · 风险：{risk}"),
+    }
+}
+
+/// What was decided, in one line.
+pub(super) fn outcome(number: &str, outcome: &Outcome, language: Language) -> String {
+    let by = |by: &Option<String>| by.as_ref().map(|by| format!(" · {by}")).unwrap_or_default();
+    let reason = |reason: &Option<String>| reason.as_ref().map(|why| format!(" · {why}")).unwrap_or_default();
+    match (outcome, language) {
+        (Outcome::Waits, Language::En) => format!("… {number} waits for a decision"),
+        (Outcome::Waits, Language::Zh) => format!("… {number} 等待决定"),
+        (Outcome::Approved(who), Language::En) => format!("✓ {number} approved{}", by(who)),
+        (Outcome::Approved(who), Language::Zh) => format!("✓ {number} 已同意{}", by(who)),
+        (Outcome::Denied(who, why), Language::En) => format!("✗ {number} denied{}{}", by(who), reason(why)),
+        (Outcome::Denied(who, why), Language::Zh) => format!("✗ {number} 已拒绝{}{}", by(who), reason(why)),
+        (Outcome::Expired, Language::En) => format!("✗ {number} expired"),
+        (Outcome::Expired, Language::Zh) => format!("✗ {number} 已过期"),
+        (Outcome::Withdrawn(why), Language::En) => format!("✗ {number} withdrawn · {why}"),
+        (Outcome::Withdrawn(why), Language::Zh) => format!("✗ {number} 已撤回 · {why}"),
     }
 }

@@ -6,13 +6,15 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::stage::{THREAD, offline, said};
+use super::stage::{Served, THREAD, offline, said, with_model};
+use crate::support::approval_scene::obedient;
 use crate::support::daemon::Output;
+use crate::support::fake_model::{FakeModel, Script};
 
 #[test]
 fn a_wrong_configuration_keeps_nobody_from_their_conversations() {
     let project = offline();
-    assert_eq!(project.run(&["chat", "hello"]).code, Some(0));
+    assert_eq!(project.run(&["chat", "-t", "terminal", "hello"]).code, Some(0));
     project.write("ship.json", "{ nonsense");
     assert_eq!(project.run(&["chat", "hello"]).code, Some(3));
     assert_eq!(project.run(&["threads", "list"]).code, Some(0));
@@ -36,7 +38,7 @@ fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn conversations_look_the_same_beside_a_daemon_and_without_one() {
     let project = offline();
-    assert_eq!(project.run(&["chat", "你好"]).code, Some(0));
+    assert_eq!(project.run(&["chat", "-t", "terminal", "你好"]).code, Some(0));
     assert_eq!(project.run(&["chat", "-t", "other", "read: nope.md"]).code, Some(0));
     let looks: [&[&str]; 6] = [
         &["threads", "list"],
@@ -127,4 +129,34 @@ fn a_long_thread_is_exported_whole_and_in_order_into_a_file_that_was_not_there()
     assert!(read() == lines, "the file was touched");
     let beside = std::fs::read_dir(project.path()).unwrap().count();
     assert_eq!(beside, 4, "something was left beside Agent.md, ship.json, .ship and the export");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_persons_yes_is_shown_as_theirs_and_the_decision_between_question_and_result() {
+    for served in [Served::Alone, Served::ByDaemon] {
+        let model = FakeModel::start(Script::compute(obedient)).await;
+        let project = with_model(&model);
+        let daemon = served.start(&project).await;
+        let chat = |words: &str| project.run(&["chat", "-t", "terminal", words]);
+        assert_eq!(chat(r#"run ["touch made"]"#).code, Some(1));
+        let waiting = project.run(&["threads", "show", THREAD]).stdout;
+        assert!(waiting.contains("  … A1 waits for a decision\n"), "{waiting}");
+        assert_eq!(chat("yes").code, Some(0));
+        let shown = project.run(&["threads", "show", THREAD]).stdout;
+        let at = |text: &str| shown.find(text).unwrap_or_else(|| panic!("{text:?} in {shown}"));
+        let order = [
+            at("· exec_shell touch made"),
+            at("  ? A1 asked for approval · risk: "),
+            at("  ✓ A1 approved · cli:user:operator · text · "),
+            at("  = exit 0"),
+            at("1 results"),
+        ];
+        assert!(order.is_sorted(), "{shown}");
+        let heads: Vec<&str> = shown.lines().filter(|line| line.contains("  20")).collect();
+        let speakers: Vec<&str> = heads.iter().filter_map(|line| line.split(' ').next()).collect();
+        assert_eq!(speakers, ["user", "agent", "user", "daemon"], "{shown}");
+        let markdown = project.run(&["threads", "export", THREAD, "-f", "markdown"]).stdout;
+        assert!(markdown.contains("\n\nyes\n\n## daemon · "), "{markdown}");
+        drop(daemon);
+    }
 }

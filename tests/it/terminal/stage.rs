@@ -77,3 +77,18 @@ pub(super) fn said(project: &Project, thread: &str) -> Vec<(String, String)> {
 pub(super) fn pair(role: &str, text: &str) -> (String, String) {
     (role.to_owned(), text.to_owned())
 }
+
+/// The requests for approval of a project: number and state, oldest first.
+pub(super) fn approvals(project: &Project) -> Vec<(String, String)> {
+    let list = project.run(&["approvals", "list", "--state", "all", "--json"]);
+    let list: Value = serde_json::from_str(&list.stdout).unwrap();
+    let text = |one: &Value, key: &str| one[key].as_str().unwrap().to_owned();
+    let mut found: Vec<(String, String)> = list["approvals"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (text(one, "number"), text(one, "state")))
+        .collect();
+    found.sort();
+    found
+}

@@ -1,0 +1,51 @@
+//! The result of a call in one line. Pure.
+
+use serde_json::Value;
+
+use super::terminal::one_line;
+
+/// The widest a result is shown.
+const COLUMNS: usize = 100;
+
+/// How a call ended and the beginning of what it gave: `exit 0 · 3 files changed`.
+pub(super) fn result_line(output: &Value) -> String {
+    let text =
+        |key: &str| output.get(key).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
+    let exit = output.get("exitCode").and_then(Value::as_i64).map(|code| format!("exit {code}"));
+    let ended = exit.or_else(|| text("signal").map(|signal| format!("ended by {signal}")));
+    let said = text("stdout").or_else(|| text("stderr")).or_else(|| text("note"));
+    let whole = match (ended, said) {
+        (Some(ended), Some(said)) => format!("{ended} · {}", first_line(said)),
+        (Some(ended), None) => ended,
+        (None, Some(said)) => first_line(said),
+        (None, None) => output.as_str().map_or_else(|| output.to_string(), first_line),
+    };
+    one_line(&whole, COLUMNS)
+}
+
+/// The first line, with a mark where there are more.
+fn first_line(text: &str) -> String {
+    let mut lines = text.lines();
+    let first = lines.next().unwrap_or_default();
+    if lines.next().is_some() { format!("{first} …") } else { first.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_result_is_how_it_ended_and_its_first_line() {
+        for (output, line) in [
+            (json!({ "exitCode": 0, "stdout": "one\ntwo\n", "stderr": "" }), "exit 0 · one …"),
+            (json!({ "exitCode": 2, "stdout": "", "stderr": "no\u{1b}[2J" }), "exit 2 · no [2J"),
+            (json!({ "signal": "SIGKILL", "stdout": "", "stderr": "" }), "ended by SIGKILL"),
+            (json!({ "path": "a", "size": 3 }), r#"{"path":"a","size":3}"#),
+            (json!("done"), "done"),
+        ] {
+            assert_eq!(result_line(&output), line);
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! What became of the requests for approval in a thread, for the lines below their calls. Pure but for reading the records.
+
+use std::collections::HashMap;
+
+use super::run::Look;
+use super::words::{self, Outcome};
+use crate::commands::result_line::result_line;
+use crate::commands::terminal::{moment, one_line};
+use crate::domain::{Approval, ApprovalState, AuthorId, Decided};
+use crate::store::FileApprovals;
+use crate::uimessage::{ApprovalAnswer, CommandRecord, Part, Role, ToolPart, ToolState, UiMessage};
+
+/// The widest a line below a call is.
+const COLUMNS: usize = 160;
+
+/// What is known beside the messages: the approvals by id, and what people are called.
+#[derive(Debug, Default)]
+pub(super) struct Records {
+    approvals: HashMap<String, Approval>,
+    names: HashMap<AuthorId, String>,
+    /// Ids of the messages of people.
+    said: Vec<String>,
+}
+
+impl Records {
+    /// Reads the approvals; records that cannot be read leave what the messages tell.
+    pub(super) fn read(look: &Look) -> Self {
+        let approvals = FileApprovals::read_all(&look.state).unwrap_or_default();
+        let approvals = approvals.into_iter().map(|approval| (approval.id.to_string(), approval)).collect();
+        Self { approvals, ..Self::default() }
+    }
+
+    /// Learns from messages what people are called, and what they said as messages of their own.
+    pub(super) fn learn(&mut self, messages: &[UiMessage]) {
+        for message in messages.iter().filter(|message| message.role == Role::User) {
+            self.said.push(message.id.to_string());
+            if let (Some(author), Some(name)) = (&message.metadata.author_id, &message.metadata.author_name) {
+                self.names.insert(author.clone(), name.clone());
+            }
+        }
+    }
+
+    /// What a person said to the daemon, where no message of their own tells it, and what the daemon replied.
+    pub(super) fn exchange<'m>(
+        &self,
+        message: &'m UiMessage,
+    ) -> Option<(Option<&'m str>, &'m CommandRecord)> {
+        let record = message.parts.iter().find_map(|part| match part {
+            Part::Command(record) => Some(record),
+            _ => None,
+        })?;
+        let told = message.id.as_str().strip_suffix(".reply");
+        let told = told.is_some_and(|said| self.said.iter().any(|known| known == said));
+        Some(((!told).then_some(record.command.as_str()), record))
+    }
+
+    /// What people call somebody, if it is known.
+    pub(super) fn name(&self, author: &AuthorId) -> Option<&str> {
+        self.names.get(author).map(String::as_str)
+    }
+
+    /// The lines below a call: that it was asked about, what was decided, and what came of it.
+    pub(super) fn lines(&self, look: &Look, tool: &ToolPart) -> Vec<String> {
+        let language = look.language;
+        let Some((id, answer)) = approval_of(&tool.state) else {
+            return error(&tool.state).into_iter().collect();
+        };
+        let approval = self.approvals.get(id);
+        let number = approval.map(|approval| approval.number.to_string()).unwrap_or_default();
+        let mut lines = Vec::new();
+        if let Some(approval) = approval {
+            lines.push(format!("? {}", words::asked(&number, approval.risk, language)));
+        }
+        let outcome = match (approval.map(|approval| &approval.state), answer) {
+            (Some(state), _) => self.outcome(look, state),
+            (None, None) => Outcome::Waits,
+            (None, Some(ApprovalAnswer { approved: true, .. })) => Outcome::Approved(None),
+            (None, Some(answer)) => Outcome::Denied(None, answer.reason.clone()),
+        };
+        lines.push(words::outcome(&number, &outcome, language));
+        match &tool.state {
+            ToolState::OutputAvailable { output, .. } => lines.push(format!("= {}", result_line(output))),
+            state => lines.extend(error(state)),
+        }
+        lines.iter().map(|line| one_line(line, COLUMNS)).collect()
+    }
+
+    fn outcome(&self, look: &Look, state: &ApprovalState) -> Outcome {
+        match state {
+            ApprovalState::Pending => Outcome::Waits,
+            ApprovalState::Approved { decided, .. } | ApprovalState::Spent { decided, .. } => {
+                Outcome::Approved(Some(self.by(look, decided)))
+            }
+            ApprovalState::Denied { decided } => {
+                Outcome::Denied(Some(self.by(look, decided)), decided.reason.clone())
+            }
+            ApprovalState::Expired { .. } => Outcome::Expired,
+            ApprovalState::Cancelled { reason, .. } => Outcome::Withdrawn(reason.clone()),
+        }
+    }
+
+    /// Who decided, from where, and when.
+    fn by(&self, look: &Look, decided: &Decided) -> String {
+        let name = self.name(&decided.by).map_or_else(|| decided.by.to_string(), str::to_owned);
+        format!("{name} · {} · {}", decided.via, moment(decided.at, &look.zone))
+    }
+}
+
+fn error(state: &ToolState) -> Option<String> {
+    match state {
+        ToolState::OutputError { error_text, .. } => Some(format!("! {}", one_line(error_text, COLUMNS))),
+        _ => None,
+    }
+}
+
+/// The id of the approval that a call needed, and the answer as far as there is one.
+const fn approval_of(state: &ToolState) -> Option<(&str, Option<&ApprovalAnswer>)> {
+    match state {
+        ToolState::ApprovalRequested { approval, .. } => Some((approval.id.as_str(), None)),
+        ToolState::ApprovalResponded { approval, .. }
+        | ToolState::OutputAvailable { approval: Some(approval), .. }
+        | ToolState::OutputError { approval: Some(approval), .. }
+        | ToolState::OutputDenied { approval, .. } => Some((approval.id.as_str(), Some(approval))),
+        ToolState::InputStreaming { .. }
+        | ToolState::InputAvailable { .. }
+        | ToolState::OutputAvailable { approval: None, .. }
+        | ToolState::OutputError { approval: None, .. } => None,
+    }
+}
