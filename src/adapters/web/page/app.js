@@ -252,6 +252,18 @@ document.addEventListener('visibilitychange', () => {
   }
 });
 
+// A page that the browser keeps for "back" is frozen with whatever its stream was
+// doing, and hears of no other tab.
+window.addEventListener('pagehide', () => page.thread?.pause());
+window.addEventListener('pageshow', (event) => {
+  if (!event.persisted) return;
+  if (credential() === null) askForLogin();
+  else if (!login.visible) {
+    page.thread?.resume();
+    refreshThreads();
+  }
+});
+
 // --- theme and language ---
 
 const systemDark = matchMedia('(prefers-color-scheme: dark)');

@@ -33,7 +33,7 @@ function pictureUrl(file) {
   return url;
 }
 
-// Pictures are fetched when they come into sight.
+// Pictures are fetched shortly before they come into sight.
 const wanted = new WeakMap();
 const sight = new IntersectionObserver((seen) => {
   for (const { isIntersecting, target } of seen) {
@@ -41,7 +41,7 @@ const sight = new IntersectionObserver((seen) => {
     sight.unobserve(target);
     wanted.get(target)?.();
   }
-});
+}, { scrollMargin: '600px' });
 
 /** The path of a file of the daemon's own, in one spelling; null for others. */
 export function ownFile(url) {

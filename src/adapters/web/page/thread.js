@@ -89,8 +89,13 @@ export class Thread {
 
   resume() {
     if (this.closed) return;
-    if (this.stream) this.stream.retryNow();
-    else this.connect();
+    if (this.stream) {
+      this.stream.retryNow();
+      return;
+    }
+    this.connection = 'connecting';
+    this.notify();
+    this.connect();
   }
 
   close() {
