@@ -1,7 +1,7 @@
 //! Who may come in over HTTP, and with what.
 
-use reqwest::header::{CONTENT_TYPE, COOKIE, HOST, ORIGIN, SET_COOKIE};
-use serde_json::json;
+use reqwest::header::{CONTENT_TYPE, COOKIE, HOST, ORIGIN, RETRY_AFTER, SET_COOKIE};
+use serde_json::{Value, json};
 
 use crate::support::daemon::{Project, TOKEN};
 
@@ -65,28 +65,80 @@ async fn strangers_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_console_logs_in_with_a_cookie_that_scripts_cannot_read() {
+async fn a_login_gives_a_session_and_no_response_sets_a_cookie() {
     let project = Project::new(json!({ "llm": { "provider": "offline" } }));
     let daemon = project.start().await;
     let login = |token: &str| {
         let body = json!({ "token": token }).to_string();
-        daemon
-            .http
-            .post(format!("{}/api/login", daemon.base))
-            .header(CONTENT_TYPE, "application/json")
-            .body(body)
-            .send()
+        let url = format!("{}/api/login", daemon.base);
+        daemon.http.post(url).header(CONTENT_TYPE, "application/json").body(body).send()
     };
     assert_eq!(login("wrong").await.unwrap().status(), 401);
     let answer = login(TOKEN).await.unwrap();
-    assert_eq!(answer.status(), 204);
-    let cookie = answer.headers()[SET_COOKIE].to_str().unwrap().to_owned();
-    assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
-    let pair = cookie.split(';').next().unwrap().to_owned();
-    let threads =
-        daemon.http.get(format!("{}/api/threads", daemon.base)).header(COOKIE, pair).send().await.unwrap();
-    assert_eq!(threads.status(), 200);
+    assert_eq!(answer.status(), 200);
+    assert!(!answer.headers().contains_key(SET_COOKIE));
+    let answer: Value = serde_json::from_str(&answer.text().await.unwrap()).unwrap();
+    let session = answer["session"].as_str().unwrap();
+    assert!(!session.contains(TOKEN));
     let page = daemon.http.get(&daemon.base).send().await.unwrap();
     assert_eq!(page.status(), 200);
     assert!(page.headers()["content-security-policy"].to_str().unwrap().contains("default-src 'none'"));
+
+    for path in
+        ["/", "/?token=x", "/app.js", "/api/info", "/api/threads", "/api/approvals", "/metrics", "/healthz"]
+    {
+        let url = format!("{}{path}", daemon.base);
+        for request in [
+            daemon.http.get(&url),
+            daemon.http.get(&url).bearer_auth(session),
+            daemon.http.get(&url).bearer_auth(TOKEN),
+        ] {
+            let answer = request.send().await.unwrap();
+            assert!(!answer.headers().contains_key(SET_COOKIE), "{path}: {answer:?}");
+        }
+    }
+    for cookie in [format!("shipagent={session}"), format!("shipagent={TOKEN}"), format!("session={session}")]
+    {
+        let threads = daemon.http.get(format!("{}/api/threads", daemon.base)).header(COOKIE, &cookie).send();
+        assert_eq!(threads.await.unwrap().status(), 401, "{cookie}");
+    }
+    // The session outlives the process and gives what the token gives.
+    project.keep_address(&daemon);
+    daemon.kill();
+    let daemon = project.start().await;
+    let threads = daemon.http.get(format!("{}/api/threads", daemon.base)).bearer_auth(session).send();
+    assert_eq!(threads.await.unwrap().status(), 200);
+}
+
+/// A token that cannot be guessed, like those that the daemon makes.
+const LONG_TOKEN: &str = "0123456789abcdef0123456789abcdef";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn wrong_tokens_are_limited_per_client_address_and_the_right_one_is_not() {
+    let web = json!({ "listen": "127.0.0.1:0", "token": LONG_TOKEN });
+    let project = Project::new(json!({ "llm": { "provider": "offline" }, "adapters": { "web": web } }));
+    let daemon = project.start().await;
+    let ask = async |token: &str, forwarded: Option<&str>| {
+        let mut request = daemon.http.get(format!("{}/api/info", daemon.base)).bearer_auth(token);
+        if let Some(client) = forwarded {
+            request = request.header("x-forwarded-for", client);
+        }
+        request.send().await.unwrap()
+    };
+    for _ in 0..10 {
+        assert_eq!(ask("wrong", Some("192.0.2.1")).await.status(), 401);
+    }
+    let limited = ask("wrong", Some("192.0.2.1")).await;
+    assert_eq!(limited.status(), 429);
+    assert!(limited.headers().contains_key(RETRY_AFTER));
+    assert_eq!(ask("wrong", Some("192.0.2.2")).await.status(), 401, "another client of the proxy");
+    assert_eq!(ask("wrong", None).await.status(), 401, "a client of this machine");
+    let forged = async |at: u8| ask("wrong", Some(&format!("198.51.100.{at}"))).await.status().as_u16();
+    let mut last = 0;
+    for at in 0..100 {
+        last = forged(at).await;
+    }
+    assert_eq!(last, 429, "a local process that forges the header is limited as well");
+    assert_eq!(ask(LONG_TOKEN, None).await.status(), 200);
+    assert_eq!(ask(LONG_TOKEN, Some("192.0.2.1")).await.status(), 200);
 }

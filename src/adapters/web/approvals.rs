@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::{Path, Query, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::StatusCode;
+use axum::{Extension, Json};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::body::JsonBody;
+use super::login::Caller;
 use super::problem::Problem;
 use super::server::Web;
 use crate::domain::{
@@ -75,13 +76,12 @@ pub(super) struct DecisionBody {
 }
 
 /// The surfaces that may name themselves; everything else is plain HTTP.
-fn via(named: Option<&str>, headers: &HeaderMap) -> &'static str {
-    match named {
-        Some("console") => "console",
-        Some("cli") => "cli",
-        // The page has a cookie, everybody else a token.
-        _ if headers.contains_key(header::AUTHORIZATION) => "http",
-        _ => "console",
+fn via(named: Option<&str>, caller: Caller) -> &'static str {
+    match (named, caller) {
+        (Some("console"), _) => "console",
+        (Some("cli"), _) => "cli",
+        (_, Caller::Session) => "console",
+        (_, Caller::Token) => "http",
     }
 }
 
@@ -89,12 +89,12 @@ fn via(named: Option<&str>, headers: &HeaderMap) -> &'static str {
 pub(super) async fn decide(
     State(web): State<Arc<Web>>,
     Path(id): Path<String>,
-    headers: HeaderMap,
+    Extension(caller): Extension<Caller>,
     JsonBody(body): JsonBody<DecisionBody>,
 ) -> Result<Json<Value>, Problem> {
     let approval = web.called(&id).await?.ok_or_else(|| Problem::not_found("approval"))?;
     let id = approval.id.clone();
-    let via = via(body.via.as_deref(), &headers);
+    let via = via(body.via.as_deref(), caller);
     if approval.state != ApprovalState::Pending {
         web.tell_too_late(&approval, via);
         return Err(Problem::new(StatusCode::CONFLICT, settled(&approval)));
@@ -221,5 +221,24 @@ impl Web {
             }
         }
         Ok(counted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decision_names_the_surface_it_came_through() {
+        for (named, caller, expected) in [
+            (None, Caller::Session, "console"),
+            (None, Caller::Token, "http"),
+            (Some("cli"), Caller::Token, "cli"),
+            (Some("console"), Caller::Token, "console"),
+            (Some("telegram"), Caller::Token, "http"),
+            (Some("telegram"), Caller::Session, "console"),
+        ] {
+            assert_eq!(via(named, caller), expected, "{named:?} {caller:?}");
+        }
     }
 }

@@ -1,50 +1,116 @@
-//! `/api/files/{thread}/{name}`: what came with messages, and what was sent with answers.
+//! Files of messages: `/api/files/{thread}/{name}` with a credential, and `/files/{thread}/{name}` by a signed link, which a
+//! browser can follow to download a file.
 //!
-//! Files are other people's, so a browser is told to keep them, not to open them; plain pictures excepted.
+//! The files are other people's, so a browser is told to save them, not to open them; plain pictures excepted, where a
+//! credential was sent.
 
 use std::path::{Component, Path as FsPath, PathBuf};
 use std::sync::Arc;
 
+use axum::Json;
 use axum::body::Body;
-use axum::extract::{Path, State};
-use axum::http::{HeaderValue, header};
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Deserialize;
+use serde_json::{Value, json};
 use tokio_util::io::ReaderStream;
 
+use super::credentials::Signature;
+use super::limiter::Client;
 use super::problem::Problem;
 use super::server::Web;
 use crate::domain::ThreadId;
 
 const LOCKED: HeaderValue = HeaderValue::from_static("default-src 'none'; sandbox");
 
-/// Serves one file of one thread.
+/// Serves a file to a caller with a credential.
 pub(super) async fn file(
     State(web): State<Arc<Web>>,
     Path((thread, name)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
-    let thread: ThreadId = thread.parse()?;
-    if !is_plain_name(&name) {
-        return Err(Problem::bad("this is not a file name"));
+    let mut response = serve(&web, &thread.parse()?, &name).await?;
+    if media_type(&name).1 {
+        response.headers_mut().insert(header::CONTENT_DISPOSITION, HeaderValue::from_static("inline"));
     }
+    Ok(response)
+}
+
+/// Makes a link that downloads a file without any other credential, for a minute.
+pub(super) async fn link(
+    State(web): State<Arc<Web>>,
+    Path((thread, name)): Path<(String, String)>,
+) -> Result<Json<Value>, Problem> {
+    let thread: ThreadId = thread.parse()?;
+    find(&web, &thread, &name).await?;
+    let issued = web.credentials.sign_link(&thread, &name, web.clock.now());
+    let issued =
+        issued.ok_or_else(|| Problem::new(StatusCode::FORBIDDEN, "there is no token to sign with"))?;
+    let url = format!(
+        "/files/{}/{}?expires={}&signature={}",
+        thread.file_name(),
+        utf8_percent_encode(&name, NON_ALPHANUMERIC),
+        issued.expires.as_millis(),
+        issued.text
+    );
+    Ok(Json(json!({ "url": url, "expiresAt": issued.expires.rfc3339() })))
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Signed {
+    #[serde(default)]
+    expires: String,
+    #[serde(default)]
+    signature: String,
+}
+
+/// Serves a file to the bearer of a link.
+pub(super) async fn linked(
+    State(web): State<Arc<Web>>,
+    Path((thread, name)): Path<(String, String)>,
+    Query(signed): Query<Signed>,
+    client: Client,
+) -> Result<Response, Problem> {
+    let thread: ThreadId = thread.parse()?;
+    let refused =
+        || Problem::new(StatusCode::FORBIDDEN, "this link is wrong or has expired: ask for a new one");
+    web.refuse_if_blocked(&client)?;
+    match web.credentials.check_link(&thread, &name, (&signed.expires, &signed.signature), web.clock.now()) {
+        Signature::Valid => {}
+        Signature::Expired => return Err(refused()),
+        Signature::Wrong => {
+            web.count_failure(&client, "link")?;
+            return Err(refused());
+        }
+    }
+    let mut response = serve(&web, &thread, &name).await?;
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}
+
+/// The file as a download.
+async fn serve(web: &Web, thread: &ThreadId, name: &str) -> Result<Response, Problem> {
     let missing = || Problem::not_found("file");
-    let path = resolve(&web.options.files, &thread, &name).await.ok_or_else(missing)?;
+    let path = find(web, thread, name).await?;
     let file = tokio::fs::File::open(path).await.map_err(|_| missing())?;
     let length = file.metadata().await.map_err(|_| missing())?.len();
-    let (media_type, inline) = media_type(&name);
-    let disposition = if inline {
-        "inline".to_owned()
-    } else {
-        format!("attachment; filename*=UTF-8''{}", utf8_percent_encode(&name, NON_ALPHANUMERIC))
-    };
+    let disposition = format!("attachment; filename*=UTF-8''{}", utf8_percent_encode(name, NON_ALPHANUMERIC));
     let headers = [
-        (header::CONTENT_TYPE, HeaderValue::from_static(media_type)),
+        (header::CONTENT_TYPE, HeaderValue::from_static(media_type(name).0)),
         (header::CONTENT_LENGTH, HeaderValue::from(length)),
         (header::CONTENT_DISPOSITION, HeaderValue::from_str(&disposition).map_err(|_| missing())?),
         (header::CONTENT_SECURITY_POLICY, LOCKED),
         (header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache")),
     ];
     Ok((headers, Body::from_stream(ReaderStream::new(file))).into_response())
+}
+
+async fn find(web: &Web, thread: &ThreadId, name: &str) -> Result<PathBuf, Problem> {
+    if !is_plain_name(name) {
+        return Err(Problem::bad("this is not a file name"));
+    }
+    resolve(&web.options.files, thread, name).await.ok_or_else(|| Problem::not_found("file"))
 }
 
 /// Whether a name names something in a folder, and nothing else: one plain component, not hidden.

@@ -1,29 +1,23 @@
-//! The layers every request passes, and the way to get the cookie.
+//! The layers that requests and responses pass: host, origin, credential, and headers for browsers.
 
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use serde::Deserialize;
-use tokio::time::Instant;
 use tower_service::Service as _;
 
-use super::auth::Refusal;
-use super::body::JsonBody;
+use super::hosts::Refusal;
+use super::limiter::Client;
 use super::problem::Problem;
 use super::server::Web;
 
 const CONTENT_SECURITY: HeaderValue = HeaderValue::from_static(
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
-     base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
+     img-src 'self' data: blob:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; \
+     trusted-types 'none'; frame-ancestors 'none'",
 );
-
-/// How many wrong tokens are looked at within a window.
-const TRIES: u32 = 10;
-const WINDOW: Duration = Duration::from_secs(60);
 
 impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
@@ -33,10 +27,6 @@ impl From<Refusal> for Problem {
                 "this host name is not served: use the address the daemon prints, or add the name to adapters.web.allowedHosts",
             ),
             Refusal::Origin => Self::new(StatusCode::FORBIDDEN, "requests from other pages are refused"),
-            Refusal::Token => Self::new(
-                StatusCode::UNAUTHORIZED,
-                "the token is missing or wrong: send `Authorization: Bearer <token>`",
-            ),
         }
     }
 }
@@ -50,7 +40,7 @@ pub(super) fn check_host(
     request: Request,
     next: Next,
 ) -> impl Future<Output = Result<Response, Problem>> {
-    passed(web.hosts.check_host(request.uri(), request.headers()), request, next)
+    passed(web.hosts.check_host(request.uri(), request.headers()).map_err(Problem::from), request, next)
 }
 
 /// Lets through what no foreign page has sent.
@@ -59,23 +49,30 @@ pub(super) fn check_origin(
     request: Request,
     next: Next,
 ) -> impl Future<Output = Result<Response, Problem>> {
-    let answering = passed(web.hosts.check_origin(request.headers()), request, next);
+    let origin = web.hosts.check_origin(request.headers()).map_err(Problem::from);
+    let answering = passed(origin, request, next);
     async move { Ok(no_store(answering.await?)) }
 }
 
-/// Lets through whoever knows the token, from no foreign page.
+/// Lets through requests with a valid credential that no foreign page has sent. Handlers find a `Caller` in the
+/// request's extensions.
 pub(super) fn check_caller(
     State(web): State<Arc<Web>>,
-    request: Request,
+    mut request: Request,
     next: Next,
-) -> impl Future<Output = Result<Response, Problem>> {
-    let origin = web.hosts.check_origin(request.headers());
-    let answering = origin.map(|()| passed(web.keys.check(request.headers()), request, next));
-    async move { Ok(no_store(answering?.await.into_response())) }
+) -> impl Future<Output = Response> {
+    let origin = web.hosts.check_origin(request.headers()).map_err(Problem::from);
+    let client = Client::of(request.extensions(), request.headers());
+    let caller = origin.and_then(|()| web.authenticate(&client, request.headers()));
+    let admitted = caller.map(|caller| {
+        request.extensions_mut().insert(caller);
+    });
+    let answering = passed(admitted, request, next);
+    async move { no_store(answering.await.into_response()) }
 }
 
 fn passed(
-    checked: Result<(), Refusal>,
+    checked: Result<(), Problem>,
     request: Request,
     mut next: Next,
 ) -> impl Future<Output = Result<Response, Problem>> {
@@ -119,75 +116,6 @@ fn harden(mut response: Response) -> Response {
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     headers.insert("cross-origin-resource-policy", HeaderValue::from_static("same-origin"));
+    headers.insert("cross-origin-opener-policy", HeaderValue::from_static("same-origin"));
     response
-}
-
-#[derive(Deserialize)]
-pub(super) struct Login {
-    token: String,
-}
-
-/// Gives the cookie to whoever knows the token.
-pub(super) async fn login(
-    State(web): State<Arc<Web>>,
-    JsonBody(login): JsonBody<Login>,
-) -> Result<Response, Problem> {
-    let cookie = try_token(&web, &login.token)?;
-    Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response())
-}
-
-/// The cookie, if this is the token. Guesses are few: after some wrong ones no token is looked at for a while.
-pub(super) fn try_token(web: &Web, token: &str) -> Result<String, Problem> {
-    let now = Instant::now();
-    if let Some(wait) = web.throttle.closed_for(now) {
-        let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "too many wrong tokens: wait a little");
-        return Err(problem.after(wait.as_secs().max(1)));
-    }
-    if web.keys.token_is(token) {
-        return Ok(web.keys.set_cookie());
-    }
-    web.throttle.count(now);
-    tracing::warn!("somebody tried a wrong token");
-    Err(Problem::new(StatusCode::UNAUTHORIZED, "this is not the token"))
-}
-
-/// Counts wrong tokens.
-#[derive(Debug, Default)]
-pub(super) struct Throttle {
-    window: Mutex<Option<(Instant, u32)>>,
-}
-
-impl Throttle {
-    fn closed_for(&self, now: Instant) -> Option<Duration> {
-        let window = self.window.lock().unwrap_or_else(PoisonError::into_inner);
-        let (began, tries) = (*window)?;
-        let left = WINDOW.saturating_sub(now.duration_since(began));
-        (tries >= TRIES && !left.is_zero()).then_some(left)
-    }
-
-    fn count(&self, now: Instant) {
-        let mut window = self.window.lock().unwrap_or_else(PoisonError::into_inner);
-        *window = match *window {
-            Some((began, tries)) if now.duration_since(began) < WINDOW => Some((began, tries + 1)),
-            _ => Some((now, 1)),
-        };
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn after_some_wrong_tokens_the_door_stays_closed_for_the_rest_of_the_window() {
-        let (throttle, start) = (Throttle::default(), Instant::now());
-        for _ in 0..TRIES {
-            assert_eq!(throttle.closed_for(start), None);
-            throttle.count(start);
-        }
-        assert_eq!(throttle.closed_for(start + Duration::from_secs(20)), Some(Duration::from_secs(40)));
-        assert_eq!(throttle.closed_for(start + WINDOW), None);
-        throttle.count(start + WINDOW);
-        assert_eq!(throttle.closed_for(start + WINDOW), None);
-    }
 }

@@ -9,13 +9,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use tower_service::Service as _;
+
+use super::limiter::Peer;
 
 /// How many clients may be connected at once, where the system allows as many.
 const MAX_CONNECTIONS: usize = 4096;
@@ -108,12 +112,12 @@ pub(super) async fn serve(
             accepted = listener.accept() => accepted,
         };
         match accepted {
-            Ok((stream, _)) => {
+            Ok((stream, peer)) => {
                 let seat = |seats: &Arc<Semaphore>| Arc::clone(seats).try_acquire_owned().ok();
                 let (place, visit) = match seat(&places) {
-                    Some(place) => (place, Visit { router: service.router.clone(), stays: true }),
+                    Some(place) => (place, Visit { router: service.router.clone(), peer, stays: true }),
                     None => match seat(&doorstep) {
-                        Some(place) => (place, Visit { router: service.crowded.clone(), stays: false }),
+                        Some(place) => (place, Visit { router: service.crowded.clone(), peer, stays: false }),
                         // Not even a word can be had: the line is closed.
                         None => continue,
                     },
@@ -150,6 +154,7 @@ fn is_passing(error: &io::Error) -> bool {
 /// How a client is served.
 struct Visit {
     router: Router,
+    peer: SocketAddr,
     /// Whether it may ask more than once, and take its time.
     stays: bool,
 }
@@ -158,12 +163,18 @@ async fn connection(stream: TcpStream, visit: Visit, stop: CancellationToken) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "cannot turn off delays on a connection");
     }
+    let (router, peer) = (visit.router, Peer(visit.peer.ip()));
+    let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+        request.extensions_mut().insert(peer);
+        // A router is always ready.
+        router.clone().call(request)
+    });
     let serving = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(if visit.stays { HEAD_DEADLINE } else { SHORT_DEADLINE })
         .keep_alive(visit.stays)
         .max_buf_size(MAX_HEAD)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(visit.router));
+        .serve_connection(TokioIo::new(stream), service);
     let mut serving = std::pin::pin!(serving);
     let ended = tokio::select! {
         ended = serving.as_mut() => ended,

@@ -3,15 +3,13 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
-use serde::Deserialize;
 use tower_http::compression::CompressionLayer;
 
-use super::auth::{hex, sha256};
-use super::gate::try_token;
+use super::credentials::{hex, sha256};
 use super::server::Web;
 
 /// One file of the console.
@@ -49,6 +47,7 @@ const ASSETS: &[Asset] = assets![
     "composer.js": JS,
     "controls.js": JS,
     "dom.js": JS,
+    "file-view.js": JS,
     "grants.js": JS,
     "inbox.js": JS,
     "inbox-view.js": JS,
@@ -59,7 +58,9 @@ const ASSETS: &[Asset] = assets![
     "message-view.js": JS,
     "panel.js": JS,
     "reducer.js": JS,
+    "session.js": JS,
     "source.js": JS,
+    "sse.js": JS,
     "store.js": JS,
     "stream.js": JS,
     "strings-access.js": JS,
@@ -80,9 +81,9 @@ pub(super) fn routes() -> Router<Arc<Web>> {
         let tag = format!("W/\"{}\"", hex(sha256(asset.bytes).as_ref()).get(..20).unwrap_or_default());
         let Ok(tag) = HeaderValue::from_str(&tag) else { continue };
         if asset.media_type == HTML {
-            let root_tag = tag.clone();
-            let root = move |web, query, headers| index(*asset, root_tag.clone(), web, query, headers);
-            routes = routes.route("/", get(root));
+            let serve = move |web, headers| index(*asset, tag.clone(), web, headers);
+            routes = routes.route("/", get(serve.clone())).route(&format!("/{}", asset.name), get(serve));
+            continue;
         }
         let serve = move |headers: HeaderMap| {
             let response = file(*asset, &tag, &headers);
@@ -93,32 +94,11 @@ pub(super) fn routes() -> Router<Arc<Web>> {
     routes.layer(CompressionLayer::new())
 }
 
-#[derive(Debug, Deserialize)]
-struct RootQuery {
-    token: Option<String>,
-}
-
-/// The page. A link that carries the token gives the cookie, and the token leaves the address bar.
-async fn index(
-    asset: Asset,
-    tag: HeaderValue,
-    State(web): State<Arc<Web>>,
-    Query(query): Query<RootQuery>,
-    headers: HeaderMap,
-) -> Response {
-    let Some(token) = query.token else { return file(asset, &tag, &headers) };
-    match try_token(&web, &token) {
-        Ok(cookie) => {
-            let headers = [
-                (header::LOCATION, "/".to_owned()),
-                (header::SET_COOKIE, cookie),
-                (header::CACHE_CONTROL, "no-store".to_owned()),
-            ];
-            (StatusCode::SEE_OTHER, headers).into_response()
-        }
-        // The page itself tells what to do: it opens with its login form.
-        Err(problem) => (problem.status, file(asset, &tag, &HeaderMap::new())).into_response(),
-    }
+/// The page itself. A request for `localhost` is sent on to the bound address; the browser keeps the fragment.
+async fn index(asset: Asset, tag: HeaderValue, State(web): State<Arc<Web>>, headers: HeaderMap) -> Response {
+    let Some(address) = web.hosts.instead_of_localhost(&headers) else { return file(asset, &tag, &headers) };
+    let headers = [(header::LOCATION, address), (header::CACHE_CONTROL, "no-store".to_owned())];
+    (StatusCode::TEMPORARY_REDIRECT, headers).into_response()
 }
 
 fn file(asset: Asset, tag: &HeaderValue, request: &HeaderMap) -> Response {

@@ -13,11 +13,13 @@ pub(super) struct Problem {
     pub(super) text: String,
     /// Seconds after which it may work.
     pub(super) retry_after: Option<u64>,
+    /// Which credential is wanted, for `WWW-Authenticate`.
+    pub(super) challenge: Option<HeaderValue>,
 }
 
 impl Problem {
     pub(super) fn new(status: StatusCode, text: impl Into<String>) -> Self {
-        Self { status, text: text.into(), retry_after: None }
+        Self { status, text: text.into(), retry_after: None, challenge: None }
     }
 
     pub(super) fn bad(text: impl Into<String>) -> Self {
@@ -38,6 +40,12 @@ impl Problem {
             return Self::bad(format!("{field} must not be empty"));
         }
         Self::bad(format!("{field}: {bad}"))
+    }
+
+    #[must_use]
+    pub(super) fn wanting(mut self, challenge: HeaderValue) -> Self {
+        self.challenge = Some(challenge);
+        self
     }
 
     #[must_use]
@@ -71,6 +79,9 @@ impl IntoResponse for Problem {
         let mut response = (self.status, self.text + "\n").into_response();
         if let Some(seconds) = self.retry_after {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if let Some(challenge) = self.challenge {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
         }
         // The rest of the body is not read, so the line cannot be used again: the client must know that.
         if matches!(self.status, StatusCode::PAYLOAD_TOO_LARGE | StatusCode::REQUEST_TIMEOUT) {

@@ -12,10 +12,13 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tower_http::catch_panic::CatchPanicLayer;
 
-use super::auth::{Hosts, Keys};
 use super::body::MAX_BODY;
 use super::chat::MAX_CHAT_BODY;
-use super::gate::{Throttle, check_caller, check_host, check_origin, finish, login};
+use super::credentials::Credentials;
+use super::gate::{check_caller, check_host, check_origin, finish};
+use super::hosts::Hosts;
+use super::limiter::FailureLimiter;
+use super::login::{login, project_id, renew};
 use super::problem::Problem;
 use super::sse::{MAX_STREAMS, MAX_WATCHERS};
 use super::{
@@ -31,9 +34,11 @@ pub(super) struct Web {
     pub(super) parts: WebParts,
     pub(super) door: Door,
     pub(super) clock: Arc<dyn Clock>,
-    pub(super) keys: Keys,
+    pub(super) credentials: Credentials,
     pub(super) hosts: Hosts,
-    pub(super) throttle: Throttle,
+    pub(super) failures: FailureLimiter,
+    /// Tells the page which of its stored logins is meant, when projects take turns at one address.
+    pub(super) project: String,
     /// Places for answers as they are written.
     pub(super) streams: Arc<Semaphore>,
     /// Places for those who only watch, which must not keep anybody from asking.
@@ -51,9 +56,10 @@ impl Web {
         stop: CancellationToken,
     ) -> Self {
         Self {
-            keys: Keys::new(&options.token),
+            credentials: Credentials::new(&options.token),
             hosts: Hosts::new(bound, &options.allowed_hosts),
-            throttle: Throttle::default(),
+            failures: FailureLimiter::default(),
+            project: project_id(&options.files),
             streams: Arc::new(Semaphore::new(MAX_STREAMS)),
             watchers: Arc::new(Semaphore::new(MAX_WATCHERS)),
             door: io.door.clone(),
@@ -65,8 +71,8 @@ impl Web {
     }
 }
 
-/// Everything that is served. Whatever stands under `/api` needs the token, by construction: the one route that
-/// gives it out stands beside.
+/// Everything that is served. Every route under `/api` needs a credential, by construction: the login and the files behind
+/// signed links stand beside.
 pub(super) fn router(web: Arc<Web>) -> Router {
     let guard = from_fn_with_state(Arc::clone(&web), check_caller);
     let origin = from_fn_with_state(Arc::clone(&web), check_origin);
@@ -89,11 +95,16 @@ pub(super) fn router(web: Arc<Web>) -> Router {
         .route("/access/invite", post(access::invite))
         .route("/access/{who}", post(access::change_role).delete(access::revoke))
         .route("/files/{thread}/{name}", get(files::file))
+        .route("/files/{thread}/{name}/link", post(files::link))
+        .route("/session", post(renew))
         .route("/info", get(health::info))
         .fallback(nowhere)
         .layer(guard.clone());
     let metrics = Router::new().route("/metrics", get(health::metrics)).layer(guard);
-    let entrance = Router::new().route("/api/login", post(login)).layer(origin);
+    let entrance = Router::new()
+        .route("/api/login", post(login))
+        .route("/files/{thread}/{name}", get(files::linked))
+        .layer(origin);
 
     Router::new()
         .nest("/api", api)

@@ -5,6 +5,7 @@ pub(crate) mod bare_telegram;
 pub(crate) mod checker;
 pub(crate) mod console;
 pub(crate) mod daemon;
+pub(crate) mod dev_server;
 pub(crate) mod dice;
 pub(crate) mod fake_model;
 pub(crate) mod feishu;

@@ -48,14 +48,26 @@ pub(crate) struct Browser {
     driver: Child,
     session: String,
     http: reqwest::Client,
-    _profile: TempDir,
+    profile: Option<TempDir>,
 }
 
 impl Browser {
     /// Starts a browser whose user reads this language.
     pub(crate) async fn start(screen: Screen, language: &str) -> Self {
+        Self::with_profile(tempfile::tempdir().unwrap(), screen, language).await
+    }
+
+    /// Quits the browser and starts another one with its profile.
+    pub(crate) async fn restart(mut self, screen: Screen, language: &str) -> Self {
+        // In good order: what the page stored is written by then.
+        read(self.http.delete(&self.session).send().await).await.unwrap();
+        let profile = self.profile.take().unwrap();
+        drop(self);
+        Self::with_profile(profile, screen, language).await
+    }
+
+    async fn with_profile(profile: TempDir, screen: Screen, language: &str) -> Self {
         shipagent::http::install_tls();
-        let profile = tempfile::tempdir().unwrap();
         let mut driver = Command::new("chromedriver")
             .arg("--port=0")
             .env("HOME", profile.path())
@@ -71,9 +83,9 @@ impl Browser {
             });
         let port = driver_port(&mut driver);
         let http = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().unwrap();
-        let mut browser = Self { driver, session: String::new(), http, _profile: profile };
+        let mut browser = Self { driver, session: String::new(), http, profile: Some(profile) };
         let url = format!("http://127.0.0.1:{port}/session");
-        let wishes = capabilities(browser._profile.path(), screen, language);
+        let wishes = capabilities(browser.profile.as_ref().unwrap().path(), screen, language);
         let answer = browser.send(&url, &wishes).await.unwrap_or_else(|error| panic!("no browser: {error}"));
         browser.session = format!("{url}/{}", answer["sessionId"].as_str().unwrap());
         browser
@@ -103,6 +115,50 @@ impl Browser {
     /// Goes to an address and waits until the page is loaded.
     pub(crate) async fn visit(&self, url: &str) {
         self.post("url", json!({ "url": url })).await;
+    }
+
+    /// Opens a tab and goes on in it.
+    pub(crate) async fn open_tab(&self) -> String {
+        let tab = self.post("window/new", json!({ "type": "tab" })).await;
+        let tab = tab["handle"].as_str().unwrap().to_owned();
+        self.go_to_tab(&tab).await;
+        tab
+    }
+
+    /// The tab that commands go to.
+    pub(crate) async fn tab(&self) -> String {
+        self.get("window").await.as_str().unwrap().to_owned()
+    }
+
+    /// All tabs.
+    pub(crate) async fn tabs(&self) -> Vec<String> {
+        let tabs = self.get("window/handles").await;
+        tabs.as_array().unwrap().iter().map(|tab| tab.as_str().unwrap().to_owned()).collect()
+    }
+
+    /// Goes on in another tab.
+    pub(crate) async fn go_to_tab(&self, tab: &str) {
+        self.post("window", json!({ "handle": tab })).await;
+        // A tab that is not in front draws nothing.
+        self.devtools("Page.bringToFront", json!({})).await;
+    }
+
+    /// Every cookie of the browser, of whatever host.
+    pub(crate) async fn cookies(&self) -> Value {
+        let all = json!({ "cmd": "Network.getAllCookies", "params": {} });
+        self.post("goog/cdp/execute", all).await["cookies"].take()
+    }
+
+    /// Waits until a file of this name was downloaded whole, and gives its bytes.
+    pub(crate) async fn downloaded(&self, name: &str) -> Vec<u8> {
+        let path = self.profile.as_ref().unwrap().path().join("downloads").join(name);
+        let deadline = tokio::time::Instant::now() + PATIENCE;
+        // The browser gives a file its name when it is whole.
+        while !path.exists() {
+            assert!(tokio::time::Instant::now() < deadline, "{name} was not downloaded");
+            tokio::time::sleep(Duration::from_millis(15)).await;
+        }
+        std::fs::read(path).unwrap()
     }
 
     /// What stands in the address bar.
@@ -257,7 +313,12 @@ fn capabilities(profile: &Path, screen: Screen, language: &str) -> Value {
     .map(str::to_owned)
     .into();
     args.push(format!("--user-data-dir={}", profile.join("profile").display()));
-    let mut options = json!({ "prefs": { "intl.accept_languages": language } });
+    let downloads = profile.join("downloads");
+    std::fs::create_dir_all(&downloads).unwrap();
+    let mut options = json!({ "prefs": {
+        "intl.accept_languages": language,
+        "download.default_directory": downloads,
+    } });
     match screen {
         Screen::Desktop(width, height) => args.push(format!("--window-size={width},{height}")),
         Screen::Phone => {

@@ -1,5 +1,7 @@
 // The HTTP side of the console: one function per endpoint, one error type.
 
+import * as session from './session.js';
+
 /** `status` is the HTTP status, or 0 when the daemon could not be reached. */
 export class ApiError extends Error {
   constructor(status, message, retryAfter = null) {
@@ -13,48 +15,55 @@ export class ApiError extends Error {
 
 let unauthorized = () => {};
 
-/** Called on every 401, whichever call met it: the login form is page-wide. */
+/** Called when the daemon wants a login, whichever call met it: the login form is page-wide. */
 export function onUnauthorized(callback) {
   unauthorized = callback;
 }
 
 // A daemon which hangs must end in a message with a retry, not in a spinner.
 const TIMEOUT_MS = 20_000;
+const FILE_TIMEOUT_MS = 120_000;
 
-async function call(method, path, body) {
+/** Sends a request with the login of this page; with another one if the first was for another project. */
+async function send(path, { headers = {}, ...options } = {}) {
+  for (;;) {
+    const used = session.credential();
+    const authorization = used === null ? {} : { authorization: `Bearer ${used}` };
+    const response = await fetch(path, { cache: 'no-store', redirect: 'error', headers: { ...headers, ...authorization }, ...options });
+    // Who wants a login says for which project.
+    const project = /realm="([^"]*)"/.exec(response.headers.get('www-authenticate') ?? '')?.[1];
+    const wanted = response.status === 401 || project !== undefined;
+    if (wanted && session.refused(used, project)) continue;
+    if (wanted) unauthorized();
+    return response;
+  }
+}
+
+/** Does a request and reads its body by `read(response)`, within a time. */
+async function within(ms, path, options, read, sender = send) {
   const abort = new AbortController();
-  const timer = setTimeout(() => abort.abort(), TIMEOUT_MS);
+  const timer = setTimeout(() => abort.abort(), ms);
+  const lost = () => {
+    throw new ApiError(0, '');
+  };
   try {
-    let response;
-    try {
-      response = await fetch(path, {
-        method,
-        cache: 'no-store',
-        credentials: 'same-origin',
-        headers: body === undefined ? {} : { 'content-type': 'application/json' },
-        body: body === undefined ? undefined : JSON.stringify(body),
-        signal: abort.signal,
-      });
-    } catch {
-      throw new ApiError(0, '');
-    }
-    // Read inside the time limit: headers may arrive and the body stall.
-    const text = await response.text().catch(() => {
-      throw new ApiError(0, '');
-    });
-    if (!response.ok) {
-      if (response.status === 401 && path !== '/api/login') unauthorized();
-      throw new ApiError(response.status, plain(text), seconds(response.headers.get('retry-after')));
-    }
-    if (text === '') return null;
-    try {
-      return JSON.parse(text);
-    } catch {
-      // Accepting calls (202, 204) need no body; readers check what they get.
-      return null;
-    }
+    const response = await sender(path, { ...options, signal: abort.signal }).catch(lost);
+    if (response.ok) return await read(response).catch(lost);
+    const text = await response.text().catch(lost);
+    throw new ApiError(response.status, plain(text), seconds(response.headers.get('retry-after')));
   } finally {
     clearTimeout(timer);
+  }
+}
+
+async function call(method, path, body, sender = send) {
+  const json = body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+  const text = await within(TIMEOUT_MS, path, { method, ...json }, (response) => response.text(), sender);
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Accepting calls (202, 204) need no body; readers check what they get.
+    return null;
   }
 }
 
@@ -75,7 +84,10 @@ const threadPath = (threadId) => `/api/threads/${encodeURIComponent(threadId)}`;
 export const PAGE_SIZE = 50;
 
 export const api = {
-  login: (token) => call('POST', '/api/login', { token }),
+  /** Keeps the session that the daemon gives for its token. */
+  login: async (token) => session.keep(await call('POST', '/api/login', { token }, fetch)),
+
+  renewLogin: async () => session.keep(await call('POST', '/api/session')),
 
   info: () => call('GET', '/api/info'),
 
@@ -125,5 +137,12 @@ export const api = {
 
   removeAccess: (who) => call('DELETE', accessPath(who)),
 
-  eventsUrl: (threadId) => `${threadPath(threadId)}/events`,
+  /** The response whose body is the stream of a thread's events. */
+  events: (threadId, signal) => send(`${threadPath(threadId)}/events`, { signal }),
+
+  /** A file of a message, as a blob. */
+  file: (path) => within(FILE_TIMEOUT_MS, path, {}, (response) => response.blob()),
+
+  /** An address that downloads a file of a message; it works for a minute. */
+  fileLink: async (path) => (await call('POST', `${path}/link`))?.url ?? '',
 };

@@ -10,6 +10,7 @@ import { Grants } from './grants.js';
 import { Inbox } from './inbox.js';
 import { InboxView } from './inbox-view.js';
 import { Login } from './login.js';
+import { credential, forget, isOld, onOtherTab } from './session.js';
 import { chooseLanguage, language, t } from './strings.js';
 import { newThreadId, Thread } from './thread.js';
 import { renderFoot, renderWelcome, threadHash, ThreadsView } from './threads-view.js';
@@ -192,7 +193,7 @@ function renderInfo() {
   const { name, provider } = info?.model ?? {};
   setText($('model'), name ?? '');
   setAttr($('model'), 'title', provider && name ? `${provider} / ${name}` : null);
-  renderFoot($('sidebar-foot'), info);
+  renderFoot($('sidebar-foot'), info, signOut);
 }
 
 // --- asking the daemon ---
@@ -223,6 +224,8 @@ async function refreshInfo() {
   page.infoAsked = Date.now();
   const before = JSON.stringify(page.info);
   page.info = await api.info();
+  // A login that cannot be renewed now is renewed later.
+  if (isOld()) api.renewLogin().catch(() => {});
   if (JSON.stringify(page.info) === before) return;
   applyLanguage();
 }
@@ -244,6 +247,18 @@ document.addEventListener('visibilitychange', () => {
       if (page.thread && !page.thread.running) page.thread.pause();
     }, PAUSE_AFTER_MS);
   } else if (!login.visible) {
+    page.thread?.resume();
+    refreshThreads();
+  }
+});
+
+// A page that the browser keeps for "back" is frozen with whatever its stream was
+// doing, and hears of no other tab.
+window.addEventListener('pagehide', () => page.thread?.pause());
+window.addEventListener('pageshow', (event) => {
+  if (!event.persisted) return;
+  if (credential() === null) askForLogin();
+  else if (!login.visible) {
     page.thread?.resume();
     refreshThreads();
   }
@@ -348,6 +363,21 @@ document.addEventListener('keydown', (event) => {
 
 // --- beginning ---
 
+/** Covers the page with the login form; what was written stays. */
+function askForLogin() {
+  page.thread?.pause();
+  // A panel lies above everything, the form included.
+  approvals.close();
+  people.close();
+  login.show();
+}
+
+/** Leaves nothing of the conversation on the page. */
+function signOut() {
+  forget();
+  location.reload();
+}
+
 /** After page load and after every login. */
 async function start() {
   try {
@@ -364,12 +394,10 @@ async function start() {
 }
 
 for (const el of document.querySelectorAll('[data-icon]')) el.prepend(icon(el.dataset.icon));
-onUnauthorized(() => {
-  page.thread?.pause();
-  // A panel lies above everything, the form included.
-  approvals.close();
-  people.close();
-  login.show();
+onUnauthorized(askForLogin);
+onOtherTab(() => {
+  if (credential() === null) askForLogin();
+  else if (login.visible) start();
 });
 window.addEventListener('hashchange', route);
 applyLanguage();

@@ -6,6 +6,9 @@ import { t } from './strings.js';
 
 const $ = (id) => document.getElementById(id);
 
+// By HTTP status.
+const PROBLEMS = { 401: 'loginWrong', 429: 'loginLimited' };
+
 export class Login {
   /** `done` starts the console after a successful login. */
   constructor(done) {
@@ -25,7 +28,7 @@ export class Login {
       await api.login(token);
     } catch (error) {
       this.show();
-      setText($('login-error'), t(error.status === 401 ? 'loginWrong' : 'loginFailed'));
+      setText($('login-error'), t(PROBLEMS[error.status] ?? 'loginFailed', { seconds: error.retryAfter ?? 60 }));
       $('login-token').select();
       return;
     }

@@ -1,7 +1,8 @@
 // One message of the log. Parts keep their elements between updates, so an
 // opened step stays open and a selection survives while text streams in.
 
-import { copyButton, h, icon, safeHref, setAttr, setText } from './dom.js';
+import { copyButton, h, icon, setAttr, setText } from './dom.js';
+import { FileView } from './file-view.js';
 import { renderMarkdown } from './markdown.js';
 import { commandOf } from './store.js';
 import { clock, t } from './strings.js';
@@ -36,29 +37,6 @@ class ReasoningView {
     setText(this.label, t(live && part.state === 'streaming' ? 'thinking' : 'thought'));
     setText(this.text, String(part.text ?? '').trim());
     this.el.hidden = this.text.textContent === '';
-  }
-}
-
-class FileView {
-  constructor() {
-    this.el = h('div', { class: 'part part-file' });
-  }
-
-  update(part) {
-    const url = String(part.url ?? '');
-    const name = part.filename || t(String(part.mediaType).startsWith('image/') ? 'image' : 'file');
-    const local = url.startsWith('/') && !url.startsWith('//');
-    const inlineImage = /^data:image\/(?:png|jpeg|gif|webp|avif|svg\+xml)[;,]/i.test(url);
-    if (String(part.mediaType).startsWith('image/') && (local || inlineImage)) {
-      this.el.replaceChildren(h('img', { src: url, alt: name, loading: 'lazy' }));
-      return;
-    }
-    // Inline data may be saved, never opened: as a page it would be a document.
-    const data = url.startsWith('data:');
-    const href = local || data ? url : safeHref(url);
-    this.el.replaceChildren(href
-      ? h('a', { class: 'file', href, download: data ? name : null, target: data ? null : '_blank', rel: 'noopener noreferrer' }, icon('file'), name)
-      : h('span', { class: 'file' }, icon('file'), name));
   }
 }
 

@@ -1,20 +1,25 @@
-// One server-sent event stream which keeps itself alive. The browser's own
-// retry is not used: it has no back-off and gives up on HTTP errors.
+// One server-sent event stream which keeps itself alive. Read with fetch, not
+// with EventSource: that cannot send the Authorization header.
+
+import { EventParser } from './sse.js';
 
 const FIRST_DELAY_MS = 400;
 const LONGEST_DELAY_MS = 15_000;
-const NAMES = ['state', 'message', 'chunk', 'notice', 'reload'];
+// The daemon sends a comment after 15 seconds without an event.
+const SILENCE_MS = 45_000;
 
 export class EventStream {
   /**
-   * `event(name, data)`, `up()` on every (re)connection, `down(refused)` on
-   * every loss; `refused` means the daemon answered, but not with a stream.
+   * `open(signal)` gives the response. `event(name, data)`, `up()` on every
+   * (re)connection, `down(refused)` on every loss; `refused` means the daemon
+   * answered, but not with a stream.
    */
-  constructor(url, { event, up, down }) {
-    this.url = url;
+  constructor(open, { event, up, down }) {
+    this.open = open;
     this.handlers = { event, up, down };
     this.failures = 0;
-    this.source = null;
+    /** Of the connection there is, or is being made; null between two. */
+    this.abort = null;
     this.timer = 0;
     this.ended = false;
     this.online = () => this.retryNow();
@@ -22,37 +27,55 @@ export class EventStream {
     this.connect();
   }
 
-  connect() {
-    if (this.ended) return;
+  async connect() {
     clearTimeout(this.timer);
-    this.source?.close();
-    const source = new EventSource(this.url);
-    this.source = source;
-    source.onopen = () => {
-      if (this.source !== source) return;
-      this.failures = 0;
-      this.handlers.up();
+    const abort = new AbortController();
+    this.abort = abort;
+    let refused = false;
+    let silence = 0;
+    const heard = () => {
+      clearTimeout(silence);
+      silence = setTimeout(() => abort.abort(), SILENCE_MS);
     };
-    source.onerror = () => {
-      if (this.source !== source) return;
-      const refused = source.readyState === EventSource.CLOSED;
-      source.close();
-      this.source = null;
-      const delay = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** this.failures++);
-      // Jitter, so that many tabs do not knock on a restarted daemon at once.
-      this.timer = setTimeout(() => this.connect(), delay * (0.75 + Math.random() / 2));
-      this.handlers.down(refused);
-    };
-    for (const name of NAMES) {
-      source.addEventListener(name, (message) => {
-        if (this.source === source) this.handlers.event(name, parse(message.data));
-      });
+    try {
+      heard();
+      const response = await this.open(abort.signal);
+      refused = !isStream(response);
+      if (!refused && this.abort === abort) await this.read(response, abort, heard);
+    } catch {
+      // Told below, like a stream that ended without an error.
     }
+    clearTimeout(silence);
+    abort.abort();
+    if (this.abort === abort) this.lost(refused);
+  }
+
+  async read(response, abort, heard) {
+    this.failures = 0;
+    this.handlers.up();
+    const parser = new EventParser((name, data) => {
+      if (this.abort === abort) this.handlers.event(name, parse(data));
+    });
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done || this.abort !== abort) return;
+      heard();
+      parser.push(value);
+    }
+  }
+
+  lost(refused) {
+    this.abort = null;
+    const delay = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** this.failures++);
+    // Jitter, so that many tabs do not reconnect to a restarted daemon at once.
+    this.timer = setTimeout(() => this.connect(), delay * (0.75 + Math.random() / 2));
+    this.handlers.down(refused);
   }
 
   /** Skips what is left of the back-off, when there is reason to hope. */
   retryNow() {
-    if (this.ended || this.source) return;
+    if (this.ended || this.abort) return;
     this.failures = 0;
     this.connect();
   }
@@ -61,10 +84,13 @@ export class EventStream {
     this.ended = true;
     clearTimeout(this.timer);
     window.removeEventListener('online', this.online);
-    this.source?.close();
-    this.source = null;
+    const { abort } = this;
+    this.abort = null;
+    abort?.abort();
   }
 }
+
+const isStream = (response) => response.ok && (response.headers.get('content-type') ?? '').startsWith('text/event-stream');
 
 // A line that is not JSON is the daemon's fault, not a reason to stop here.
 function parse(data) {

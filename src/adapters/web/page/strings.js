@@ -105,6 +105,8 @@ const STRINGS = {
     loginSubmit: 'Continue',
     loginWrong: 'This token was not accepted.',
     loginFailed: 'The daemon could not be reached.',
+    loginLimited: 'Too many wrong tokens. Try again in {seconds} seconds.',
+    signOut: 'Sign out',
   },
 
   zh: {
@@ -208,6 +210,8 @@ const STRINGS = {
     loginSubmit: '继续',
     loginWrong: '令牌不正确。',
     loginFailed: '无法连接守护进程。',
+    loginLimited: '令牌错误次数过多，请在 {seconds} 秒后再试。',
+    signOut: '退出登录',
   },
 };
 

@@ -64,7 +64,7 @@ export class Thread {
   }
 
   connect() {
-    this.stream = new EventStream(api.eventsUrl(this.id), {
+    this.stream = new EventStream((signal) => api.events(this.id, signal), {
       event: (name, data) => this.onEvent(name, data),
       up: () => {
         this.connection = 'open';
@@ -76,7 +76,6 @@ export class Thread {
       down: (refused) => {
         this.connection = this.loaded ? 'reconnecting' : 'offline';
         this.notify();
-        // The stream cannot tell a 401; a plain request can, and opens the login.
         if (refused) this.refresh();
       },
     });
@@ -90,8 +89,13 @@ export class Thread {
 
   resume() {
     if (this.closed) return;
-    if (this.stream) this.stream.retryNow();
-    else this.connect();
+    if (this.stream) {
+      this.stream.retryNow();
+      return;
+    }
+    this.connection = 'connecting';
+    this.notify();
+    this.connect();
   }
 
   close() {

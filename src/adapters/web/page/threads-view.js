@@ -81,8 +81,8 @@ export class ThreadsView {
   }
 }
 
-/** Channels with their state, and the version, at the foot of the sidebar. */
-export function renderFoot(foot, info) {
+/** Channels with their state, the version, and a way to sign out, at the foot of the sidebar. */
+export function renderFoot(foot, info, signOut) {
   const adapters = Array.isArray(info?.adapters) ? info.adapters : [];
   foot.replaceChildren(
     ...(adapters.length
@@ -93,7 +93,9 @@ export function renderFoot(foot, info) {
           h('span', { class: 'adapter-state', text: t('adapterState')[adapter.state] ?? String(adapter.state ?? '') }))))]
       : []),
     ...sandboxLine(info?.sandbox),
-    ...(info?.version ? [h('p', { class: 'version', text: t('version', { version: info.version }) })] : []));
+    h('div', { class: 'foot-line' },
+      info?.version ? h('p', { class: 'version', text: t('version', { version: info.version }) }) : null,
+      info ? h('button', { type: 'button', class: 'foot-button', 'data-testid': 'sign-out', text: t('signOut'), onclick: signOut }) : null));
 }
 
 // What keeps commands in; nothing until the daemon has found out.

@@ -4,6 +4,7 @@ mod access;
 mod chat;
 mod events;
 mod execute;
+mod login;
 mod pages;
 mod sockets;
 mod stage;

@@ -1,7 +1,7 @@
 //! What the tests stand on: a router, a door that the test answers, and a store in memory.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -32,12 +32,25 @@ use crate::uimessage::{Metadata, Part, Role, RunStatus, TextPart, UiMessage};
 pub(super) const TOKEN: &str = "s3cret";
 pub(super) const NOW: Timestamp = Timestamp::from_millis(1_767_225_600_000);
 
+/// A clock that stands at `NOW` until a test moves it.
 #[derive(Debug)]
-pub(super) struct FixedClock;
+pub(super) struct ManualClock(AtomicI64);
 
-impl Clock for FixedClock {
+impl Default for ManualClock {
+    fn default() -> Self {
+        Self(AtomicI64::new(NOW.as_millis()))
+    }
+}
+
+impl ManualClock {
+    pub(super) fn advance(&self, by: Duration) {
+        self.0.fetch_add(i64::try_from(by.as_millis()).unwrap(), Ordering::Relaxed);
+    }
+}
+
+impl Clock for ManualClock {
     fn now(&self) -> Timestamp {
-        NOW
+        Timestamp::from_millis(self.0.load(Ordering::Relaxed))
     }
 }
 
@@ -243,22 +256,28 @@ pub(super) struct Stage {
     pub(super) store: Arc<FakeStore>,
     pub(super) stop: CancellationToken,
     pub(super) recovered: watch::Sender<bool>,
+    pub(super) clock: Arc<ManualClock>,
     pub(super) files: tempfile::TempDir,
 }
 
 impl Stage {
     pub(super) fn new() -> (Self, Threads) {
+        Self::with_token(TOKEN)
+    }
+
+    pub(super) fn with_token(token: &str) -> (Self, Threads) {
         let (requests, inbox) = mpsc::channel(16);
         let store = Arc::new(FakeStore::default());
         let files = tempfile::tempdir().unwrap();
         let recovered = watch::Sender::new(false);
-        let options = options(files.path());
+        let options = WebOptions { token: SecretString::from(token), ..options(files.path()) };
         let parts = parts(Arc::clone(&store), recovered.subscribe());
-        let io = io(Door::new(requests));
+        let clock = Arc::new(ManualClock::default());
+        let io = AdapterIo { clock: clock.clone(), ..io(Door::new(requests)) };
         let stop = CancellationToken::new();
         let web = Arc::new(Web::new(options, parts, &io, "127.0.0.1:7717".parse().unwrap(), stop.clone()));
         let router = router(Arc::clone(&web));
-        (Self { web, router, store, stop, recovered, files }, Threads(inbox))
+        (Self { web, router, store, stop, recovered, clock, files }, Threads(inbox))
     }
 
     pub(super) async fn send(&self, request: HttpRequest<Body>) -> Response<Body> {
@@ -316,7 +335,7 @@ pub(super) fn parts(store: Arc<FakeStore>, recovered: watch::Receiver<bool>) -> 
 }
 
 pub(super) fn io(door: Door) -> AdapterIo {
-    AdapterIo { door, health: HealthReporter::new().0, clock: Arc::new(FixedClock) }
+    AdapterIo { door, health: HealthReporter::new().0, clock: Arc::new(ManualClock::default()) }
 }
 
 /// A request that is let in.

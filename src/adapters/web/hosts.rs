@@ -1,28 +1,18 @@
-//! Who may come in. Pure: what a request says about itself goes in, a verdict comes out.
+//! Which host names and page origins this daemon answers to. Pure: headers go in, a verdict comes out.
 //!
-//! Three questions, each of which must be answered well: is it us the client asked for (a foreign name that
-//! resolves to this machine is how web pages reach local daemons), is it our own page that asks (or no page at
-//! all), and does it know the token.
+//! A host name that resolves to this machine is how a foreign web page reaches a local daemon (DNS rebinding), so only
+//! known names are served. A request that a page of another origin sent is refused.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use axum::http::{HeaderMap, Uri, header};
-use ring::{digest, hmac};
-use secrecy::{ExposeSecret as _, SecretString};
-use subtle::ConstantTimeEq as _;
 
-/// The name of the console's cookie.
-const COOKIE: &str = "shipagent";
-
-/// Why a request may not come in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// It asked for somebody else.
+    /// The `Host` header names a host that this daemon does not serve.
     Host,
-    /// Another page sent it.
+    /// A page of another origin sent the request.
     Origin,
-    /// It does not know the token.
-    Token,
 }
 
 /// A host with its port, as far as one was given.
@@ -37,7 +27,7 @@ impl Authority {
         let (host, port) = match raw.strip_prefix('[') {
             Some(rest) => {
                 let (address, behind) = rest.split_once(']')?;
-                address.parse::<std::net::Ipv6Addr>().ok()?;
+                address.parse::<Ipv6Addr>().ok()?;
                 match behind {
                     "" => (address, None),
                     _ => (address, Some(behind.strip_prefix(':')?)),
@@ -87,12 +77,31 @@ impl Hosts {
             let http = origin.strip_prefix("http://").is_some_and(|host| self.permits(host, 80));
             http || origin.strip_prefix("https://").is_some_and(|host| self.permits(host, 443))
         });
-        // A page on another port of the same machine is "same-site" and would be sent our cookie.
+        // A page on another port of the same host is "same-site", and is refused like any other.
         let own_site = headers
             .get_all("sec-fetch-site")
             .iter()
             .all(|site| site.as_bytes() == b"same-origin" || site.as_bytes() == b"none");
         if own_origin && own_site { Ok(()) } else { Err(Refusal::Origin) }
+    }
+
+    /// The console's address with a bare IP, for a request that asks for `localhost`; `None` for every other request.
+    ///
+    /// Another program may listen on the same port of the other loopback address (`[::1]` beside `127.0.0.1`). To a
+    /// browser both are the origin `http://localhost:PORT`, whose storage they share; the origin of the bound address
+    /// is this daemon's alone.
+    pub(super) fn instead_of_localhost(&self, headers: &HeaderMap) -> Option<String> {
+        let asked = Authority::parse(headers.get(header::HOST)?.to_str().ok()?)?;
+        let configured = self.allowed.iter().any(|name| name.host == asked.host);
+        if asked.host != "localhost" || configured {
+            return None;
+        }
+        let address = match self.listen.ip() {
+            IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+            IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+            ip => ip,
+        };
+        Some(format!("http://{}/", SocketAddr::new(address, self.listen.port())))
     }
 
     fn permits(&self, raw: &str, default_port: u16) -> bool {
@@ -109,74 +118,6 @@ impl Hosts {
         };
         (own_name && port == self.listen.port()) || self.allowed.iter().any(allowed)
     }
-}
-
-/// What opens the door: the token, and a cookie made of it.
-///
-/// The cookie is a keyed digest of the token. So it survives a restart, needs no table of sessions, dies with
-/// the token, and whoever steals it from a browser does not have the token itself.
-#[derive(Clone, Debug)]
-pub(super) struct Keys {
-    token: Option<digest::Digest>,
-    cookie: String,
-}
-
-impl Keys {
-    pub(super) fn new(token: &SecretString) -> Self {
-        let token = token.expose_secret().as_bytes();
-        let key = hmac::Key::new(hmac::HMAC_SHA256, token);
-        let cookie = hex(hmac::sign(&key, b"shipagent console cookie 1").as_ref());
-        Self { token: (!token.is_empty()).then(|| sha256(token)), cookie }
-    }
-
-    /// Whether the request knows the token, one way or the other.
-    pub(super) fn check(&self, headers: &HeaderMap) -> Result<(), Refusal> {
-        let known = match headers.get(header::AUTHORIZATION) {
-            Some(value) => value.to_str().ok().and_then(bearer).is_some_and(|token| self.token_is(token)),
-            None => cookies(headers).any(|cookie| self.cookie_is(cookie)),
-        };
-        if known { Ok(()) } else { Err(Refusal::Token) }
-    }
-
-    /// Whether this is the token. Takes the same time for every answer.
-    pub(super) fn token_is(&self, given: &str) -> bool {
-        // Digests are compared, so that not even the length can be measured.
-        let given = sha256(given.as_bytes());
-        self.token.is_some_and(|token| bool::from(token.as_ref().ct_eq(given.as_ref())))
-    }
-
-    fn cookie_is(&self, given: &str) -> bool {
-        let same = sha256(self.cookie.as_bytes()).as_ref().ct_eq(sha256(given.as_bytes()).as_ref());
-        self.token.is_some() && bool::from(same)
-    }
-
-    /// The header that gives a browser the cookie.
-    pub(super) fn set_cookie(&self) -> String {
-        format!("{COOKIE}={}; HttpOnly; SameSite=Strict; Path=/", self.cookie)
-    }
-}
-
-fn bearer(value: &str) -> Option<&str> {
-    let (scheme, token) = value.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
-}
-
-fn cookies(headers: &HeaderMap) -> impl Iterator<Item = &str> {
-    let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    all.flat_map(|value| value.split(';')).filter_map(|pair| {
-        let (name, value) = pair.trim().split_once('=')?;
-        (name == COOKIE).then_some(value)
-    })
-}
-
-/// A digest of these bytes.
-pub(super) fn sha256(bytes: &[u8]) -> digest::Digest {
-    digest::digest(&digest::SHA256, bytes)
-}
-
-/// Bytes as letters.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
@@ -262,44 +203,20 @@ mod tests {
     }
 
     #[test]
-    fn the_token_or_its_cookie_opens_the_door() {
-        let keys = Keys::new(&SecretString::from("s3cret"));
-        let cookie = keys.set_cookie();
-        let cookie = cookie.split(';').next().unwrap();
-        let stale = Keys::new(&SecretString::from("other")).set_cookie();
-        let in_bag = format!("theme=dark; {cookie}; x=1");
-        for (pairs, open) in [
-            (vec![], false),
-            (vec![("authorization", "Bearer s3cret")], true),
-            (vec![("authorization", "bearer s3cret")], true),
-            (vec![("authorization", "Bearer s3cre")], false),
-            (vec![("authorization", "Bearer ")], false),
-            (vec![("authorization", "Basic s3cret")], false),
-            (vec![("cookie", cookie)], true),
-            (vec![("cookie", in_bag.as_str())], true),
-            (vec![("cookie", "shipagent=s3cret")], false),
-            (vec![("cookie", "shipagent=")], false),
-            (vec![("cookie", stale.as_str())], false),
-            (vec![("authorization", "Bearer wrong"), ("cookie", cookie)], false),
+    fn a_request_for_localhost_is_sent_to_the_bound_address() {
+        for (listen, host, address) in [
+            ("127.0.0.1:7717", "localhost:7717", Some("http://127.0.0.1:7717/")),
+            ("127.0.0.1:7717", "LOCALHOST:7717", Some("http://127.0.0.1:7717/")),
+            ("[::1]:7717", "localhost:7717", Some("http://[::1]:7717/")),
+            ("0.0.0.0:7717", "localhost:7717", Some("http://127.0.0.1:7717/")),
+            ("127.0.0.1:7717", "127.0.0.1:7717", None),
+            ("127.0.0.1:7717", "[::1]:7717", None),
+            ("127.0.0.1:7717", "agent.example", None),
         ] {
-            assert_eq!(keys.check(&headers(&pairs)).is_ok(), open, "{pairs:?}");
+            let found = hosts(listen).instead_of_localhost(&headers(&[("host", host)]));
+            assert_eq!(found.as_deref(), address, "{listen} asked as {host}");
         }
-    }
-
-    #[test]
-    fn an_empty_token_lets_nobody_in() {
-        let keys = Keys::new(&SecretString::from(""));
-        let cookie = keys.set_cookie();
-        assert!(!keys.token_is(""));
-        assert!(keys.check(&headers(&[("authorization", "Bearer ")])).is_err());
-        assert!(keys.check(&headers(&[("cookie", cookie.split(';').next().unwrap())])).is_err());
-    }
-
-    #[test]
-    fn the_cookie_does_not_carry_the_token() {
-        let keys = Keys::new(&SecretString::from("s3cret"));
-        assert!(!keys.set_cookie().contains("s3cret"));
-        assert!(keys.set_cookie().ends_with("; HttpOnly; SameSite=Strict; Path=/"));
-        assert!(!format!("{keys:?}").contains("s3cret"));
+        let configured = Hosts::new("127.0.0.1:7717".parse().unwrap(), &["localhost".to_owned()]);
+        assert_eq!(configured.instead_of_localhost(&headers(&[("host", "localhost:7717")])), None);
     }
 }

@@ -1,0 +1,113 @@
+// A file of a message: a picture that is shown, or a name that downloads it.
+// Both need the login, so neither is a plain address in the page: pictures are
+// fetched as blobs, downloads go over a link that is signed when it is clicked.
+
+import { api } from './api.js';
+import { attempt, problemLine } from './controls.js';
+import { h, icon, safeHref } from './dom.js';
+import { t } from './strings.js';
+
+// Opened by itself, a blob is a document of this origin: no other types.
+const PICTURE = /^image\/(?:png|jpeg|gif|webp)$/;
+const INLINE_PICTURE = /^data:image\/(?:png|jpeg|gif|webp|avif|svg\+xml)[;,]/i;
+
+// How many pictures keep their object URL; older ones are revoked.
+const KEPT = 40;
+const objectUrls = new Map();
+
+/** The address of an image to show. */
+function pictureUrl(file) {
+  const known = objectUrls.get(file);
+  if (known) return known;
+  const url = api.file(file).then((blob) => {
+    if (!PICTURE.test(blob.type)) throw new TypeError(blob.type);
+    return URL.createObjectURL(blob);
+  });
+  objectUrls.set(file, url);
+  url.catch(() => objectUrls.delete(file));
+  if (objectUrls.size > KEPT) {
+    const [oldest, revoked] = objectUrls.entries().next().value;
+    objectUrls.delete(oldest);
+    revoked.then((old) => URL.revokeObjectURL(old), () => {});
+  }
+  return url;
+}
+
+// Pictures are fetched shortly before they come into sight.
+const wanted = new WeakMap();
+const sight = new IntersectionObserver((seen) => {
+  for (const { isIntersecting, target } of seen) {
+    if (!isIntersecting) continue;
+    sight.unobserve(target);
+    wanted.get(target)?.();
+  }
+}, { scrollMargin: '600px' });
+
+/** The path of a file of the daemon's own, in one spelling; null for others. */
+export function ownFile(url) {
+  const found = /^\/api\/files\/([^/?#\\]+)\/([^/?#\\]+)$/.exec(url);
+  if (!found) return null;
+  try {
+    const segments = found.slice(1).map(decodeURIComponent);
+    if (segments.some((segment) => /^\.{1,2}$/.test(segment))) return null;
+    return `/api/files/${segments.map(encodeURIComponent).join('/')}`;
+  } catch {
+    return null;
+  }
+}
+
+export class FileView {
+  constructor() {
+    this.el = h('div', { class: 'part part-file' });
+  }
+
+  update(part) {
+    const url = String(part.url ?? '');
+    const isPicture = String(part.mediaType).startsWith('image/');
+    const name = part.filename || t(isPicture ? 'image' : 'file');
+    // A message comes again with every change of it; its picture stays.
+    const key = JSON.stringify([url, isPicture, name]);
+    if (this.key === key) return;
+    this.key = key;
+    const file = ownFile(url);
+    if (file && isPicture) this.showPicture(file, name);
+    else if (file) this.showDownload(file, name);
+    else if (isPicture && INLINE_PICTURE.test(url)) this.el.replaceChildren(h('img', { src: url, alt: name, loading: 'lazy' }));
+    else this.showLink(url, name);
+  }
+
+  showPicture(file, name) {
+    const img = h('img', { alt: name, 'data-testid': 'picture' });
+    this.el.replaceChildren(img);
+    wanted.set(img, async () => {
+      try {
+        img.src = await pictureUrl(file);
+      } catch {
+        // The next update of the message tries again.
+        this.key = null;
+        if (img.isConnected) this.showDownload(file, name);
+      }
+    });
+    sight.observe(img);
+  }
+
+  showDownload(file, name) {
+    const problem = problemLine();
+    const download = async () => {
+      const href = await api.fileLink(file);
+      h('a', { href, download: name }).click();
+    };
+    this.el.replaceChildren(
+      h('button', { type: 'button', class: 'file', 'data-testid': 'file', onclick: () => attempt(this.el, problem, download) }, icon('file'), name),
+      problem);
+  }
+
+  // Inline data may be saved, never opened: as a page it would be a document.
+  showLink(url, name) {
+    const data = url.startsWith('data:');
+    const href = data ? url : safeHref(url);
+    this.el.replaceChildren(href
+      ? h('a', { class: 'file', href, download: data ? name : null, target: data ? null : '_blank', rel: 'noopener noreferrer' }, icon('file'), name)
+      : h('span', { class: 'file' }, icon('file'), name));
+  }
+}
