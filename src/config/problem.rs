@@ -164,6 +164,11 @@ pub enum Fault {
     BadHost(String),
     /// Not the beginning of one plain command.
     BadRule(String),
+    /// A secret that is written into the file itself.
+    LiteralSecret {
+        /// The name of a variable that could hold it.
+        variable: String,
+    },
     /// The server needs a key and there is none.
     KeyNeeded,
     /// The checker let something through that the types refuse: a fault of ours.

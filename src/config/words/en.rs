@@ -70,6 +70,10 @@ pub(in crate::config) fn say(fault: &Fault) -> Words {
             format!("{found:?} is not the beginning of one plain command"),
             "write its first words, such as \"git status\", without * or operators".into(),
         ),
+        Fault::LiteralSecret { variable } => (
+            "this secret is written into the file, where commits, backups and tools can pick it up".into(),
+            format!("put {variable}=… into .env and write \"${{{variable}}}\" here"),
+        ),
         Fault::KeyNeeded => (
             "api.openai.com needs a key".into(),
             "set it to ${OPENAI_API_KEY}, or set llm.baseUrl to your own server".into(),

@@ -68,6 +68,10 @@ pub(in crate::config) fn say(fault: &Fault) -> Words {
             format!("{found:?} 不是一条普通命令的开头"),
             "请写命令最前面的几个词，例如 \"git status\"，不带 * 和运算符".into(),
         ),
+        Fault::LiteralSecret { variable } => (
+            "密钥直接写在文件里，可能随提交、备份或工具泄露".into(),
+            format!("请在 .env 中写 {variable}=…，此处改为 \"${{{variable}}}\""),
+        ),
         Fault::KeyNeeded => (
             "api.openai.com 需要密钥".into(),
             "请设为 ${OPENAI_API_KEY}，或把 llm.baseUrl 设为自己的服务器".into(),
