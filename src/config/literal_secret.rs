@@ -20,7 +20,8 @@ const PLACEHOLDERS: &[&str] = &[
 ];
 
 /// Parts of values that still have to be filled in.
-const PLACEHOLDER_PARTS: &[&str] = &["your", "change", "example", "placeholder", "xxx", "...", "…", "<", "***"];
+const PLACEHOLDER_PARTS: &[&str] =
+    &["your", "change", "example", "placeholder", "xxx", "...", "…", "<", "***"];
 
 /// Whether this text of a secret key is the secret itself. `${NAME:-text}` gives the secret as a default, which is
 /// the same; `used` says whether the value of a variable is part of it.

@@ -35,7 +35,7 @@ pub use clock::{Clock, Ids, RandomIds, SystemClock};
 pub use door::{Acceptance, Door, InnerDoor, Request, RunOutcome, Saying, Subscription, ThreadView};
 pub use grants::{Grants, Revoker};
 pub use hook::{Hook, HookAnswer, HookRequest};
-pub use judge::{CallToJudge, Judge, Judgement, Ruling};
+pub use judge::{CallToJudge, Judge, Judgement, Ruling, WholeText};
 pub use memory::Memory;
 pub use model::{CallDelta, Completion, Model, ModelDelta, ModelError, Prompt, ToolCall, Usage};
 pub use notebook::Notebook;

@@ -74,6 +74,10 @@ impl Actor {
             Effect::ReleaseSlot => self.slot = None,
             Effect::CallModel => self.call_model().await,
             Effect::Judge { call, name, input } => self.judge(call, name, input),
+            Effect::KeepFile { file, text } => {
+                let text = self.shop.redactor.apply(&text).into_owned();
+                self.shop.shelf.keep(&file, text.into_bytes()).await?;
+            }
             Effect::SaveApproval(approval) => self.shop.approvals.save(*approval).await?,
             Effect::Grant(approval, scope) => self.grant(*approval, scope).await,
             Effect::ReadReply { message, words } => self.read_reply(message, words),

@@ -40,7 +40,7 @@ pub use chat_load_history::ChatLoadHistory;
 pub use chat_send::ChatSend;
 pub use confine::{Confinement, Inside};
 pub use current_time::CurrentTime;
-pub use diff::{Diff, diff};
+pub use diff::diff;
 pub use edit_file::EditFile;
 pub use exec_shell::{ExecSettings, ExecShell, Redact, Scratch, programs_of, sweep};
 pub use list_files::ListFiles;

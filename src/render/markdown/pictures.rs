@@ -85,9 +85,9 @@ fn edits(markdown: &str) -> Vec<(Range<usize>, String)> {
 
 /// A link with these words, or the words and the address where it leads nowhere on the web.
 fn linked(words: &str, address: &str) -> String {
-    let web = ["http://", "https://"].iter().any(|scheme| {
-        address.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
-    });
+    let web = ["http://", "https://"]
+        .iter()
+        .any(|scheme| address.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)));
     let words = if words.is_empty() { PICTURE } else { words };
     if web {
         return format!("[{words}]({address})");

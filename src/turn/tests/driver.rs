@@ -107,6 +107,7 @@ fn judge(name: &str, input: &Value, world: &str) -> Judgement {
         fingerprint,
         summary: format!("{name} {input}"),
         details: None,
+        whole: None,
         risk: Risk::Medium,
         grants: Vec::new(),
     }
