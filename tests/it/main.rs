@@ -31,6 +31,7 @@ mod feishu_rights;
 mod governance;
 mod kill;
 mod kill_effects;
+mod long_questions;
 mod model;
 mod platforms;
 mod qq;
