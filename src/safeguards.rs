@@ -90,8 +90,9 @@ fn preview_in(project: PathBuf, tools: ToolBox, memory: FileMemory, redact: Reda
 
 /// Takes secrets out of what tools show.
 pub(crate) fn redact(redactor: &Redactor) -> Redact {
-    let redactor = redactor.clone();
-    Redact::new(move |text| redactor.apply(text).into_owned())
+    let (whole, growing) = (redactor.clone(), redactor.clone());
+    Redact::new(move |text| whole.apply(text).into_owned())
+        .with_settled(move |text, held| growing.settled(text, held))
 }
 
 /// Who may answer questions.
