@@ -35,6 +35,7 @@ mod long_questions;
 mod model;
 mod platforms;
 mod qq;
+mod redaction;
 mod rights;
 mod sandbox_status;
 mod sdk;
