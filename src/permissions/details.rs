@@ -53,7 +53,7 @@ pub(super) fn whole_call<'a>(
 fn whole(ruling: &Ruling, name: &'static str, text: String, shown: usize) -> Option<WholeText> {
     let length = text.chars().count();
     let asked = *ruling == Ruling::Ask;
-    (asked && length > SHORT_CHARS).then(|| WholeText { name, text, cut: length > shown })
+    (asked && length > SHORT_CHARS).then_some(WholeText { name, text, cut: length > shown })
 }
 
 /// A text, or both ends of it where it is longer than `limit` characters.

@@ -46,7 +46,7 @@ pub use exec_shell::{ExecSettings, ExecShell, Redact, Scratch, programs_of, swee
 pub use list_files::ListFiles;
 pub use memory_upsert::MemoryUpsert;
 pub use read_file::ReadFile;
-pub use registry::{TOOLS, all_tools};
+pub use registry::{MakeTool, TOOLS, all_tools};
 pub use schema::schema_of;
 pub use search_files::SearchFiles;
 pub use send_file::SendFile;

@@ -8,8 +8,11 @@ use super::{
 };
 use crate::ports::{Tool, ToolBox};
 
+/// Makes a tool, given what takes secrets out of texts.
+pub type MakeTool = fn(&Redact) -> Arc<dyn Tool>;
+
 /// Every tool this binary has. A new one is one file and one line here.
-pub const TOOLS: &[fn(&Redact) -> Arc<dyn Tool>] = &[
+pub const TOOLS: &[MakeTool] = &[
     |_| Arc::new(ReadFile),
     |_| Arc::new(ListFiles),
     |_| Arc::new(SearchFiles),

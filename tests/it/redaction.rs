@@ -123,7 +123,7 @@ fn assert_clean(what: &str, text: &str) {
             if let Some(at) = text.find(&core) {
                 let from = text.floor_char_boundary(at.saturating_sub(100));
                 let to = text.ceil_char_boundary((at + 200).min(text.len()));
-                panic!("{what} has encoding {number}: {:?}", &text[from..to]);
+                panic!("{what} has encoding {number}: {:?}", text.get(from..to));
             }
         }
     }

@@ -8,17 +8,23 @@ use std::time::Duration;
 use super::scratch::Scratch;
 use crate::sandbox::{Finding, Limits, Mode};
 
+/// Takes secrets out of a text.
+type Apply = dyn Fn(&str) -> String + Send + Sync;
+
+/// Takes secrets out of the beginning of a text that goes on, and says how many bytes that was.
+type Settled = dyn Fn(&str, usize) -> (String, usize) + Send + Sync;
+
 /// Takes known secrets out of a text.
 #[derive(Clone)]
 pub struct Redact {
-    apply: Arc<dyn Fn(&str) -> String + Send + Sync>,
-    settled: Arc<dyn Fn(&str, usize) -> (String, usize) + Send + Sync>,
+    apply: Arc<Apply>,
+    settled: Arc<Settled>,
 }
 
 impl Redact {
     /// One that does what the function does. Doing it twice must change nothing more.
     pub fn new(redact: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
-        let apply: Arc<dyn Fn(&str) -> String + Send + Sync> = Arc::new(redact);
+        let apply: Arc<Apply> = Arc::new(redact);
         let known = apply.clone();
         Self { apply, settled: Arc::new(move |text, held| settled_by_trying(&*known, text, held)) }
     }

@@ -11,12 +11,8 @@ use crate::uimessage::Part;
 /// A chat with short messages, where a call waits for a yes.
 fn asked_about(text: &str, files: bool) -> Driver {
     let push = push();
-    let capabilities = Capabilities {
-        files,
-        max_length: Some(2_000),
-        length_unit: LengthUnit::Utf16,
-        ..push.capabilities.clone()
-    };
+    let capabilities =
+        Capabilities { files, max_length: Some(2_000), length_unit: LengthUnit::Utf16, ..push.capabilities };
     let mut driver = Driver::with(Rules { capabilities, ..push }, Vec::new());
     driver.say("m1");
     driver.effects.clear();
