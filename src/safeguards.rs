@@ -14,7 +14,7 @@ use crate::ports::{CallSite, Clock, ToolBox};
 use crate::sandbox;
 use crate::store::FileMemory;
 use crate::telemetry::Redactor;
-use crate::tools::{Diff, ExecSettings, Redact, Scratch, programs_of, redacted_diff};
+use crate::tools::{ExecSettings, Redact, Scratch, programs_of, redacted_diff};
 
 /// How long a command has between being asked to end and being ended.
 pub(crate) const EXEC_GRACE: Duration = Duration::from_secs(2);
@@ -91,18 +91,16 @@ fn preview_in(project: PathBuf, tools: ToolBox, memory: FileMemory, redact: Reda
             memory: &memory,
         };
         let planned = tool.preview(&call.input, site)?;
-        let preview = |change| {
-            let Diff { text, left_out } = redacted_diff(&change, &redact);
-            ChangePreview { diff: text, left_out }
-        };
+        let preview = |change| ChangePreview { diff: redacted_diff(&change, &redact) };
         Some(planned.map(preview).map_err(|failure| failure.to_string()))
     })
 }
 
 /// Takes secrets out of what tools show.
 pub(crate) fn redact(redactor: &Redactor) -> Redact {
-    let redactor = redactor.clone();
-    Redact::new(move |text| redactor.apply(text).into_owned())
+    let (whole, growing) = (redactor.clone(), redactor.clone());
+    Redact::new(move |text| whole.apply(text).into_owned())
+        .with_settled(move |text, held| growing.settled(text, held))
 }
 
 /// Who may answer questions.

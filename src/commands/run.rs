@@ -111,6 +111,9 @@ async fn serve(
         logs: Some(store.layout().logs()),
         redactor,
     })?;
+    for warning in &settings.warnings {
+        tracing::warn!(key = %warning.path, warning = %warning, "configuration warning");
+    }
     install_tls();
     let (address, token) = (web.as_ref().map(|web| web.address), web.as_ref().map(|web| web.token.clone()));
     let summary = Summary {

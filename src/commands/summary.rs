@@ -53,6 +53,11 @@ impl Summary<'_> {
         if self.unfinished > 0 {
             line(word("resumed ", "恢复"), &self.unfinished.to_string());
         }
+        match self.settings.warnings.len() {
+            0 => {}
+            count if zh => line("警告", &format!("{count} 条，见上文；shipagent doctor 会再次列出")),
+            count => line("warnings", &format!("{count}, see above; shipagent doctor lists them again")),
+        }
         if let Some(console) = self.console(zh) {
             line(word("console ", "控制台"), &console);
         }

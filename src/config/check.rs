@@ -13,6 +13,7 @@ use serde_json::{Map, Number, Value};
 use super::env::{Env, names_a_secret};
 use super::expand::{ExpandFault, Expanded, expand};
 use super::forms;
+use super::literal_secret::{is_literal_secret, variable_for};
 use super::problem::{Fault, JsonType, Places, Position, Problem, Range};
 use super::schema::{choices, schema};
 use super::suggest::nearest;
@@ -179,6 +180,9 @@ impl Walk<'_> {
             }
         };
         let write_only = schema.get("writeOnly").is_some_and(|flag| *flag == true);
+        if write_only && is_literal_secret(&expanded.text, !expanded.used.is_empty()) {
+            self.warning(start, path, Fault::LiteralSecret { variable: variable_for(path) });
+        }
         let secret_variables: Vec<&String> =
             expanded.used.iter().filter(|name| names_a_secret(name)).collect();
         // A report may quote a value, but never a secret one: then the text is quoted as it stands in the file.

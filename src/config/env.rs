@@ -69,7 +69,44 @@ impl fmt::Debug for Env {
 /// Whether a variable's name says that its value is not for everybody's eyes.
 pub(super) fn names_a_secret(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
-    ["KEY", "TOKEN", "SECRET", "PASSWORD"].into_iter().any(|word| name.contains(word))
+    let words = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "PRIVATE"];
+    let endings = ["PASS", "_PWD", "_AUTH", "_PAT"];
+    words.into_iter().any(|word| name.contains(word)) || endings.into_iter().any(|end| name.ends_with(end))
+}
+
+/// What of a line of `.env` must not be seen: its value where the name says so or where it looks made up by a machine,
+/// and the password of an address.
+pub(super) fn secrets_of<'a>(name: &str, value: &'a str) -> Vec<&'a str> {
+    let mut secrets = Vec::new();
+    if (names_a_secret(name) && !is_trivial(value)) || looks_random(value) {
+        secrets.push(value);
+    }
+    let after_scheme = value.split_once("://").map(|(_, rest)| rest);
+    let authority = after_scheme.and_then(|rest| rest.split(['/', '?', '#']).next());
+    let person = authority.and_then(|authority| authority.rsplit_once('@')).map(|(person, _)| person);
+    if let Some((_, password)) = person.and_then(|person| person.split_once(':')) {
+        secrets.push(password);
+    }
+    secrets.retain(|secret| !secret.trim().is_empty());
+    secrets
+}
+
+/// Numbers and switches, which stand in every text.
+fn is_trivial(value: &str) -> bool {
+    let words = ["true", "false", "enabled", "disabled", "required", "optional", "default", "none", "null"];
+    let number = value.len() < 10 && value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    number || words.contains(&value.trim().to_ascii_lowercase().as_str())
+}
+
+/// Whether letters and digits alternate in one long word as they do in keys and tokens, and in no name or address.
+fn looks_random(value: &str) -> bool {
+    let plain = value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_=+/.".contains(&byte));
+    let pairs = value.bytes().zip(value.bytes().skip(1));
+    let turns = pairs.filter(|(one, other)| {
+        (one.is_ascii_digit() && other.is_ascii_alphabetic())
+            || (one.is_ascii_alphabetic() && other.is_ascii_digit())
+    });
+    value.len() >= 20 && plain && !value.starts_with(['/', '.']) && turns.count() >= 5
 }
 
 #[cfg(test)]
@@ -96,6 +133,26 @@ mod tests {
             ([("LC_ALL", "ZH_TW"), ("LANG", "C")], Language::Zh),
         ] {
             assert_eq!(Env::of(vars).language(), expected, "{vars:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_line_of_the_file_hides() {
+        for (name, value, expected) in [
+            ("API_KEY", "abc", &["abc"][..]),
+            ("DB_PASS", "hunter2", &["hunter2"]),
+            ("GITHUB_PAT", "x-y", &["x-y"]),
+            ("TOKEN_LIMIT", "128000", &[]),
+            ("REQUIRE_TOKEN", "true", &[]),
+            ("API_KEY", "", &[]),
+            ("DATABASE_URL", "postgres://app:s3cr3t@db.internal/x?y=a@b", &["s3cr3t"]),
+            ("BASE_URL", "https://api.example.com/v1", &[]),
+            ("MODEL", "gpt-4o-mini-2024-07-18", &[]),
+            ("ANYTHING", "9f86d081884c7d659a2feaa0c55ad015", &["9f86d081884c7d659a2feaa0c55ad015"]),
+            ("AUTHOR", "Ada Lovelace", &[]),
+            ("DIR", "/srv/a1b2c3d4e5f6a7b8c9d0/data", &[]),
+        ] {
+            assert_eq!(secrets_of(name, value), expected, "{name}={value}");
         }
     }
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::agent_md::{AgentMdError, read_agent_md, read_bounded};
 use super::check::{self, SHIP_JSON};
 use super::dotenv;
-use super::env::{Env, names_a_secret};
+use super::env::{Env, secrets_of};
 use super::file::{LanguageChoice, ShipFile};
 use super::forms;
 use super::problem::{Fault, Places, Position, Problem};
@@ -119,11 +119,8 @@ fn read_config(project: &Path, env: &Env) -> Config {
         path: String::new(),
         fault: Fault::DotEnv(bad.fault),
     }));
-    let mut secrets: Vec<SecretString> = pairs
-        .iter()
-        .filter(|(name, value)| names_a_secret(name) && !value.is_empty())
-        .map(|(_, value)| SecretString::from(value.as_str()))
-        .collect();
+    let mut secrets: Vec<SecretString> =
+        pairs.iter().flat_map(|(name, value)| secrets_of(name, value)).map(SecretString::from).collect();
     let env = env.with_dotenv(pairs);
 
     let unreadable = problems.len();

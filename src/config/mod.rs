@@ -11,6 +11,7 @@ mod env;
 mod expand;
 pub mod file;
 mod forms;
+mod literal_secret;
 mod load;
 mod problem;
 mod resolve;

@@ -171,6 +171,11 @@ pub enum Fault {
     BadRule(String),
     /// Not the path of a socket that commands may connect to.
     BadSocket(String),
+    /// A secret that is written into the file itself.
+    LiteralSecret {
+        /// The name of a variable that could hold it.
+        variable: String,
+    },
     /// The server needs a key and there is none.
     KeyNeeded,
     /// The checker let something through that the types refuse: a fault of ours.

@@ -2,6 +2,7 @@
 
 mod approval;
 mod approval_file;
+mod both_ends;
 mod capabilities;
 mod command;
 mod error_kind;
@@ -25,6 +26,7 @@ pub use approval::{
     Answer, Approval, ApprovalId, ApprovalKind, ApprovalNumber, ApprovalState, Decided, Risk, Scope,
 };
 pub use approval_file::{ApprovalFile, BadApproval};
+pub use both_ends::{both_ends, both_ends_of_line};
 pub use capabilities::{Capabilities, Delivery, LengthUnit};
 pub use command::{Command, Order};
 pub use error_kind::ErrorKind;

@@ -88,6 +88,7 @@ impl Judge for ProjectJudge {
                 fingerprint: String::new(),
                 summary: String::new(),
                 details: None,
+                whole: None,
                 risk: Risk::High,
                 grants: Vec::new(),
             })
@@ -121,6 +122,7 @@ impl JudgeSettings {
         let more = || details::command(command, cwd, &judged.summary, self.language);
         Judgement {
             details: self.details(&verdict, &ruling, more),
+            whole: details::whole_command(&ruling, command),
             ruling,
             grants,
             fingerprint: fingerprint(&call.tool, &call.input, cwd, &scripts),
@@ -153,16 +155,17 @@ impl JudgeSettings {
         let (ruling, grants) = self.ruling(&verdict, &call.thread, now, &facts);
         let more = || match preview() {
             Some(preview) => Some(details::change(preview, self.language)),
-            None => Some(details::input(&call.input)),
+            None => Some(details::input(&call.input, self.language)),
         };
         Judgement {
             details: self.details(&verdict, &ruling, more),
+            whole: details::whole_call(&ruling, &call.input, preview),
             ruling,
             grants,
             fingerprint: fingerprint(&call.tool, &call.input, "", &files),
             summary: path
                 .or(target)
-                .map_or_else(|| call.tool.clone(), |what| format!("{} {what}", call.tool)),
+                .map_or_else(|| call.tool.clone(), |what| details::line(&call.tool, what)),
             risk,
         }
     }

@@ -41,10 +41,23 @@ pub struct Judgement {
     pub summary: String,
     /// More, as CommonMark: the reasons, a diff.
     pub details: Option<String>,
+    /// All of what the details may show only in part.
+    pub whole: Option<WholeText>,
     /// How dangerous it looks.
     pub risk: Risk,
     /// The grants by which it may run unasked, where it is they.
     pub grants: Vec<GrantNumber>,
+}
+
+/// The whole of a long command, change or input, for a file that is sent with the question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WholeText {
+    /// What the file is called, behind the number of the question: `command.sh.txt`.
+    pub name: &'static str,
+    /// The text, with everything spelled out that cannot be seen.
+    pub text: String,
+    /// Whether the details leave something out.
+    pub cut: bool,
 }
 
 /// Says whether a call may run. May read files, never writes any.

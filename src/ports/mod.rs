@@ -37,7 +37,7 @@ pub use door::{Acceptance, Door, InnerDoor, Request, RunOutcome, Saying, Subscri
 pub use grants::{Grants, Revoker};
 pub use hook::{Hook, HookAnswer, HookRequest};
 pub use instructions::{CurrentInstructions, FixedInstructions, Instructions};
-pub use judge::{CallToJudge, Judge, Judgement, Ruling};
+pub use judge::{CallToJudge, Judge, Judgement, Ruling, WholeText};
 pub use memory::Memory;
 pub use model::{CallDelta, Completion, Model, ModelDelta, ModelError, Prompt, ToolCall, Usage};
 pub use notebook::Notebook;

@@ -79,6 +79,9 @@ pub(super) fn say(phrase: &Phrase) -> String {
         Phrase::Held(count) => {
             format!("Replies waiting for the next message in this chat, as its platform lets no more be sent now: {count}.")
         }
+        Phrase::WholeCall(number) => format!("{number}: the whole of what the question below asks about."),
+        Phrase::WholeAbove(Some(file)) => format!("The whole of it is in the file above: `{file}`."),
+        Phrase::WholeAbove(None) => "The whole of it is in the messages above.".into(),
         Phrase::RestInFile => "(The answer is long: the file has all of it.)".into(),
     }
 }

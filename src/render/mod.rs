@@ -7,6 +7,7 @@ mod lower;
 pub mod markdown;
 mod memory;
 mod phrases;
+mod question;
 mod split;
 mod zh;
 
@@ -14,4 +15,5 @@ pub use grants::GrantPhrase;
 pub use lower::lower;
 pub use memory::MemoryPhrase;
 pub use phrases::{Phrase, Status};
+pub use question::fit_question;
 pub use split::split;

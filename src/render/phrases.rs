@@ -111,6 +111,10 @@ pub enum Phrase {
     Held(usize),
     /// An answer that is too long for the chat is attached whole.
     RestInFile,
+    /// Goes with the file that has the whole of a call.
+    WholeCall(ApprovalNumber),
+    /// A question shows a call only in part: the file above, or the messages above, have the whole.
+    WholeAbove(Option<String>),
 }
 
 /// What a thread is doing, for `/status`.

@@ -69,6 +69,9 @@ pub(super) fn say(phrase: &Phrase) -> String {
         }
         Phrase::FileLost(name) => format!("没能取到 {name}，请再发一次。"),
         Phrase::Held(count) => format!("该平台目前不允许再发送，{count} 条回复将在收到下一条消息后送达。"),
+        Phrase::WholeCall(number) => format!("{number}：下面所询问内容的全文。"),
+        Phrase::WholeAbove(Some(file)) => format!("全文见上面的文件：`{file}`。"),
+        Phrase::WholeAbove(None) => "全文见上面的消息。".into(),
         Phrase::RestInFile => "（回答较长，完整内容见文件。）".into(),
     }
 }

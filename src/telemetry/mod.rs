@@ -2,10 +2,15 @@
 //!
 //! What is logged is the business of whoever logs it; here is only where it goes and what it may not contain.
 
+mod automaton;
+mod encodings;
 mod filter;
 mod init;
 mod redact;
+#[cfg(test)]
+mod redact_tests;
 mod stream;
+mod views;
 mod writer;
 
 pub use init::{Console, Guard, Options, TelemetryError, init, turn_span};

@@ -3,9 +3,14 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
-use regex::{Captures, NoExpand, Regex};
+use regex::{Captures, Regex};
+
+use super::automaton::Automaton;
+use super::encodings::{ALPHANUMERIC, BASE64, alphanumeric_forms, base64_forms};
+use super::views::{Found, search_base64, search_letters, start_of_dump_line};
 
 /// What stands where a secret was.
 const MARK: &str = "[redacted]";
@@ -18,6 +23,12 @@ const BEGINNING: usize = 4;
 
 /// How many bytes one letter of a secret may take, spelled out; more only where somebody escapes an escape.
 const LONGEST_SPELLING: usize = 14;
+
+/// Keys and tokens that are known by their shape are no longer than this.
+const LONGEST_SHAPE: usize = 4 * 1024;
+
+/// The most that is held back of a text that goes on.
+const MOST_HELD: usize = 64 * 1024;
 
 /// What gives itself away: a bearer token, an API key, the token of a bot (in a URL it follows a letter, and
 /// its colon may be encoded). The first group stays.
@@ -37,6 +48,8 @@ pub struct RedactError;
 pub struct Redactor {
     // Shared, because an expression of one's own comes with a place to work in.
     known: Option<Arc<Regex>>,
+    /// Encodings and spellings that a look at the letters alone finds.
+    forms: Arc<Forms>,
     shapes: Option<Arc<Regex>>,
     /// How secrets begin that are more than one word, and how far the longest of them may reach.
     long: Option<(Arc<Regex>, usize)>,
@@ -53,14 +66,10 @@ impl Redactor {
         // The longest first: where one secret contains another, all of it goes.
         secrets.sort_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
         secrets.dedup();
-        let spellings: Vec<String> = secrets
-            .iter()
-            .map(|secret| spelled(secret))
-            .chain(secrets.iter().flat_map(|secret| [0, 4, 2].map(|bit| in_base64(secret.as_bytes(), bit))))
-            .collect();
+        let spellings: Vec<String> = secrets.iter().map(|secret| spelled(secret)).collect();
         let known = if spellings.is_empty() { None } else { Some(expression(&spellings.join("|"))?) };
         let shapes = Some(expression(SHAPES)?);
-        Ok(Self { known, shapes, long: beginnings(&secrets)? })
+        Ok(Self { known, forms: Arc::new(Forms::of(&secrets)), shapes, long: beginnings(&secrets)? })
     }
 
     /// One that looks for known secrets alone: for texts that people and models wrote, where what only looks like
@@ -79,15 +88,89 @@ impl Redactor {
         begun.min(text.floor_char_boundary(text.len().saturating_sub(BEGINNING * LONGEST_SPELLING)))
     }
 
+    /// The last place, at or before `at`, where the text can be cut so that no secret is cut, whatever follows the end
+    /// of the text.
+    pub(super) fn cut_before(&self, text: &str, at: usize) -> usize {
+        let (spans, pending) = self.spans(text);
+        let at = text.floor_char_boundary(at.min(pending));
+        let crossed = spans.iter().find(|span| (span.start + 1..span.end).contains(&at));
+        let at = crossed.map_or(at, |span| span.start);
+        // Without its beginning a line of a dump reads differently.
+        start_of_dump_line(text, at).unwrap_or(at)
+    }
+
+    /// Cuts what may be shown now from a text that goes on: everything but the last `held` bytes and what could be the
+    /// beginning of a secret. Gives the first part without secrets, and how many bytes of the text that is.
+    pub fn settled(&self, text: &str, held: usize) -> (String, usize) {
+        let at = text.floor_char_boundary(text.len().saturating_sub(held));
+        // What gives itself away by its shape is one word.
+        let word =
+            text.get(..at).unwrap_or_default().trim_end_matches(|letter: char| letter.is_ascii_graphic());
+        let at = if at - word.len() <= LONGEST_SHAPE { word.len() } else { at };
+        let at = self.cut_before(text, at);
+        // Whatever is held, it does not grow without end.
+        let at = at.max(text.floor_char_boundary(text.len().saturating_sub(MOST_HELD)));
+        (self.apply(text.get(..at).unwrap_or_default()).into_owned(), at)
+    }
+
     /// The text without secrets; the same text where there are none.
     pub fn apply<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let text = match &self.known {
-            Some(known) => known.replace_all(text, NoExpand(MARK)),
-            None => Cow::Borrowed(text),
-        };
+        let (spans, _) = self.spans(text);
+        let text = if spans.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(without(text, &spans)) };
         // Most text has nothing to replace, and looking is much cheaper than replacing.
         let Some(shapes) = self.shapes.as_ref().filter(|shapes| shapes.is_match(&text)) else { return text };
         Cow::Owned(shapes.replace_all(&text, replace_shape).into_owned())
+    }
+
+    /// Where known secrets stand, in order and apart from each other, and from where on the end of the text may be the
+    /// beginning of one.
+    fn spans(&self, text: &str) -> (Vec<Range<usize>>, usize) {
+        let mut spans: Vec<Range<usize>> = Vec::new();
+        if let Some(known) = &self.known {
+            spans.extend(known.find_iter(text).map(|found| found.range()));
+        }
+        let letters = search_letters(text, &self.forms.letters, &spans);
+        let base64 = search_base64(text, &self.forms.base64, &spans);
+        let pending = letters.pending.min(base64.pending);
+        for Found { spans: found, .. } in [letters, base64] {
+            spans.extend(found);
+        }
+        spans.sort_by_key(|span| (span.start, std::cmp::Reverse(span.end)));
+        let mut apart: Vec<Range<usize>> = Vec::with_capacity(spans.len());
+        for span in spans {
+            match apart.last_mut().filter(|last| span.start < last.end) {
+                Some(last) => last.end = last.end.max(span.end),
+                None => apart.push(span),
+            }
+        }
+        (apart, pending)
+    }
+}
+
+/// The text with a mark in place of each of these spans.
+fn without(text: &str, spans: &[Range<usize>]) -> String {
+    let (mut out, mut at) = (String::with_capacity(text.len()), 0);
+    for span in spans {
+        out.push_str(text.get(at..span.start).unwrap_or_default());
+        out.push_str(MARK);
+        at = span.end;
+    }
+    out.push_str(text.get(at..).unwrap_or_default());
+    out
+}
+
+/// What is looked for in each view of a text.
+#[derive(Debug)]
+struct Forms {
+    letters: Automaton,
+    base64: Automaton,
+}
+
+impl Forms {
+    fn of(secrets: &[String]) -> Self {
+        let letters: Vec<Vec<u8>> = secrets.iter().flat_map(|secret| alphanumeric_forms(secret)).collect();
+        let base64: Vec<Vec<u8>> = secrets.iter().flat_map(|secret| base64_forms(secret)).collect();
+        Self { letters: Automaton::new(&letters, ALPHANUMERIC), base64: Automaton::new(&base64, BASE64) }
     }
 }
 
@@ -148,25 +231,6 @@ fn spelled_letter(letter: char) -> String {
     let halves: String =
         letter.encode_utf16(&mut [0; 2]).iter().map(|half| format!(r"\\+u{half:04x}")).collect();
     format!("(?:{itself}{escaped}|(?i:{percent}|{unicode}|{halves}))")
-}
-
-/// An expression for the letters of a base64 text that depend on the secret alone, where the text's first
-/// whole letter begins at this bit of the secret: it may stand anywhere inside of what was encoded.
-fn in_base64(secret: &[u8], first_bit: usize) -> String {
-    const LETTERS: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-    let bit = |at: usize| secret.get(at / 8).map_or(0, |byte| usize::from(byte >> (7 - at % 8) & 1));
-    let mut pattern = String::new();
-    let mut at = first_bit;
-    while at + 6 <= secret.len() * 8 {
-        let value = (at..at + 6).fold(0, |value, at| value << 1 | bit(at));
-        match (LETTERS.get(value), value) {
-            (Some(letter), _) => pattern.push(char::from(*letter)),
-            (None, 62) => pattern.push_str(r"(?:[+-]|%2[bB])"),
-            (None, _) => pattern.push_str(r"(?:\\*/|_|%2[fF])"),
-        }
-        at += 6;
-    }
-    pattern
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@ use super::redact::Redactor;
 
 /// A word that is longer than this is let go of bit by bit.
 const LONGEST_WORD: usize = 16 * 1024;
+/// More than this is never held back.
+const LONGEST_HELD: usize = 64 * 1024;
 /// What is held back of such a word; longer than any spelling of a secret without spaces.
 const HELD_OF_WORD: usize = 4 * 1024;
 
@@ -24,14 +26,18 @@ impl RedactedStream {
     /// Takes more in and gives what nothing to come can change.
     pub fn push(&mut self, more: &str) -> String {
         self.held.push_str(more);
-        let mut sure = word_before(&self.held, self.redactor.sure_of(&self.held));
-        if self.held.len() - sure > LONGEST_WORD {
+        let mut at = word_before(&self.held, self.redactor.sure_of(&self.held));
+        if self.held.len() - at > LONGEST_WORD {
+            let enough = self.held.floor_char_boundary(self.held.len().saturating_sub(HELD_OF_WORD));
+            at = enough.min(self.redactor.sure_of(&self.held));
+        }
+        at = self.redactor.cut_before(&self.held, at);
+        if self.held.len() - at > LONGEST_HELD {
             // Whole secrets go first, so that the cut is in none.
             self.held = self.redactor.apply(&self.held).into_owned();
-            let enough = self.held.floor_char_boundary(self.held.len().saturating_sub(HELD_OF_WORD));
-            sure = enough.min(self.redactor.sure_of(&self.held));
+            at = self.held.floor_char_boundary(self.held.len().saturating_sub(HELD_OF_WORD));
         }
-        let rest = self.held.split_off(sure);
+        let rest = self.held.split_off(at);
         let sure = std::mem::replace(&mut self.held, rest);
         self.redactor.apply(&sure).into_owned()
     }

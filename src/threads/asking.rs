@@ -8,6 +8,7 @@ use tokio::sync::mpsc;
 
 use super::actor::{Actor, outcome_of};
 use super::jobs::{Done, judge_panicked};
+use super::redaction::redact_judgement;
 use crate::domain::{
     Approval, ApprovalId, ApprovalState, CorrelationId, Intent, MessageId, Said, Scope, ToolCallId,
 };
@@ -35,8 +36,9 @@ impl Actor {
     pub(super) async fn judged(
         &mut self,
         call: ToolCallId,
-        judgement: Box<crate::ports::Judgement>,
+        mut judgement: Box<crate::ports::Judgement>,
     ) -> Result<(), StoreError> {
+        redact_judgement(&self.shop.redactor.clone().only_known(), &mut judgement);
         let seat = if self.conversation.needs_seat(&call, &judgement) {
             let number = self.shop.approvals.next_number().await?;
             Some(Seat { id: self.shop.ids.approval(), number })

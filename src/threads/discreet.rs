@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde_json::Value;
 use tokio::sync::mpsc;
 
+use super::redaction::{redact_text, redact_value};
 use crate::domain::ToolCallId;
 use crate::ports::{BoxFuture, CallDelta, Completion, Model, ModelDelta, ModelError, Prompt};
 use crate::telemetry::{RedactedStream, Redactor};
@@ -28,9 +28,7 @@ impl DiscreetModel {
     }
 
     fn clean(&self, text: &mut String) {
-        if let std::borrow::Cow::Owned(clean) = self.redactor.apply(text) {
-            *text = clean;
-        }
+        redact_text(&self.redactor, text);
     }
 
     fn clean_prompt(&self, prompt: &mut Prompt) {
@@ -59,18 +57,9 @@ impl DiscreetModel {
         self.clean(&mut completion.reasoning);
         for call in &mut completion.tool_calls {
             match &mut call.arguments {
-                Ok(arguments) => self.clean_value(arguments),
+                Ok(arguments) => redact_value(&self.redactor, arguments),
                 Err(text) => self.clean(text),
             }
-        }
-    }
-
-    fn clean_value(&self, value: &mut Value) {
-        match value {
-            Value::String(text) => self.clean(text),
-            Value::Array(items) => items.iter_mut().for_each(|item| self.clean_value(item)),
-            Value::Object(fields) => fields.values_mut().for_each(|field| self.clean_value(field)),
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
 }

@@ -119,6 +119,7 @@ pub(super) fn judge_panicked(call: ToolCallId) -> Done {
         fingerprint: String::new(),
         summary: String::new(),
         details: None,
+        whole: None,
         risk: Risk::High,
         grants: Vec::new(),
     };

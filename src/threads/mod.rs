@@ -16,6 +16,7 @@ mod mailbox;
 mod outbound;
 mod perform;
 mod progress;
+mod redaction;
 mod remembering;
 mod resting;
 mod router;

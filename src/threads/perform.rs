@@ -8,6 +8,7 @@ use super::actor::{Actor, ModelWait, outcome_of};
 use super::count;
 use super::execution::Execution;
 use super::jobs::{Done, model_panicked, tool_panicked};
+use super::redaction::redact_outcome;
 use crate::domain::Class;
 use crate::domain::{
     AttachmentKind, Capabilities, CorrelationId, Delivery, DeliveryId, ErrorKind, Intent, Language,
@@ -74,6 +75,7 @@ impl Actor {
             Effect::ReleaseSlot => self.slot = None,
             Effect::CallModel => self.call_model().await,
             Effect::Judge { call, name, input } => self.judge(call, name, input),
+            Effect::KeepFile { file, text } => self.shop.shelf.keep(&file, text.into_bytes()).await?,
             Effect::SaveApproval(approval) => self.shop.approvals.save(*approval).await?,
             Effect::Grant(approval, scope) => self.grant(*approval, scope).await,
             Effect::ReadReply { message, words } => self.read_reply(message, words),
@@ -254,12 +256,15 @@ impl Actor {
         let deadline = self.shop.limits.tool_deadline;
         let (id, name) = (call.clone(), name.to_owned());
         let execution = self.execution(&call, &name);
+        let redactor = self.shop.redactor.clone().only_known();
         let job = async move {
             // Dropping the job must reach work that the tool has handed to other threads.
             let _cancel_when_dropped = cancel.drop_guard();
             let work = passing.during(tool.call(arguments, context));
             let outcome = tokio::time::timeout(deadline, work).await;
             let outcome = outcome.unwrap_or(Err(ToolFailure::TimedOut(deadline.as_secs())));
+            // Whatever comes of it, nothing of it was stored or shown yet.
+            let outcome = redact_outcome(&redactor, outcome);
             execution.end(&outcome);
             match &outcome {
                 Ok(_) => tracing::info!(tool = name, call = %id, "tool ran"),

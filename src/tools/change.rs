@@ -5,7 +5,7 @@ use std::io::Read;
 use serde_json::json;
 
 use super::confine::{Confinement, Inside};
-use super::diff::{Diff, diff};
+use super::diff::diff;
 use super::exec_shell::Redact;
 use super::sniff::binary_kind;
 use super::version::version_of;
@@ -46,7 +46,7 @@ impl From<Change> for TextChange {
 }
 
 /// A change as a unified diff without secrets.
-pub fn redacted_diff(change: &TextChange, redact: &Redact) -> Diff {
+pub fn redacted_diff(change: &TextChange, redact: &Redact) -> String {
     // Before they are compared: the marks of a diff would stand between the lines of a secret.
     let before = change.before.as_deref().map(|text| redact.apply(text));
     diff(&change.path, before.as_deref(), &redact.apply(&change.after))
@@ -103,7 +103,7 @@ mod tests {
         let redact = Redact::new(|text| text.replace("hunter2", "[redacted]"));
         let context = project.context();
         let preview = |tool: &dyn Tool, arguments: Value| {
-            Some(tool.preview(&arguments, context.site())?.map(|change| redacted_diff(&change, &redact).text))
+            Some(tool.preview(&arguments, context.site())?.map(|change| redacted_diff(&change, &redact)))
         };
         let call = json!({"path": "a.txt", "old": "two", "new": "2"});
         let shown = preview(&EditFile, call).unwrap().unwrap();

@@ -256,7 +256,7 @@ mod tests {
         let secret = json!({ "scope": "project", "action": "add", "text": "the word is hunter2" });
         let planned = MemoryUpsert.preview(&secret, context.site()).unwrap().unwrap();
         let redact = Redact::new(|text| text.replace("hunter2", "[redacted]"));
-        let shown = redacted_diff(&planned, &redact).text;
+        let shown = redacted_diff(&planned, &redact);
         assert!(shown.ends_with("+the word is [redacted]\n"), "{shown}");
         assert_eq!(context.memory.recall(&MemoryScope::Project).unwrap(), None);
         for _ in 0..4 {

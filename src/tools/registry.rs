@@ -4,28 +4,32 @@ use std::sync::Arc;
 
 use super::{
     ChatLoadHistory, ChatSend, CurrentTime, EditFile, ExecSettings, ExecShell, ListFiles, MemoryUpsert,
-    ReadFile, SearchFiles, SendFile, WriteFile,
+    ReadFile, Redact, SearchFiles, SendFile, WriteFile,
 };
 use crate::ports::{Tool, ToolBox};
 
+/// Makes a tool, given what takes secrets out of texts.
+pub type MakeTool = fn(&Redact) -> Arc<dyn Tool>;
+
 /// Every tool this binary has. A new one is one file and one line here.
-pub const TOOLS: &[fn() -> Arc<dyn Tool>] = &[
-    || Arc::new(ReadFile),
-    || Arc::new(ListFiles),
-    || Arc::new(SearchFiles),
-    || Arc::new(CurrentTime),
-    || Arc::new(WriteFile),
-    || Arc::new(EditFile),
-    || Arc::new(MemoryUpsert),
-    || Arc::new(ChatLoadHistory),
-    || Arc::new(ChatSend),
-    || Arc::new(SendFile),
+pub const TOOLS: &[MakeTool] = &[
+    |_| Arc::new(ReadFile),
+    |_| Arc::new(ListFiles),
+    |_| Arc::new(SearchFiles),
+    |_| Arc::new(CurrentTime),
+    |_| Arc::new(WriteFile),
+    |_| Arc::new(EditFile),
+    |_| Arc::new(MemoryUpsert),
+    |_| Arc::new(ChatLoadHistory),
+    |_| Arc::new(ChatSend),
+    |redact| Arc::new(SendFile::new(redact.clone())),
 ];
 
 /// A box with every tool there is; the shell is the one that needs settings.
 pub fn all_tools(exec: ExecSettings) -> ToolBox {
+    let redact = exec.redact.clone();
     let shell: Arc<dyn Tool> = Arc::new(ExecShell::new(exec));
-    ToolBox::new(TOOLS.iter().map(|make| make()).chain([shell]))
+    ToolBox::new(TOOLS.iter().map(|make| make(&redact)).chain([shell]))
 }
 
 #[cfg(test)]
@@ -37,8 +41,12 @@ mod tests {
     use crate::config::{Env, Mode, Settings};
     use crate::domain::{Capabilities, ToolSpec};
 
+    fn nothing() -> Redact {
+        Redact::new(str::to_owned)
+    }
+
     fn specs() -> Vec<ToolSpec> {
-        TOOLS.iter().map(|make| make().spec()).collect()
+        TOOLS.iter().map(|make| make(&nothing()).spec()).collect()
     }
 
     #[test]
@@ -82,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_platform_without_files_is_offered_no_tool_that_sends_them() {
-        let tools = ToolBox::new(TOOLS.iter().map(|make| make()));
+        let tools = ToolBox::new(TOOLS.iter().map(|make| make(&nothing())));
         let bare = Capabilities { files: false, ..Capabilities::pull() };
         assert!(tools.suited(&Capabilities::pull()).get("send_file").is_some());
         assert!(tools.suited(&bare).get("send_file").is_none(), "neither told of nor callable");

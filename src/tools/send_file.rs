@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::chat_send::say;
 use super::confine::Confinement;
+use super::exec_shell::Redact;
 use super::schema::schema_of;
 use super::sniff::{SAMPLE_BYTES, binary_kind};
 use super::{arguments, job};
@@ -19,8 +20,17 @@ use crate::ports::{BoxFuture, Tool, ToolContext, ToolFailure, ToolOutcome};
 const MAX_BYTES: u64 = 30 << 20;
 
 /// Sends a file of the project.
-#[derive(Clone, Copy, Debug)]
-pub struct SendFile;
+#[derive(Clone, Debug)]
+pub struct SendFile {
+    redact: Redact,
+}
+
+impl SendFile {
+    /// One that takes these secrets out of texts before they are stored and sent.
+    pub fn new(redact: Redact) -> Self {
+        Self { redact }
+    }
+}
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -51,7 +61,8 @@ impl Tool for SendFile {
     fn call(&self, arguments: Value, context: ToolContext) -> BoxFuture<'_, ToolOutcome> {
         Box::pin(async move {
             let Arguments { path, caption } = arguments::read(arguments)?;
-            let copied = job::run(context.clone(), move |context, _| copy(&path, context)).await?;
+            let redact = self.redact.clone();
+            let copied = job::run(context.clone(), move |context, _| copy(&path, &redact, context)).await?;
             let text = |key: &str| copied.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
             let (name, media_type) = (text("name"), text("mediaType"));
             let intent = Intent::Attachment {
@@ -69,7 +80,7 @@ impl Tool for SendFile {
 
 /// Copies the file to where it is sent from, so that what is sent is what was there when it was asked for. The call's
 /// id is part of the name: the same call makes the same copy.
-fn copy(path: &str, context: &ToolContext) -> ToolOutcome {
+fn copy(path: &str, redact: &Redact, context: &ToolContext) -> ToolOutcome {
     let confinement = Confinement::new(context);
     let inside = confinement.resolve(path)?;
     let opened = confinement.open(&inside)?;
@@ -83,6 +94,7 @@ fn copy(path: &str, context: &ToolContext) -> ToolOutcome {
     let name = name.unwrap_or_else(|| "file".to_owned());
     let sample = content.get(..SAMPLE_BYTES.min(content.len())).unwrap_or_default();
     let media_type = binary_kind(sample).filter(|kind| kind.contains('/')).unwrap_or("text/plain");
+    let content = if is_media(media_type) { content } else { without_secrets(content, path, redact)? };
     let stored =
         StoredFile::new(context.thread.clone(), &format!("{}-{}-", context.correlation, context.call), &name);
     let target = context.project.join(".ship/files").join(stored.path());
@@ -93,6 +105,29 @@ fn copy(path: &str, context: &ToolContext) -> ToolOutcome {
     temporary.as_file().sync_all().map_err(failed)?;
     temporary.persist(&target).map_err(|error| failed(error.error))?;
     Ok(json!({ "file": stored.name(), "name": name, "mediaType": media_type, "bytes": content.len() }))
+}
+
+/// Pictures, sound and film hold no text.
+fn is_media(media_type: &str) -> bool {
+    ["image/", "audio/", "video/"].iter().any(|kind| media_type.starts_with(kind))
+}
+
+/// A text without secrets. What is no text is sent as it is, or not at all where a secret can be read in it: a part of
+/// it cannot be replaced.
+fn without_secrets(content: Vec<u8>, path: &str, redact: &Redact) -> Result<Vec<u8>, ToolFailure> {
+    match String::from_utf8(content) {
+        Ok(text) => Ok(redact.apply(&text).into_bytes()),
+        Err(error) => {
+            let content = error.into_bytes();
+            let text = String::from_utf8_lossy(&content);
+            if redact.apply(&text) == text {
+                return Ok(content);
+            }
+            Err(ToolFailure::Refused(format!(
+                "{path} holds a secret of this agent and is no text; it is not sent"
+            )))
+        }
+    }
 }
 
 fn kind_of(media_type: &str) -> AttachmentKind {
@@ -109,10 +144,15 @@ mod tests {
     use crate::ports::Saying;
     use crate::tools::testing::Project;
 
+    fn tool() -> SendFile {
+        SendFile::new(Redact::new(|text| text.replace("hunter2", "[redacted]")))
+    }
+
     async fn send(project: &mut Project, path: &str) -> Saying {
         let arguments = json!({ "path": path, "caption": "look" });
         let context = project.context();
-        let (outcome, heard) = tokio::join!(SendFile.call(arguments, context), project.hear());
+        let tool = tool();
+        let (outcome, heard) = tokio::join!(tool.call(arguments, context), project.hear());
         outcome.unwrap();
         heard.unwrap().1
     }
@@ -142,8 +182,21 @@ mod tests {
         project.file(".env", "KEY=1");
         project.file("ship.json", "{}");
         for path in [".env", "ship.json", "../x", "missing.txt", "."] {
-            let outcome = SendFile.call(json!({ "path": path }), project.context()).await;
+            let outcome = tool().call(json!({ "path": path }), project.context()).await;
             assert!(outcome.is_err(), "{path}: {outcome:?}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_text_is_sent_without_its_secrets_and_other_bytes_with_one_are_not_sent() {
+        let mut project = Project::new();
+        project.file("notes.txt", "the word is hunter2\n");
+        let saying = send(&mut project, "notes.txt").await;
+        let Intent::Attachment { file, .. } = saying.intent else { panic!("{:?}", saying.intent) };
+        let copy = project.path(".ship/files").join(file.path());
+        assert_eq!(std::fs::read(copy).unwrap(), b"the word is [redacted]\n");
+        project.file("data.bin", b"\x7fELF\xff\xfe hunter2 \xff");
+        let outcome = tool().call(json!({ "path": "data.bin" }), project.context()).await;
+        assert!(matches!(outcome, Err(ToolFailure::Refused(_))), "{outcome:?}");
     }
 }

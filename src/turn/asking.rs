@@ -160,9 +160,9 @@ impl Conversation {
             suggested_replies: Phrase::suggested_replies(kind, approval.number, language),
             expires_at: approval.expires_at.rfc3339(),
         };
-        let source = approval.id.to_string();
+        let say = self.with_whole(say, &approval, judgement.whole, out);
         out.push(Effect::SaveApproval(Box::new(approval)));
-        self.commit_saying(&source, say, out);
+        self.commit_saying(say, out);
     }
 
     /// Takes an answer to the question of this id.
@@ -348,7 +348,8 @@ impl Conversation {
         let name = by.map(|by| self.name_of(by));
         let text = Phrase::Resolved { approval: Box::new(approval.clone()), by: name }.say(self.language());
         let source = format!("{}.resolved", approval.id);
-        self.commit_saying(&source, Intent::ApprovalResolved { approval_id: approval.id.clone(), text }, out);
+        let resolved = Intent::ApprovalResolved { approval_id: approval.id.clone(), text };
+        self.commit_saying(vec![(source, resolved)], out);
     }
 
     /// What people call somebody, as far as this thread knows.
@@ -358,13 +359,20 @@ impl Conversation {
         known.and_then(|message| message.metadata.author_name.clone()).unwrap_or_else(|| author.to_string())
     }
 
-    fn commit_saying(&mut self, source: &str, intent: Intent, out: &mut Vec<Effect>) {
+    /// Commits the run with what is sent, in order; each delivery is derived from what stands before it.
+    fn commit_saying(&mut self, intents: Vec<(String, Intent)>, out: &mut Vec<Effect>) {
         let Some(run) = self.run.as_mut() else { return };
         run.placed = true;
         let (snapshot, correlation, reply_to) =
             (run.snapshot(), run.correlation.clone(), run.reply_to.clone());
         self.remember(&snapshot);
-        let say = vec![Spoken { source: source.to_owned(), correlation, reply_to, intent }];
+        let spoken = |(source, intent)| Spoken {
+            source,
+            correlation: correlation.clone(),
+            reply_to: reply_to.clone(),
+            intent,
+        };
+        let say = intents.into_iter().map(spoken).collect();
         out.push(Effect::Commit { messages: vec![snapshot], say, durability: Durability::Synced });
     }
 

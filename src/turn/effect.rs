@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::Ticket;
 use crate::domain::Class;
-use crate::domain::{Approval, CorrelationId, Intent, MessageId, Scope, ToolCallId};
+use crate::domain::{Approval, CorrelationId, Intent, MessageId, Scope, StoredFile, ToolCallId};
 use crate::ports::{Acceptance, AuditLine, Durability};
 use crate::uimessage::UiMessage;
 
@@ -37,6 +37,13 @@ pub enum Effect {
         name: String,
         /// With what.
         input: Value,
+    },
+    /// Keep a text as a file of a thread, for certain.
+    KeepFile {
+        /// Where.
+        file: StoredFile,
+        /// What.
+        text: String,
     },
     /// Write an approval down, for certain.
     SaveApproval(Box<Approval>),

@@ -17,6 +17,7 @@ mod event;
 mod guard;
 mod intake;
 mod ledger;
+mod long_question;
 mod prompt;
 mod reading;
 mod recover;

@@ -116,7 +116,7 @@ impl Conversation {
     }
 }
 
-fn file_part(intent: &Intent) -> Option<Part> {
+pub(super) fn file_part(intent: &Intent) -> Option<Part> {
     let Intent::Attachment { file, name, media_type, .. } = intent else { return None };
     Some(Part::File(FilePart {
         media_type: media_type.clone(),

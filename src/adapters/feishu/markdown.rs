@@ -6,11 +6,14 @@ use std::ops::Range;
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
 use unicode_width::UnicodeWidthStr as _;
 
+use crate::render::markdown::without_pictures;
+
 /// How many tables a card shows as tables.
 pub(super) const CARD_TABLES: usize = 3;
 
 /// The source for a card or a post, with at most so many tables left as tables; the others become text.
 pub(super) fn dressed(markdown: &str, tables: usize) -> String {
+    let markdown = &without_pictures(markdown);
     let mut edits: Vec<(Range<usize>, String)> = Vec::new();
     let (mut in_code, mut seen) = (false, 0);
     let mut events = parser(markdown).into_offset_iter();
@@ -27,10 +30,6 @@ pub(super) fn dressed(markdown: &str, tables: usize) -> String {
                     let inside = events.by_ref().map(|(event, _)| event);
                     edits.push((range, format!("{}\n", text_table(inside))));
                 }
-            }
-            // Pictures are shown only by a key of the platform's: a link at least leads to them.
-            Event::Start(Tag::Image { .. }) if source.starts_with('!') => {
-                edits.push((range.start..range.start + 1, String::new()));
             }
             Event::Start(Tag::Link { link_type: LinkType::Autolink | LinkType::Email, .. }) => {
                 edits.push((range, source.trim_matches(['<', '>']).to_owned()));

@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 
+use super::adapter::capabilities;
 use super::card::{CardButton, Look, question_card};
 use super::notes::Shown;
 use crate::adapters::chat::{Button, Menu, decode, encode, label, question, rows};
 use crate::domain::{Answer, Approval, ApprovalId, ApprovalKind, Intent, Language, Timestamp};
-use crate::render::Phrase;
+use crate::render::{Phrase, fit_question};
 
 /// The key under which a button carries what it does.
 const KEY: &str = "ship";
@@ -54,6 +55,7 @@ pub(super) fn shown_again(approval: &Approval, now: Timestamp) -> Shown {
         suggested_replies: Phrase::suggested_replies(approval.kind, approval.number, language),
         expires_at: approval.expires_at.rfc3339(),
     };
+    let intent = fit_question(&intent, &capabilities()).unwrap_or(intent);
     let question = question(&intent, now).unwrap_or_default();
     Shown { message: String::new(), question, kind: approval.kind, language }
 }

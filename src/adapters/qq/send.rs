@@ -17,6 +17,7 @@ use super::scene::Scene;
 use super::text;
 use super::trouble::{Kind, Trouble};
 use super::words::{content_refused, file_refused};
+use crate::adapters::chat::fenced;
 use crate::domain::{Language, LengthUnit, OutboundIntent, ThreadId};
 use crate::ports::{Clock, DeliveryError, OutboxEntry, Receipt};
 use crate::render::split;
@@ -201,7 +202,8 @@ impl Sender {
             }
             (Draft::File(file), Kind::File | Kind::Long | Kind::Refused | Kind::Content | Kind::Rich) => {
                 if let Some(text) = super::media::words_of(&self.files, file).await {
-                    return Ok(written_out(part, &text));
+                    let code = !file.name.to_ascii_lowercase().ends_with(".md");
+                    return Ok(written_out(part, &if code { fenced(&text) } else { text }));
                 }
                 let language = self.language_of(file.caption.as_deref().unwrap_or(&file.name));
                 Ok(notice(part, &file_refused(&file.name, file.caption.as_deref(), language)))

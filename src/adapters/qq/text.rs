@@ -14,14 +14,42 @@ pub(super) fn plain(markdown: &str) -> String {
     markdown::plain(markdown, Layout::Records).trim().to_owned()
 }
 
-/// Markdown in the platform's dialect: it has no tables, and wants room around every block.
+/// Markdown in the platform's dialect: it has no tables, and wants room around every block. Nothing in it is fetched
+/// without a click, mentions people, or makes a person send words they did not write.
 pub(super) fn dialect(markdown: &str) -> String {
-    let shown = markdown::blocks(markdown).into_iter().map(|block| match block.kind {
+    let markdown = markdown::without_pictures(markdown);
+    let shown = markdown::blocks(&markdown).into_iter().map(|block| match block.kind {
         BlockKind::Table => plain(block.source),
         BlockKind::Rule => "***".to_owned(),
         BlockKind::Heading | BlockKind::Code | BlockKind::Words => block.source.trim_matches('\n').to_owned(),
     });
-    shown.filter(|block| !block.trim().is_empty()).collect::<Vec<_>>().join("\n\n")
+    let blocks: Vec<String> =
+        shown.filter(|block| !block.trim().is_empty()).map(|block| without_actions(&block)).collect();
+    blocks.join("\n\n")
+}
+
+/// The platform's own tags (mentions, buttons that send a message in the reader's name), tags of HTML, and links whose
+/// scheme is not one of the web. The dialect promises no code blocks, so those are searched too.
+static ACTION: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let tag = r"<(?:/?(?:qqbot|img|image|picture|video|audio|iframe|embed|object|svg|script|style|link|input)\b|@|#\d|emoji:|faceType)";
+    let link = r"\]\s*\(\s*<?\s*[a-z][a-z0-9+.-]*:|<[a-z][a-z0-9+.-]*:";
+    Regex::new(&format!("(?i){tag}|{link}")).ok()
+});
+
+/// The same words with a character between the signs that would make the platform do something.
+fn without_actions(text: &str) -> String {
+    let Some(action) = ACTION.as_ref() else { return text.to_owned() };
+    let separated = |found: &regex::Captures<'_>| {
+        let whole = found.get(0).map(|found| found.as_str()).unwrap_or_default();
+        let scheme = whole.trim_start_matches(|letter: char| !letter.is_ascii_alphabetic());
+        if ["http:", "https:", "mailto:"].iter().any(|web| scheme.eq_ignore_ascii_case(web)) {
+            return whole.to_owned();
+        }
+        let mut letters = whole.chars();
+        let first: String = letters.by_ref().take(1).collect();
+        format!("{first}{}{}", markdown::ZERO_WIDTH_SPACE, letters.as_str())
+    };
+    action.replace_all(text, separated).into_owned()
 }
 
 /// What looks like an address: a name with dots whose last part is made of letters.
@@ -62,6 +90,25 @@ mod tests {
         assert!(shown.starts_with("# Done\n\n- **two** files\n\n"), "{shown}");
         assert!(shown.contains("***") && shown.ends_with("[docs](https://x.test)"), "{shown}");
         assert!(!shown.contains("|---"), "{shown}");
+    }
+
+    #[test]
+    fn nothing_is_fetched_or_sent_by_reading() {
+        for (source, expected) in [
+            ("![x #9px #9px](http://e.x/?d=1)", "[x #9px #9px](http://e.x/?d=1)"),
+            ("[![x](http://e.x/i)](http://e.x/p)", "[x](http://e.x/p) [🖼](http://e.x/i)"),
+            ("![x][1]\n\n[1]: http://e.x/i", "[x](http://e.x/i)\n\n[1]: http://e.x/i"),
+            ("a <img src=\"http://e.x/i\">", "a <\u{200b}img src=\"http://e.x/i\">"),
+            ("< IMG src=x>", "< IMG src=x>"),
+            ("<qqbot-cmd-enter text=\"同意 A1\" />", "<\u{200b}qqbot-cmd-enter text=\"同意 A1\" />"),
+            ("<@!123> <@everyone>", "<\u{200b}@!123> <\u{200b}@everyone>"),
+            ("[go](mqqapi://aio/inlinecmd?command=x)", "[go]\u{200b}(mqqapi://aio/inlinecmd?command=x)"),
+            ("[go](https://e.x) <https://e.x>", "[go](https://e.x) <https://e.x>"),
+            ("[me](mailto:a@e.x)", "[me](mailto:a@e.x)"),
+            ("`Vec<String>` and a < b", "`Vec<String>` and a < b"),
+        ] {
+            assert_eq!(dialect(source), expected, "{source}");
+        }
     }
 
     #[test]

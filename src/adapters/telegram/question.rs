@@ -3,31 +3,24 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::adapter::capabilities;
 use super::api::ApiError;
 use super::change::Edited;
-use super::classify::{Obstacle, obstacle};
-use super::deliver::{Failure, Sender, parcel, reply_target, text_file};
-use super::html::{MESSAGE_LIMIT, SOURCE_LIMIT, render_one};
+use super::deliver::{Failure, Sender, parcel, reply_target};
+use super::html::{MESSAGE_LIMIT, render_one};
 use super::keyboard::keyboard;
 use super::letter::new_buttons;
 use super::patience::patiently;
 use super::place::Place;
 use super::post::{Letter, Parcel};
 use crate::adapters::chat::{Menu, fenced, question};
-use crate::domain::{Approval, ApprovalId, Intent, Language, LengthUnit};
+use crate::domain::{Approval, ApprovalId, Intent, Language};
 use crate::ports::OutboxEntry;
-use crate::render::split;
-
-/// How much of a long command and of its details a question shows; the rest goes into a file.
-const SUMMARY: usize = 1200;
-const DETAILS: usize = 1600;
+use crate::render::fit_question;
 
 /// What is noted of a question, so that its message can be found and written again.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Asked {
-    /// The file with all that the question has no room for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    document: Option<i64>,
     /// The message with the buttons.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     message: Option<i64>,
@@ -39,7 +32,7 @@ struct Asked {
 }
 
 impl Sender {
-    /// Asks a question. One that is too long is preceded by a file that has all of it.
+    /// Asks a question. Its file, where it has one, is a delivery of its own before it.
     pub(super) async fn ask(
         &self,
         place: Place,
@@ -48,33 +41,21 @@ impl Sender {
     ) -> Result<Option<i64>, Failure> {
         let now = self.parts.clock.now();
         let intent = &entry.intent.intent;
-        let Intent::ApprovalRequest { approval_id, kind, language, number, .. } = intent else {
+        let Intent::ApprovalRequest { approval_id, kind, language, .. } = intent else {
             return Ok(None);
         };
-        let whole = question(intent, now).unwrap_or_default();
-        let short = shortened(intent);
-        let text = short.as_ref().and_then(|short| question(short, now)).unwrap_or_else(|| whole.clone());
-        let mut asked = self.asked(approval_id).await.unwrap_or_default();
-        let mut reply_to = reply_target(place, entry);
-        if short.is_some() && asked.document.is_none() {
-            let letter = Letter { reply_to: reply_to.take(), ..Letter::default() };
-            let file = text_file(&format!("{number}.md"), &whole);
-            asked.document = match self.post.put_file(place, "sendDocument", &file, &letter).await {
-                // Without files the question itself is still asked.
-                Err(error) if obstacle(&error) == Obstacle::UnknownMethod => None,
-                sent => sent?,
-            };
-            // Should the question itself have to be tried again, the file is not.
-            self.note(approval_id, &asked).await;
-        }
+        let short = fit_question(intent, &capabilities());
+        let intent = short.as_ref().unwrap_or(intent);
+        let text = question(intent, now).unwrap_or_default();
+        let reply_to = reply_target(place, entry);
         let letter = Letter {
             words: render_one(&text, MESSAGE_LIMIT),
             reply_to,
             keyboard: Some(keyboard(approval_id, *kind, Menu::First, *language)),
         };
         let message = self.post.send_once(place, &letter, parcel(entry, attempt)).await?;
-        let head = head(short.as_ref().unwrap_or(intent), &text);
-        self.note(approval_id, &Asked { message, head, language: *language, ..asked }).await;
+        let head = head(intent, &text);
+        self.note(approval_id, &Asked { message, head, language: *language }).await;
         Ok(message)
     }
 
@@ -132,30 +113,6 @@ fn name(approval: &ApprovalId) -> String {
     format!("approval:{approval}")
 }
 
-/// The question with less in it, where all of it is too long.
-fn shortened(intent: &Intent) -> Option<Intent> {
-    let Intent::ApprovalRequest { summary, details, language, .. } = intent else { return None };
-    let length = |text: &str| LengthUnit::Utf16.measure(text);
-    let whole = length(summary) + details.as_deref().map_or(0, length);
-    if whole <= SOURCE_LIMIT - 400 {
-        return None;
-    }
-    let mut short = intent.clone();
-    if let Intent::ApprovalRequest { summary, details, .. } = &mut short {
-        if length(summary) > SUMMARY {
-            *summary = format!("{}…", summary.chars().take(SUMMARY / 2).collect::<String>());
-        }
-        let more = match language {
-            Language::En => "… *The whole of it is in the file above.*",
-            Language::Zh => "……*完整内容见上面的文件。*",
-        };
-        let first =
-            details.as_deref().and_then(|text| split(text, DETAILS, LengthUnit::Utf16).into_iter().next());
-        *details = Some(format!("{}\n\n{more}", first.unwrap_or_default()).trim().to_owned());
-    }
-    Some(short)
-}
-
 /// The first lines of a question: what was asked, without the reasons and how to answer.
 fn head(intent: &Intent, text: &str) -> String {
     let Intent::ApprovalRequest { summary, .. } = intent else { return String::new() };
@@ -166,7 +123,7 @@ fn head(intent: &Intent, text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{ApprovalKind, Risk, Timestamp};
+    use crate::domain::{ApprovalKind, LengthUnit, Risk, Timestamp};
 
     fn asked(summary: &str, details: &str) -> Intent {
         Intent::ApprovalRequest {
@@ -201,7 +158,7 @@ mod tests {
             (&"😀".repeat(3000), diff.as_str(), true),
         ] {
             let intent = asked(summary, details);
-            let short = shortened(&intent);
+            let short = fit_question(&intent, &capabilities());
             assert_eq!(short.is_some(), shorter, "{}", summary.len());
             let text = question(short.as_ref().unwrap_or(&intent), Timestamp::from_millis(0)).unwrap();
             assert!(LengthUnit::Utf16.measure(&text) < MESSAGE_LIMIT, "{}", text.len());

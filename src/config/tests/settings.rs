@@ -241,3 +241,33 @@ fn what_is_left_out_has_these_values() {
     }
     "#);
 }
+
+#[test]
+fn a_secret_in_the_file_itself_is_a_warning_that_says_how_to_move_it() {
+    let ship = r#"{
+  "llm": { "apiKey": "sk-4f9a8b7c6d5e" },
+  "adapters": {
+    "telegram": { "botToken": "110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw", "enabled": false },
+    "feishu": { "appId": "", "appSecret": "", "encryptKey": "${A_KEY}", "verificationToken": "${NO:-v3rify-me}" },
+    "qq": { "appId": "1", "appSecret": "your-secret" },
+    "web": { "token": "${A_KEY}" }
+  }
+}"#;
+    let settings = load(ship, &Env::of([("A_KEY", "canary")])).unwrap();
+    let warnings: Vec<String> =
+        settings.warnings.iter().map(|warning| warning.warning_line(Language::En)).collect();
+    let told = "this secret is written into the file, where commits, backups and tools can pick it up; put";
+    let expected = [
+        ("2:22: llm.apiKey", "LLM_API_KEY"),
+        ("4:31: adapters.telegram.botToken", "TELEGRAM_BOT_TOKEN"),
+        ("5:94: adapters.feishu.verificationToken", "FEISHU_VERIFICATION_TOKEN"),
+    ];
+    for ((place, variable), warning) in expected.iter().zip(&warnings) {
+        let line = format!("{place}: {told} {variable}=… into .env and write \"${{{variable}}}\" here");
+        assert!(warning.contains(&line), "{warning}");
+        assert!(!warning.contains("sk-4f9a") && !warning.contains("AAHdq"), "{warning}");
+    }
+    assert_eq!(warnings.len(), expected.len(), "{warnings:?}");
+    let chinese = settings.warnings[0].warning_line(Language::Zh);
+    assert!(chinese.contains("请在 .env 中写 LLM_API_KEY=…"), "{chinese}");
+}

@@ -74,6 +74,10 @@ pub(in crate::config) fn say(fault: &Fault) -> Words {
             format!("{found:?} is not the path of a socket that commands may connect to"),
             "write an absolute path such as /run/docker.sock, without .. and not inside .ship".into(),
         ),
+        Fault::LiteralSecret { variable } => (
+            "this secret is written into the file, where commits, backups and tools can pick it up".into(),
+            format!("put {variable}=… into .env and write \"${{{variable}}}\" here"),
+        ),
         Fault::KeyNeeded => (
             "api.openai.com needs a key".into(),
             "set it to ${OPENAI_API_KEY}, or set llm.baseUrl to your own server".into(),

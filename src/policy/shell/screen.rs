@@ -1,5 +1,6 @@
 //! Looks at the letters of a command before anybody parses it. Whatever a terminal or an eye may misread is named here.
 
+use crate::domain::both_ends_of_line;
 use crate::policy::Reason;
 
 /// Longer commands are not read: nobody who is asked would read them either.
@@ -52,15 +53,10 @@ pub fn shown(command: &str) -> String {
     out
 }
 
-/// One line of at most `limit` characters.
+/// One line of at most `limit` characters; of a longer one both ends.
 pub(super) fn summary(command: &str, limit: usize) -> String {
     let line = shown(command.trim()).replace('\n', " ⏎ ");
-    if line.chars().count() <= limit {
-        return line;
-    }
-    let mut short: String = line.chars().take(limit.saturating_sub(1)).collect();
-    short.push('…');
-    short
+    both_ends_of_line(&line, limit)
 }
 
 /// Letters of the scripts people here write in; nothing that looks like ASCII and is not.
@@ -123,6 +119,6 @@ mod tests {
     fn nothing_that_is_shown_can_move_the_cursor_or_hide() {
         assert_eq!(shown("a\u{202e}b\u{1b}[1m\r"), r"a\u{202e}b\u{1b}[1m\u{d}");
         assert_eq!(summary("ls\nrm x", 40), "ls ⏎ rm x");
-        assert_eq!(summary("一二三四五", 4), "一二三…");
+        assert_eq!(summary("一二三四五六七八九十", 8), "一二三 … 九十");
     }
 }

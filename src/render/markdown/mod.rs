@@ -5,6 +5,7 @@ mod blocks;
 mod easing;
 mod flow;
 mod loose;
+mod pictures;
 mod plain;
 mod rich;
 mod table;
@@ -14,6 +15,7 @@ mod walk;
 
 pub(in crate::render) use blocks::Grain;
 pub use blocks::{Block, BlockKind, blocks};
+pub use pictures::{ZERO_WIDTH_SPACE, without_pictures};
 pub use plain::plain;
 pub use rich::{Mark, Rich, Span};
 pub use table::Layout;

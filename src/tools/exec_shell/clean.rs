@@ -11,7 +11,7 @@ pub(super) struct Cleaner {
     redact: Redact,
     /// The beginning of a character whose rest has not come yet.
     cut: Vec<u8>,
-    /// Clean as far as can be known.
+    /// What may go on; it may hold secrets.
     held: String,
 }
 
@@ -27,10 +27,10 @@ impl Cleaner {
         let rest = self.cut.split_off(whole);
         self.held.push_str(&String::from_utf8_lossy(&self.cut));
         self.cut = rest;
-        self.held = self.redact.apply(&without_codes(&self.held));
-        let sure = self.held.floor_char_boundary(self.held.len().saturating_sub(HELD_BYTES));
-        let held = self.held.split_off(sure);
-        std::mem::replace(&mut self.held, held)
+        self.held = without_codes(&self.held);
+        let (clean, settled) = self.redact.settled(&self.held, HELD_BYTES);
+        self.held.drain(..settled);
+        clean
     }
 
     /// The rest.
@@ -40,10 +40,11 @@ impl Cleaner {
         text.replace('\u{1b}', "")
     }
 
-    /// The last whole line that was heard.
-    pub(super) fn last_line(&self) -> Option<&str> {
+    /// The last whole line that was heard, without secrets.
+    pub(super) fn last_line(&self) -> Option<String> {
         let (whole, _) = self.held.rsplit_once('\n')?;
-        whole.lines().rfind(|line| !line.trim().is_empty())
+        let clean = self.redact.apply(whole);
+        clean.lines().rfind(|line| !line.trim().is_empty()).map(str::to_owned)
     }
 }
 
@@ -148,7 +149,7 @@ mod tests {
     fn the_last_whole_line_is_known_at_once() {
         let mut cleaner = cleaner();
         cleaner.feed(b"one\ntwo\n\nhunter2-sec");
-        assert_eq!(cleaner.last_line(), Some("two"));
+        assert_eq!(cleaner.last_line().as_deref(), Some("two"));
     }
 
     proptest! {

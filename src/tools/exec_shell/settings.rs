@@ -8,19 +8,60 @@ use std::time::Duration;
 use super::scratch::Scratch;
 use crate::sandbox::{Finding, Limits, Memory, Mode};
 
+/// Takes secrets out of a text.
+type Apply = dyn Fn(&str) -> String + Send + Sync;
+
+/// Takes secrets out of the beginning of a text that goes on, and says how many bytes that was.
+type Settled = dyn Fn(&str, usize) -> (String, usize) + Send + Sync;
+
 /// Takes known secrets out of a text.
 #[derive(Clone)]
-pub struct Redact(Arc<dyn Fn(&str) -> String + Send + Sync>);
+pub struct Redact {
+    apply: Arc<Apply>,
+    settled: Arc<Settled>,
+}
 
 impl Redact {
     /// One that does what the function does. Doing it twice must change nothing more.
     pub fn new(redact: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
-        Self(Arc::new(redact))
+        let apply: Arc<Apply> = Arc::new(redact);
+        let known = apply.clone();
+        Self { apply, settled: Arc::new(move |text, held| settled_by_trying(&*known, text, held)) }
+    }
+
+    /// The same, for texts that go on: `settled` is given a text and how many bytes of its end may still change, and
+    /// gives its beginning without secrets and how many bytes that was. It never cuts a secret.
+    #[must_use]
+    pub fn with_settled(
+        mut self,
+        settled: impl Fn(&str, usize) -> (String, usize) + Send + Sync + 'static,
+    ) -> Self {
+        self.settled = Arc::new(settled);
+        self
     }
 
     /// The text without secrets.
     pub(in crate::tools) fn apply(&self, text: &str) -> String {
-        (self.0)(text)
+        (self.apply)(text)
+    }
+
+    /// What may be shown of a text that goes on, without secrets, and how many bytes of it that is.
+    pub(super) fn settled(&self, text: &str, held: usize) -> (String, usize) {
+        (self.settled)(text, held)
+    }
+}
+
+/// Cuts before the held bytes, or where the parts say the same as the whole.
+fn settled_by_trying(apply: &dyn Fn(&str) -> String, text: &str, held: usize) -> (String, usize) {
+    let whole = apply(text);
+    let mut at = text.floor_char_boundary(text.len().saturating_sub(held));
+    loop {
+        let (before, after) = text.split_at_checked(at).unwrap_or((text, ""));
+        let clean = apply(before);
+        if at == 0 || format!("{clean}{}", apply(after)) == whole {
+            return (clean, at);
+        }
+        at = text.floor_char_boundary(at - 1);
     }
 }
 

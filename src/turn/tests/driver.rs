@@ -14,7 +14,7 @@ use crate::domain::{
 use crate::policy::Rights;
 use crate::policy::reply::{Named, decided_outright};
 use crate::ports::{
-    Acceptance, Completion, Judgement, ModelDelta, ModelError, Ruling, ThreadRecord, ToolCall,
+    Acceptance, Completion, Judgement, ModelDelta, ModelError, Ruling, ThreadRecord, ToolCall, WholeText,
 };
 use crate::turn::{Brought, Conversation, Effect, EffectsOf, Event, Rules, Seat, Ticket};
 use crate::uimessage::{ModelMessage, Role, UiMessage, fold, to_model};
@@ -102,11 +102,13 @@ fn judge(name: &str, input: &Value, world: &str) -> Judgement {
         _ => Ruling::Allow(Class::ProjectWritable),
     };
     let fingerprint = format!("{name} {input} {world}");
+    let long = input.get("long").and_then(Value::as_str);
     Judgement {
         ruling,
         fingerprint,
         summary: format!("{name} {input}"),
-        details: None,
+        details: long.map(|text| format!("- why\n\n```sh\n{text}\n```")),
+        whole: long.map(|text| WholeText { name: "command.sh.txt", text: text.to_owned(), cut: false }),
         risk: Risk::Medium,
         grants: Vec::new(),
     }

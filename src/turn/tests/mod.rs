@@ -6,6 +6,7 @@ mod chat;
 mod clocks;
 mod driver;
 mod flow;
+mod long_questions;
 mod recovery;
 mod seen;
 mod theirs;

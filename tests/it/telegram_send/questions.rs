@@ -118,20 +118,19 @@ async fn the_menu_of_scopes_replaces_the_buttons_and_goes_back() {
 }
 
 #[tokio::test]
-async fn a_long_diff_comes_as_a_file_once_and_the_question_after_it() {
+async fn a_question_that_is_too_long_shows_both_ends_in_one_message() {
     let desk = Desk::new().await;
-    let diff = format!("```diff\n{}```", "+ a line of the diff\n".repeat(600));
+    let diff = format!("```diff\n{}+the end\n```", "+ a line of the diff\n".repeat(600));
     desk.fake.plan(Trouble::too_many(0).once().on("sendMessage"));
     let asked = entry(&thread(GROUP), "run_1", 0, question(&diff));
     assert!(desk.deliver(asked.clone()).await.is_err());
     desk.deliver(asked).await.unwrap();
     let seen = desk.fake.read(|world| world.visible(GROUP));
     let seen: Vec<_> = seen.iter().filter(|seen| seen.by_bot).collect();
-    assert_eq!(seen.iter().map(|seen| seen.media).collect::<Vec<_>>(), [Some("document"), None]);
-    assert!(seen[1].text.contains("in the file above") && seen[1].text.contains("approve A1"));
-    assert_eq!(seen[1].labels().len(), 3);
-    let bytes = desk.fake.read(|world| world.files.values().next().unwrap().bytes.clone());
-    assert!(String::from_utf8(bytes).unwrap().contains(&diff));
+    assert_eq!(seen.len(), 1);
+    let text = &seen[0].text;
+    assert!(text.contains("+the end") && text.contains(" characters left out …]"), "{text}");
+    assert!(text.contains("approve A1") && seen[0].labels().len() == 3, "{text}");
 }
 
 #[tokio::test]

@@ -1,0 +1,411 @@
+//! A text as a sequence of symbols, each with the place it was read from. Escapes are decoded and what stands between
+//! letters is left out, so that one search finds a secret however it was spelled. Pure.
+
+use std::ops::Range;
+
+use super::automaton::Automaton;
+use super::encodings::symbol_of;
+
+/// Letters further apart than this, in bytes, do not belong together.
+const WIDEST_GAP: usize = 40;
+
+/// Escapes are no longer than this, backslashes aside.
+const LONGEST_ESCAPE: usize = 48;
+
+/// Lines of dumps are no longer than this.
+const LONGEST_DUMP_LINE: usize = 96;
+
+/// What a search in a text found.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// Where patterns stand, ordered by their ends.
+    pub(super) spans: Vec<Range<usize>>,
+    /// From where on the end of the text may be the beginning of a pattern; the end where it is none.
+    pub(super) pending: usize,
+}
+
+/// Looks for sequences of letters and digits, whatever their case, what stands between them, and how they are escaped.
+pub(super) fn search_letters(text: &str, automaton: &Automaton, masked: &[Range<usize>]) -> Found {
+    let mut found = search(text, automaton, masked, WIDEST_GAP, letter_at);
+    for span in &mut found.spans {
+        // Beside the numbers of a dump stands what they mean.
+        if let Some(end) = text_of_dump(text.as_bytes(), span.end) {
+            span.end = end;
+        }
+    }
+    found
+}
+
+/// Looks for sequences of base64 digits, in either alphabet, also where lines are broken.
+pub(super) fn search_base64(text: &str, automaton: &Automaton, masked: &[Range<usize>]) -> Found {
+    search(text, automaton, masked, usize::MAX, base64_at)
+}
+
+/// What stands at a place of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Item {
+    /// A symbol, and how many bytes it takes.
+    Symbol(u8, usize),
+    /// So many bytes that are skipped.
+    Skip(usize),
+    /// So many bytes that end every sequence.
+    Stop(usize),
+}
+
+/// Reads a text symbol by symbol. What is masked, in order and apart, is passed over as if it were not there.
+fn search(
+    text: &str,
+    automaton: &Automaton,
+    masked: &[Range<usize>],
+    widest: usize,
+    item_at: fn(&[u8], usize) -> Item,
+) -> Found {
+    let bytes = text.as_bytes();
+    let mut found = Found { spans: Vec::new(), pending: text.len() };
+    if automaton.is_empty() {
+        return found;
+    }
+    let mut state = automaton.start();
+    // Where the symbols begin that the state knows of.
+    let mut starts: Vec<usize> = Vec::new();
+    let (mut at, mut last_end) = (0, 0);
+    let mut masked = masked.iter().peekable();
+    while at < bytes.len() {
+        if let Some(mask) = masked.next_if(|mask| mask.start <= at) {
+            last_end += mask.end.saturating_sub(at);
+            at = mask.end.max(at);
+            continue;
+        }
+        if bytes.len() - at <= LONGEST_ESCAPE && is_unfinished(bytes, at) {
+            let begun = starts.len().checked_sub(automaton.depth(state)).and_then(|at| starts.get(at));
+            found.pending = found.pending.min(begun.copied().unwrap_or(at)).min(at);
+        }
+        let length = match item_at(bytes, at) {
+            Item::Symbol(symbol, length) => {
+                if at.saturating_sub(last_end) > widest {
+                    state = automaton.start();
+                }
+                state = automaton.next(state, symbol);
+                let end = at + length;
+                last_end = end;
+                match automaton.depth(state) {
+                    0 => starts.clear(),
+                    depth => {
+                        starts.push(at);
+                        if starts.len() > 4096 + 2 * depth {
+                            starts.drain(..starts.len() - depth);
+                        }
+                    }
+                }
+                let matched = automaton.matched(state);
+                if matched > 0
+                    && let Some(start) = starts.len().checked_sub(matched).and_then(|at| starts.get(at))
+                {
+                    found.spans.push(*start..end);
+                }
+                length
+            }
+            Item::Skip(length) => length,
+            Item::Stop(length) => {
+                state = automaton.start();
+                starts.clear();
+                length
+            }
+        };
+        at += length.max(1);
+    }
+    let depth = automaton.depth(state);
+    if depth > 0 && bytes.len().saturating_sub(last_end) <= widest {
+        let start = starts.len().checked_sub(depth).and_then(|at| starts.get(at));
+        found.pending = found.pending.min(start.copied().unwrap_or(found.pending));
+    }
+    found
+}
+
+/// Whether an escape or the offset of a dump begins at a place and may go on behind the end of the text.
+fn is_unfinished(bytes: &[u8], at: usize) -> bool {
+    let rest = bytes.get(at..).unwrap_or_default();
+    let all = |rest: &[u8], most: usize, is: fn(&u8) -> bool| rest.len() <= most && rest.iter().all(is);
+    let hex = |rest: &[u8], most: usize| all(rest, most, u8::is_ascii_hexdigit);
+    match rest {
+        [b'\\', ..] => {
+            let letter = rest.iter().position(|byte| *byte != b'\\').unwrap_or(rest.len());
+            match rest.get(letter..).unwrap_or_default() {
+                [] => true,
+                [b'x', digits @ ..] => hex(digits, 1),
+                [b'u', b'{', digits @ ..] => hex(digits, 6),
+                [b'u', digits @ ..] => hex(digits, 3),
+                [b'U', digits @ ..] => hex(digits, 7),
+                digits => all(digits, 2, |byte| matches!(byte, b'0'..=b'7')),
+            }
+        }
+        [b'%', digits @ ..] => {
+            let mut digits = digits;
+            while let [b'2', b'5', more @ ..] = digits {
+                digits = more;
+            }
+            hex(digits, 1) || matches!(digits, [b'u' | b'U', digits @ ..] if hex(digits, 3))
+        }
+        [b'&', name @ ..] => {
+            let mut name = name;
+            while let [b'a', b'm', b'p', b';', more @ ..] = name {
+                name = more;
+            }
+            match name {
+                [b'#', b'x' | b'X', digits @ ..] => hex(digits, 8),
+                [b'#', digits @ ..] => all(digits, 8, u8::is_ascii_digit),
+                letters => all(letters, 24, u8::is_ascii_alphabetic),
+            }
+        }
+        [b'0', b'x' | b'X', digits @ ..] if alone(bytes, at) => hex(digits, 1),
+        [b'u' | b'U', b'+', digits @ ..] if alone(bytes, at) => hex(digits, 6),
+        [b'0' | b'u' | b'U'] => alone(bytes, at),
+        [b'0', ..] => begins_line(bytes, at) && hex(rest, 8),
+        _ => false,
+    }
+}
+
+/// The letter or digit at a place, escapes decoded; anything else stands between letters.
+fn letter_at(bytes: &[u8], at: usize) -> Item {
+    let Some(byte) = bytes.get(at).copied() else { return Item::Skip(1) };
+    let decoded = match byte {
+        b' ' if is_after_number(bytes, at) => {
+            return Item::Skip(text_of_dump(bytes, at).map_or(1, |end| end - at));
+        }
+        b'0' if offset(bytes, at) > 0 => {
+            return Item::Skip(offset(bytes, at));
+        }
+        b'0' if is_hex_mark(bytes, at) => return Item::Skip(2),
+        b'U' | b'u' if bytes.get(at + 1) == Some(&b'+') && alone(bytes, at) => {
+            number(bytes, at + 2, 16, 4..=6)
+        }
+        b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => return Item::Symbol(symbol_of(byte), 1),
+        b'%' => percent(bytes, at),
+        b'\\' => backslash(bytes, at),
+        b'&' => entity(bytes, at),
+        0xEF => return full_width(bytes, at),
+        _ => None,
+    };
+    match decoded {
+        Some((code, end)) => match u8::try_from(code).ok().filter(u8::is_ascii_alphanumeric) {
+            Some(letter) => Item::Symbol(symbol_of(letter), end - at),
+            None => Item::Skip(end - at),
+        },
+        None => Item::Skip(1),
+    }
+}
+
+/// Where the line of a place begins, where the place is among the numbers of a dump.
+pub(super) fn start_of_dump_line(text: &str, at: usize) -> Option<usize> {
+    offset_before(text.as_bytes(), at)
+}
+
+/// Whether two spaces stand behind a hexadecimal digit.
+fn is_after_number(bytes: &[u8], at: usize) -> bool {
+    let before = at.checked_sub(1).and_then(|before| bytes.get(before));
+    bytes.get(at + 1) == Some(&b' ') && before.is_some_and(u8::is_ascii_hexdigit)
+}
+
+/// How long the number is that a line of a dump begins with: `00000010:` or `0000020 `. None where there is no such.
+fn offset(bytes: &[u8], at: usize) -> usize {
+    let rest = bytes.get(at..).unwrap_or_default();
+    let digits = rest.iter().take(9).take_while(|byte| byte.is_ascii_hexdigit()).count();
+    let ends = matches!(rest.get(digits), Some(b':' | b' '));
+    if (6..=8).contains(&digits) && ends && begins_line(bytes, at) && rest.starts_with(b"000") {
+        digits
+    } else {
+        0
+    }
+}
+
+/// Whether a line can begin at a place: no letter or digit stands before it, or an escaped line break does.
+fn begins_line(bytes: &[u8], at: usize) -> bool {
+    alone(bytes, at) || at.checked_sub(2).and_then(|before| bytes.get(before..at)) == Some(b"\\n")
+}
+
+/// Where the offset stands that the numbers before a place belong to.
+fn offset_before(bytes: &[u8], at: usize) -> Option<usize> {
+    let is_number = |byte: &u8| byte.is_ascii_hexdigit() || matches!(byte, b':' | b' ');
+    let from = at.saturating_sub(LONGEST_DUMP_LINE);
+    let before = bytes.get(from..at)?;
+    let start = at - before.iter().rev().take_while(|byte| is_number(byte)).count();
+    (start..at).rev().find(|place| offset(bytes, *place) > 0)
+}
+
+/// The end of a line of a dump, from a place on where its numbers are over.
+fn text_of_dump(bytes: &[u8], at: usize) -> Option<usize> {
+    let line = offset_before(bytes, at)?;
+    let numbers = bytes.get(line + offset(bytes, line)..at)?;
+    let rest = bytes.get(at..)?.iter().take(LONGEST_DUMP_LINE);
+    let text = rest.take_while(|byte| !matches!(byte, b'\n' | b'\\')).count();
+    numbers.iter().any(u8::is_ascii_hexdigit).then_some(at + text)
+}
+
+/// Whether no letter or digit stands before a place.
+fn alone(bytes: &[u8], at: usize) -> bool {
+    at.checked_sub(1)
+        .and_then(|before| bytes.get(before))
+        .is_none_or(|before| !before.is_ascii_alphanumeric())
+}
+
+/// `0x` before a byte in hexadecimal digits.
+fn is_hex_mark(bytes: &[u8], at: usize) -> bool {
+    alone(bytes, at)
+        && matches!(bytes.get(at + 1), Some(b'x' | b'X'))
+        && number(bytes, at + 2, 16, 2..=2).is_some()
+}
+
+/// `%73`, `%2573` and `%u0073`.
+fn percent(bytes: &[u8], at: usize) -> Option<(u32, usize)> {
+    if matches!(bytes.get(at + 1), Some(b'u' | b'U')) {
+        return number(bytes, at + 2, 16, 4..=4);
+    }
+    let mut digits = at + 1;
+    while bytes.get(digits..digits + 2) == Some(b"25") && number(bytes, digits + 2, 16, 2..=2).is_some() {
+        digits += 2;
+    }
+    number(bytes, digits, 16, 2..=2)
+}
+
+/// `\x73`, `\u0073`, `\u{73}`, `\U00000073`, `\163`, `\n`, behind any number of backslashes.
+fn backslash(bytes: &[u8], at: usize) -> Option<(u32, usize)> {
+    let rest = bytes.get(at..)?;
+    let letter = at + rest.iter().take_while(|byte| **byte == b'\\').count();
+    match bytes.get(letter)? {
+        b'x' => number(bytes, letter + 1, 16, 2..=2),
+        b'u' if bytes.get(letter + 1) == Some(&b'{') => {
+            let (code, end) = number(bytes, letter + 2, 16, 1..=6)?;
+            (bytes.get(end) == Some(&b'}')).then_some((code, end + 1))
+        }
+        b'u' => number(bytes, letter + 1, 16, 4..=4),
+        b'U' => number(bytes, letter + 1, 16, 8..=8),
+        b'0'..=b'7' => number(bytes, letter, 8, 3..=3),
+        b'n' | b'r' | b't' => Some((0, letter + 1)),
+        _ => None,
+    }
+}
+
+/// `&#115;`, `&#x73;`, `&amp;#115;` and names, which all stand for signs.
+fn entity(bytes: &[u8], at: usize) -> Option<(u32, usize)> {
+    let mut name = at + 1;
+    while bytes.get(name..name + 4) == Some(b"amp;") && bytes.get(name + 4) == Some(&b'#') {
+        name += 4;
+    }
+    if bytes.get(name) == Some(&b'#') {
+        let hex = matches!(bytes.get(name + 1), Some(b'x' | b'X'));
+        let (code, end) =
+            if hex { number(bytes, name + 2, 16, 1..=8)? } else { number(bytes, name + 1, 10, 1..=8)? };
+        let end = if bytes.get(end) == Some(&b';') { end + 1 } else { end };
+        return Some((code, end));
+    }
+    let letters = bytes.get(name..)?.iter().take(25).take_while(|byte| byte.is_ascii_alphabetic()).count();
+    ((2..=24).contains(&letters) && bytes.get(name + letters) == Some(&b';'))
+        .then_some((0, name + letters + 1))
+}
+
+/// A number of so many digits and where it ends.
+fn number(
+    bytes: &[u8],
+    at: usize,
+    base: u32,
+    digits: std::ops::RangeInclusive<usize>,
+) -> Option<(u32, usize)> {
+    let rest = bytes.get(at..)?;
+    let mut code: u32 = 0;
+    let mut count = 0;
+    for byte in rest.iter().take(*digits.end()) {
+        let Some(digit) = char::from(*byte).to_digit(base) else { break };
+        code = code.checked_mul(base)?.checked_add(digit)?;
+        count += 1;
+    }
+    digits.contains(&count).then_some((code, at + count))
+}
+
+/// Letters as wide as Chinese ones.
+fn full_width(bytes: &[u8], at: usize) -> Item {
+    let code = match (bytes.get(at + 1), bytes.get(at + 2)) {
+        (Some(high @ (0xBC | 0xBD)), Some(low)) => (u32::from(*high) - 0xBC) << 6 | u32::from(*low & 0x3F),
+        _ => return Item::Skip(3),
+    };
+    // U+FF01 stands for `!`, and so on.
+    match u8::try_from(code + 0x20).ok().filter(u8::is_ascii_alphanumeric) {
+        Some(letter) => Item::Symbol(symbol_of(letter), 3),
+        None => Item::Skip(3),
+    }
+}
+
+/// The base64 digit at a place. White space and escapes of it stand between digits; anything else ends them.
+fn base64_at(bytes: &[u8], at: usize) -> Item {
+    let Some(byte) = bytes.get(at).copied() else { return Item::Stop(1) };
+    match byte {
+        b'A'..=b'Z' => Item::Symbol(byte - b'A', 1),
+        b'a'..=b'z' => Item::Symbol(byte - b'a' + 26, 1),
+        b'0'..=b'9' => Item::Symbol(byte - b'0' + 52, 1),
+        b'+' | b'-' => Item::Symbol(62, 1),
+        b'/' | b'_' => Item::Symbol(63, 1),
+        b' ' | b'\n' | b'\r' | b'\t' | b'"' | b'\'' => Item::Skip(1),
+        b'\\' => {
+            let run = bytes.get(at..).unwrap_or_default().iter().take_while(|byte| **byte == b'\\').count();
+            Item::Skip(run + usize::from(matches!(bytes.get(at + run), Some(b'n' | b'r' | b't'))))
+        }
+        b'%' => match percent(bytes, at) {
+            Some((0x2B | 0x2D, end)) => Item::Symbol(62, end - at),
+            Some((0x2F | 0x5F, end)) => Item::Symbol(63, end - at),
+            Some((0x0A | 0x0D | 0x20, end)) => Item::Skip(end - at),
+            _ => Item::Stop(1),
+        },
+        // Zero-width spaces and joiners, and the mark of the byte order.
+        0xE2 if matches!(bytes.get(at + 1..at + 3), Some([0x80, 0x8B..=0x8F] | [0x81, 0xA0])) => {
+            Item::Skip(3)
+        }
+        0xEF if bytes.get(at + 1..at + 3) == Some(&[0xBB, 0xBF]) => Item::Skip(3),
+        _ => Item::Stop(1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn letters(text: &str) -> String {
+        let bytes = text.as_bytes();
+        let (mut at, mut out) = (0, String::new());
+        while at < bytes.len() {
+            at += match letter_at(bytes, at) {
+                Item::Symbol(symbol, length) => {
+                    out.push(char::from(b"0123456789abcdefghijklmnopqrstuvwxyz"[usize::from(symbol)]));
+                    length
+                }
+                Item::Skip(length) | Item::Stop(length) => length,
+            };
+        }
+        out
+    }
+
+    #[test]
+    fn escapes_are_decoded_and_what_stands_between_letters_is_left_out() {
+        for (text, expected) in [
+            ("Key-1 k_2", "key1k2"),
+            ("%6b%65%79", "key"),
+            ("%256B%2565%252579", "key"),
+            ("%u006b", "k"),
+            (r"\u006b\u{65}\x79\171\U0000006b", "keyyk"),
+            (r"\\u006b\\\\x65", "ke"),
+            (r"k\ne\ty", "key"),
+            ("&#107;&#x65;&#0121;&amp;#107;", "keyk"),
+            ("k&nbsp;e&ZeroWidthSpace;y&lowbar;", "key"),
+            ("k\u{200b}e\u{feff}y\u{2060}", "key"),
+            ("ｋｅｙ１", "key1"),
+            ("0x6b 0x65, 0X79", "6b6579"),
+            ("6b:65:79", "6b6579"),
+            ("U+006B U+0065", "ke"),
+            ("100% of 5", "100of5"),
+            ("a & b; c\\", "abc"),
+            ("\"ke\" + 'y'", "key"),
+            ("00000000: 6b65 7931  key1\n00000004: 6b65  ke\n", "6b6579316b65"),
+            ("00000000  6b 65 79  |key|\n00000003\n", "6b657900000003"),
+        ] {
+            assert_eq!(letters(text), expected, "{text}");
+        }
+    }
+}
