@@ -9,14 +9,15 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::capture::Transcript;
-use super::environment::environment_of;
+use super::environment::{environment_of, git_hardened};
 use super::full_output::{FullOutput, plain_name};
 use super::hidden::hidden_in;
 use super::outcome::Ran;
 use super::quarantine::Quarantine;
 use super::run::run;
 use super::settings::ExecSettings;
-use crate::domain::{Effects, ToolSpec};
+use super::unasked::{Arranged, arrange_unasked};
+use crate::domain::{Class, Effects, ToolSpec};
 use crate::ports::{BoxFuture, Tool, ToolContext, ToolFailure, ToolOutcome};
 use crate::sandbox::{Isolation, Spec};
 use crate::tools::open::must_be_directory;
@@ -83,14 +84,18 @@ impl ExecShell {
         let allowed = arguments
             .timeout_secs
             .map_or(settings.timeout, |secs| Duration::from_secs(secs.max(1)).min(settings.timeout));
-        let Prepared { spec, quarantine, _scratch } = self.prepare(arguments, &context, isolation).await?;
-        let environment = environment_of(&settings.environment, &spec.scratch, &settings.redact);
+        let Prepared { spec, quarantine, mut notes, _scratch } =
+            self.prepare(arguments, &context, isolation).await?;
+        let mut environment = environment_of(&settings.environment, &spec.scratch, &settings.redact);
+        if spec.class == Class::ReadOnly {
+            environment.extend(git_hardened(&spec.project));
+        }
         let full = FullOutput::new(&context.project, &context.call);
         let mut transcript = Transcript::new(&settings.redact, full, context.progress);
         let ran = run(settings, &spec, &environment, allowed, &context.cancel, &mut transcript).await;
         let said = transcript.finish().await;
         let call = plain_name(context.call.as_str());
-        let notes = blocking(move || Ok(quarantine.after(&call))).await?;
+        notes.extend(blocking(move || Ok(quarantine.after(&call))).await?);
         let (why, ended, took) = ran?;
         Ok(Ran { why, ended, said, took, class: spec.class, isolation, notes }.into_output())
     }
@@ -116,22 +121,28 @@ impl ExecShell {
             let path = scratch.path().canonicalize();
             let path = path.map_err(|error| ToolFailure::Failed(format!("no temporary folder: {error}")))?;
             let project = confinement.project().to_owned();
+            let Arranged { command, hidden, notes } = match permit.class {
+                Class::ReadOnly => arrange_unasked(&project, cwd.relative(), arguments.command, isolation)?,
+                Class::ProjectWritable => {
+                    Arranged { command: arguments.command, hidden: hidden_in(&project), notes: Vec::new() }
+                }
+            };
             let shown: Vec<PathBuf> = Some(own_files).filter(|folder| folder.is_dir()).into_iter().collect();
             let spec = Spec {
-                command: arguments.command,
+                command,
                 isolation,
                 class: permit.class,
                 network: permit.network,
                 cwd: confinement.absolute(&cwd),
                 scratch: path,
-                hidden: hidden_in(&project),
+                hidden,
                 shown,
                 readable,
                 limits,
                 grace_ms: u64::try_from(grace.as_millis()).unwrap_or(u64::MAX),
                 project,
             };
-            Ok(Prepared { quarantine: Quarantine::before(&spec.project), spec, _scratch: scratch })
+            Ok(Prepared { quarantine: Quarantine::before(&spec.project), spec, notes, _scratch: scratch })
         })
         .await
     }
@@ -142,6 +153,7 @@ impl ExecShell {
 struct Prepared {
     spec: Spec,
     quarantine: Quarantine,
+    notes: Vec<String>,
     /// Goes away with it.
     _scratch: tempfile::TempDir,
 }
