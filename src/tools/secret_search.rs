@@ -68,16 +68,21 @@ pub(super) fn search(project: &Path, trees: &[PathBuf], limits: Limits) -> Found
     search.found
 }
 
-/// Files with an ordinary name that are also a secret file under another one. The project as a whole is looked at for
-/// those; nothing where it is too large.
+/// Files with an ordinary name that are also a secret file under another one; nothing where the project is too large to
+/// know.
 pub(super) fn other_names_of_secrets(project: &Path, shared: &[(PathBuf, FileId)]) -> Option<Vec<PathBuf>> {
     if shared.is_empty() {
         return Some(Vec::new());
     }
-    let all = search(project, &[PathBuf::new()], Limits::COMPLETE);
-    let ids = ids_of(project, &all.secrets)?;
+    let ids = shared_secrets(project)?;
     let other = |(path, id): &(PathBuf, FileId)| ids.contains(id).then(|| path.clone());
-    all.complete.then(|| shared.iter().filter_map(other).collect())
+    Some(shared.iter().filter_map(other).collect())
+}
+
+/// Every secret file of the project that may have another name; nothing where the project is too large to know.
+pub(super) fn shared_secrets(project: &Path) -> Option<HashSet<FileId>> {
+    let all = search(project, &[PathBuf::new()], Limits::COMPLETE);
+    if all.complete { ids_of(project, &all.secrets) } else { None }
 }
 
 /// The files at and below secret paths that have more than one name; nothing where there are too many.
