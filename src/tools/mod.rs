@@ -43,7 +43,9 @@ pub use confine::{Confinement, Inside};
 pub use current_time::CurrentTime;
 pub use diff::{Diff, diff};
 pub use edit_file::EditFile;
-pub use exec_shell::{ExecSettings, ExecShell, Redact, Scratch, object_to_reads, programs_of, sweep};
+pub use exec_shell::{
+    ExecSettings, ExecShell, Redact, Scratch, git_hardened, object_to_reads, programs_of, sweep,
+};
 pub use list_files::ListFiles;
 pub use memory_upsert::MemoryUpsert;
 pub use read_file::ReadFile;

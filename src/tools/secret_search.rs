@@ -85,6 +85,24 @@ pub(super) fn shared_secrets(project: &Path) -> Option<HashSet<FileId>> {
     if all.complete { ids_of(project, &all.secrets) } else { None }
 }
 
+/// The same among what a search found, as far as it got.
+pub(super) fn other_names_in(project: &Path, found: &Found) -> Vec<PathBuf> {
+    let ids = if found.shared.is_empty() { None } else { ids_of(project, &found.secrets) };
+    let known = |id| ids.as_ref().is_some_and(|ids| ids.contains(id));
+    found.shared.iter().filter(|(_, id)| known(id)).map(|(path, _)| path.clone()).collect()
+}
+
+/// The other names, anywhere in the project, of secrets that have some; nothing where the project is too large to know.
+pub(super) fn other_names_of(project: &Path, secrets: &[PathBuf]) -> Option<Vec<PathBuf>> {
+    let ids = ids_of(project, secrets)?;
+    if ids.is_empty() {
+        return Some(Vec::new());
+    }
+    let all = search(project, &[PathBuf::new()], Limits::COMPLETE);
+    let names = all.shared.into_iter().filter(|(_, id)| ids.contains(id)).map(|(path, _)| path);
+    all.complete.then(|| names.collect())
+}
+
 /// The files at and below secret paths that have more than one name; nothing where there are too many.
 fn ids_of(project: &Path, secrets: &[PathBuf]) -> Option<HashSet<FileId>> {
     let mut ids = HashSet::new();

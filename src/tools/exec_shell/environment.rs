@@ -100,7 +100,7 @@ pub(super) fn environment_of(
 
 /// What keeps git from starting programs that a repository names, and from finding one outside of the project. For
 /// commands that run unasked.
-pub(super) fn git_hardened(project: &Path) -> Vec<(String, String)> {
+pub fn git_hardened(project: &Path) -> Vec<(String, String)> {
     let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
     let mut environment: Vec<(String, String)> = GIT.iter().map(own).collect();
     let above = project.parent().unwrap_or(project).to_string_lossy().into_owned();

@@ -20,7 +20,7 @@ mod tool;
 mod unasked;
 mod unasked_reads;
 
-pub use environment::programs_of;
+pub use environment::{git_hardened, programs_of};
 pub use scratch::{Scratch, sweep};
 pub use settings::{ExecSettings, Redact};
 pub use tool::ExecShell;

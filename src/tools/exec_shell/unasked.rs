@@ -33,7 +33,9 @@ pub(super) fn arrange_unasked(
 ) -> Result<Arranged, ToolFailure> {
     let call = ShellCall { command: &command, cwd: &cwd.to_string_lossy() };
     let refused = |why: String| ToolFailure::Refused(format!("{why}; the command needs approval now"));
-    let known = unasked(&project.to_string_lossy(), &call).map_err(|error| refused(error.to_string()))?;
+    let exists = |path: &str| project.join(path).symlink_metadata().is_ok();
+    let known = unasked(&project.to_string_lossy(), &call, &exists);
+    let known = known.map_err(|error| refused(error.to_string()))?;
     let Unasked { command, reads, leaves_out } = match known {
         Some(known) => known,
         // No judge allows this. Were it to happen, only a sandbox could keep it from reading secrets.

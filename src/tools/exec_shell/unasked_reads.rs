@@ -10,7 +10,9 @@ use super::repository::check_repository;
 use crate::policy::shell::ReadPath;
 use crate::policy::{Reason, paths};
 use crate::sandbox::{Finding, Mode};
-use crate::tools::secret_search::{FileId, Found, Limits, id_of, is_secret, other_names_of_secrets, search};
+use crate::tools::secret_search::{
+    FileId, Found, Limits, id_of, is_secret, other_names_in, other_names_of, other_names_of_secrets, search,
+};
 
 /// How often links may lead to directories that have not been looked at yet.
 const ROUNDS: usize = 8;
@@ -52,6 +54,9 @@ pub(super) fn check_reads(project: &Path, reads: &[ReadPath], hides: bool) -> Re
     }
     check.other_names(&shared, true)?;
     check.trees(trees, follows_links)?;
+    if runs_git {
+        check.tracked_files()?;
+    }
     Ok(check.into_hidden())
 }
 
@@ -101,6 +106,9 @@ impl Check<'_> {
         match found.secrets.iter().find(|path| !self.can_hide(path)) {
             Some(path) => Err(Reason::Secret(path.to_string_lossy().into_owned())),
             None => {
+                // Some rules are about a file and not about its name: another name that may be read would give it away.
+                let others = other_names_of(self.project, &found.secrets).ok_or_else(|| too_large(&[]))?;
+                self.hidden.extend(others);
                 self.hidden.extend_from_slice(&found.secrets);
                 Ok(())
             }
@@ -119,6 +127,16 @@ impl Check<'_> {
                 self.hidden.extend(others);
                 Ok(())
             }
+        }
+    }
+
+    /// Which files git reads is known to git alone: a second name of a secret is an objection wherever it is, as far as
+    /// it is found quickly.
+    fn tracked_files(&self) -> Result<(), Reason> {
+        let found = search(self.project, &[PathBuf::new()], Limits::QUICK);
+        match other_names_in(self.project, &found).first() {
+            Some(path) => Err(Reason::Secret(path.to_string_lossy().into_owned())),
+            None => Ok(()),
         }
     }
 
@@ -153,7 +171,8 @@ impl Check<'_> {
             hidden.retain(|path| !is_settings(path));
         } else {
             let rest = search(self.project, &[PathBuf::new()], Limits::QUICK);
-            let found = rest.secrets.iter().chain(&self.hidden);
+            let others = other_names_in(self.project, &rest);
+            let found = rest.secrets.iter().chain(&others).chain(&self.hidden);
             hidden.extend(found.filter_map(|path| place_of(self.project, &self.project.join(path))));
         }
         hidden.sort();
@@ -183,7 +202,7 @@ mod tests {
     /// `asks` and why, or what is hidden, relative to the project.
     fn check(project: &Project, command: &str, hides: bool) -> String {
         let root = project.root().to_string_lossy().into_owned();
-        let known = unasked(&root, &ShellCall { command, cwd: "" }).unwrap();
+        let known = unasked(&root, &ShellCall { command, cwd: "" }, &|_| true).unwrap();
         let reads = known.unwrap_or_else(|| panic!("{command} does more than look")).reads;
         match check_reads(project.root(), &reads, hides) {
             Ok(hidden) => {
@@ -288,6 +307,7 @@ mod tests {
             assert_eq!(check(&project, "cat clean/copy.txt", hides), "asks: secret clean/copy.txt");
             assert!(check(&project, "cat src/same.rs", hides).starts_with("hides"));
             assert!(check(&project, "grep -r x src", hides).starts_with("hides"));
+            assert_eq!(check(&project, "git diff", hides), "asks: secret clean/copy.txt");
         }
         assert_eq!(check(&project, "grep -r x clean", false), "asks: secret clean/copy.txt");
         assert!(check(&project, "grep -r x clean", true).contains("clean/copy.txt"));

@@ -2,6 +2,7 @@
 
 use super::git::{Hardened, harden};
 use crate::domain::Class;
+use crate::policy::paths::{self, Place};
 use crate::policy::shell::judge::{ReadPath, ShellCall, judge};
 use crate::policy::shell::plain::{self, Part};
 use crate::policy::shell::rules::ShellRules;
@@ -24,11 +25,15 @@ pub struct Unasked {
 pub struct NotHardened;
 
 /// How a line that only looks is run; nothing for a line that does more, or that is not understood. `root` is the
-/// project's absolute path.
+/// project's absolute path; `exists` says whether there is something at a path relative to the project.
 ///
 /// # Errors
 /// Where the rewritten line would not be read as what was meant.
-pub fn unasked(root: &str, call: &ShellCall<'_>) -> Result<Option<Unasked>, NotHardened> {
+pub fn unasked(
+    root: &str,
+    call: &ShellCall<'_>,
+    exists: &dyn Fn(&str) -> bool,
+) -> Result<Option<Unasked>, NotHardened> {
     const NONE: &[&str] = &[];
     let Ok(rules) = ShellRules::new(Mode::Ask, Compound::Analyze, NONE, NONE, root) else { return Ok(None) };
     let judged = judge(&rules, call);
@@ -36,21 +41,54 @@ pub fn unasked(root: &str, call: &ShellCall<'_>) -> Result<Option<Unasked>, NotH
         return Ok(None);
     }
     let parts = plain::read(call.command).ok_or(NotHardened)?;
-    let (command, leaves_out) = rewrite(call.command, &parts)?;
+    let mut places = Places { root, cwds: vec![call.cwd.to_owned()], exists };
+    let (command, leaves_out) = rewrite(call.command, &parts, &mut places)?;
     Ok(Some(Unasked { command, reads: judged.reads, leaves_out }))
 }
 
+/// The directories in which a command of the line may run: a `cd` may fail.
+struct Places<'a> {
+    root: &'a str,
+    cwds: Vec<String>,
+    exists: &'a dyn Fn(&str) -> bool,
+}
+
+impl Places<'_> {
+    fn change(&mut self, argv: &[String]) {
+        let [_, to] = argv else { return };
+        for cwd in self.cwds.clone() {
+            if let Place::Inside(place) = paths::locate(self.root, &cwd, to) {
+                self.cwds.push(place);
+            }
+        }
+        self.cwds.sort_unstable();
+        self.cwds.dedup();
+    }
+
+    /// Whether a word is a path wherever the command may run.
+    fn is_path(&self, word: &str) -> bool {
+        self.cwds.iter().all(|cwd| match paths::locate(self.root, cwd, word) {
+            Place::Inside(place) => (self.exists)(&place),
+            Place::Secret | Place::Outside => false,
+        })
+    }
+}
+
 /// The line with every git command in it hardened, and whether any of them leaves something out.
-fn rewrite(line: &str, parts: &[Part]) -> Result<(String, bool), NotHardened> {
+fn rewrite(line: &str, parts: &[Part], places: &mut Places<'_>) -> Result<(String, bool), NotHardened> {
     let mut rewritten = String::new();
     let mut wanted: Vec<Vec<String>> = Vec::new();
     let (mut copied, mut leaves_out) = (0, false);
     for part in parts {
         let Some((_, words)) = part.argv.split_first().filter(|(name, _)| *name == "git") else {
+            if part.argv.first().is_some_and(|name| name == "cd") {
+                places.change(&part.argv);
+            }
             wanted.push(part.argv.clone());
             continue;
         };
-        let Hardened { words: changed, appended } = harden(words).map_err(|_| NotHardened)?;
+        let hardened = harden(words, &|word| places.is_path(word)).map_err(|_| NotHardened)?;
+        let Hardened { words: changed, appended } = hardened;
         leaves_out |= !appended.is_empty();
         let last = changed.len().checked_sub(1).ok_or(NotHardened)?;
         let mut argv = vec!["git".to_owned()];
@@ -91,7 +129,8 @@ mod tests {
     use super::*;
 
     fn run(command: &str) -> Option<Unasked> {
-        unasked("/home/u/p", &ShellCall { command, cwd: "" }).unwrap()
+        let exists = |path: &str| matches!(path, "a.rs" | "sub/a.rs" | "only-here");
+        unasked("/home/u/p", &ShellCall { command, cwd: "" }, &exists).unwrap()
     }
 
     #[test]
@@ -134,6 +173,20 @@ mod tests {
                 .starts_with("git diff --no-ext-diff --no-textconv --ignore-submodules=dirty ':(top,")
         );
         assert!(diff.command.ends_with("' 2>/dev/null | wc -l"), "{}", diff.command);
+    }
+
+    #[test]
+    fn a_word_is_a_path_where_there_is_one_wherever_the_command_may_run() {
+        for (command, want) in [
+            ("git show a.rs", "a.rs ':("),
+            ("git show main", "'main^{commit}' ':("),
+            ("git show a.rs --", "'a.rs^{commit}' -- ':("),
+            ("cd sub && git show a.rs", "a.rs ':("),
+            ("cd sub && git show only-here", "'only-here^{commit}' ':("),
+        ] {
+            let run = run(command).unwrap();
+            assert!(run.command.contains(&format!("--no-textconv {want}")), "{command}: {}", run.command);
+        }
     }
 
     #[test]

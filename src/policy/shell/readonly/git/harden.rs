@@ -4,7 +4,7 @@
 
 use super::excludes::excludes;
 use super::look::{Parsed, parse};
-use super::revision::{is_pathspec, may_name_an_object, of_commits};
+use super::revision::{is_pathspec, of_commits};
 use super::table::CONTENTS;
 use crate::policy::Reason;
 
@@ -17,32 +17,19 @@ pub(in crate::policy::shell) struct Hardened {
     pub(in crate::policy::shell) appended: Vec<String>,
 }
 
-/// Which operands are revisions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Revisions {
-    /// None is looked at: whatever they name, only names and messages are shown.
-    Any,
-    /// All that stand before `--`.
-    BeforeSeparator,
-    /// All before `--`; without one, those that can be told from paths.
-    Mixed {
-        /// How many operands come before them.
-        after: usize,
-    },
-}
-
-/// Programs that the repository could name, turned off in everything that compares files.
-const NO_PROGRAMS: &[&str] = &["--no-ext-diff", "--no-textconv"];
-
-/// How a git command is run. `words` are those after `git`.
+/// How a git command is run. `words` are those after `git`; `is_path` says whether one of them is a file or directory
+/// where git runs.
 ///
 /// # Errors
 /// Names the argument that is not known to be harmless, or that cannot be made so.
-pub(in crate::policy::shell) fn harden(words: &[String]) -> Result<Hardened, Reason> {
+pub(in crate::policy::shell) fn harden(
+    words: &[String],
+    is_path: &dyn Fn(&str) -> bool,
+) -> Result<Hardened, Reason> {
     let mut hardened =
         Hardened { words: words.iter().map(|word| vec![word.clone()]).collect(), appended: Vec::new() };
     let Some(parsed) = parse(words)? else { return Ok(hardened) };
-    let plan = harden_parsed(&parsed)?;
+    let plan = harden_parsed(&parsed, is_path)?;
     if let Some(verb) = parsed.skipped.checked_sub(1).and_then(|at| hardened.words.get_mut(at)) {
         verb.extend(plan.options.iter().map(|option| (*option).to_owned()));
     }
@@ -72,57 +59,55 @@ pub(super) struct Plan {
 ///
 /// # Errors
 /// Names the argument that cannot be made harmless.
-pub(super) fn harden_parsed(parsed: &Parsed) -> Result<Plan, Reason> {
+pub(super) fn harden_parsed(parsed: &Parsed, is_path: &dyn Fn(&str) -> bool) -> Result<Plan, Reason> {
     let args = &parsed.args;
     let shows_contents = args.has(CONTENTS);
-    let (options, leaves_out, revisions): (&[&str], bool, Revisions) = match parsed.name.as_str() {
-        "status" => (&["--ignore-submodules=dirty"], false, Revisions::Any),
+    // Options, whether secret paths are left out, and from which operand on there are revisions that must name commits.
+    let (options, leaves_out, revisions): (&[&str], bool, Option<usize>) = match parsed.name.as_str() {
+        "status" => (&["--ignore-submodules=dirty"], false, None),
         // Without a path every commit is to be shown, as if nothing were left out.
         "log" | "whatchanged" if shows_contents && args.operands.is_empty() => (
             &["--no-show-signature", "--no-ext-diff", "--no-textconv", "--full-history", "--sparse"],
             true,
-            Revisions::Any,
+            None,
         ),
+        // What is no commit is not shown here.
         "log" | "whatchanged" => {
-            (&["--no-show-signature", "--no-ext-diff", "--no-textconv"], shows_contents, Revisions::Any)
+            (&["--no-show-signature", "--no-ext-diff", "--no-textconv"], shows_contents, None)
         }
-        "show" => {
-            (&["--no-show-signature", "--no-ext-diff", "--no-textconv"], true, Revisions::BeforeSeparator)
-        }
-        "diff-tree" => (NO_PROGRAMS, true, Revisions::BeforeSeparator),
-        "diff" => (
-            &["--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"],
-            true,
-            Revisions::Mixed { after: 0 },
-        ),
-        "blame" | "annotate" => (&["--no-textconv"], false, Revisions::Any),
-        "cat-file" if args.has(&["-p"]) => (&[], false, Revisions::BeforeSeparator),
-        "grep" => {
-            let pattern = usize::from(!args.has(&["-e"]));
-            (&["--no-textconv"], true, Revisions::Mixed { after: pattern })
-        }
-        _ => (&[], false, Revisions::Any),
+        "show" => (&["--no-show-signature", "--no-ext-diff", "--no-textconv"], true, Some(0)),
+        "diff-tree" => (&["--no-ext-diff", "--no-textconv"], true, Some(0)),
+        "diff" => (&["--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"], true, Some(0)),
+        "blame" | "annotate" => (&["--no-textconv"], false, None),
+        "cat-file" if args.has(&["-p"]) => (&[], false, Some(0)),
+        "grep" => (&["--no-textconv"], true, Some(usize::from(!args.has(&["-e"])))),
+        _ => (&[], false, None),
     };
-    // One of these follows a file under its former names, and takes no second pathspec.
+    // It follows a file under its former names, and takes no second pathspec.
     if leaves_out && args.has(&["--follow"]) {
         return Err(refused(parsed, "--follow"));
     }
-    Ok(Plan { options: options.to_vec(), leaves_out, replaced: revisions_of(parsed, revisions)? })
+    let replaced = match revisions {
+        Some(first) => revisions_of(parsed, first, is_path)?,
+        None => Vec::new(),
+    };
+    Ok(Plan { options: options.to_vec(), leaves_out, replaced })
 }
 
-/// Arguments that are revisions, as they may be named.
-fn revisions_of(parsed: &Parsed, revisions: Revisions) -> Result<Vec<(usize, String)>, Reason> {
+/// Arguments that are revisions, as they may be named. Without `--` git takes a word for a path only where there is a
+/// file of that name, and refuses one that could be both.
+fn revisions_of(
+    parsed: &Parsed,
+    first: usize,
+    is_path: &dyn Fn(&str) -> bool,
+) -> Result<Vec<(usize, String)>, Reason> {
     let args = &parsed.args;
-    let (after, told_apart) = match revisions {
-        Revisions::Any => return Ok(Vec::new()),
-        Revisions::BeforeSeparator => (0, true),
-        Revisions::Mixed { after } => (after, args.before_separator.is_some()),
-    };
     let count = args.before_separator.unwrap_or(args.operands.len());
     let mut replaced = Vec::new();
-    for (operand, place) in args.operands.iter().zip(&args.places).take(count).skip(after) {
+    for (operand, place) in args.operands.iter().zip(&args.places).take(count).skip(first) {
+        let path = args.before_separator.is_none() && parsed.name != "cat-file" && is_path(operand);
         let tree = parsed.name == "cat-file" && operand.ends_with("^{tree}");
-        if is_pathspec(operand) || tree || !(told_apart || may_name_an_object(operand)) {
+        if path || tree || is_pathspec(operand) {
             continue;
         }
         let revision = of_commits(operand).ok_or_else(|| refused(parsed, operand))?;
@@ -144,7 +129,7 @@ mod tests {
     /// The command as it is run; `+` stands for what leaves secrets out.
     fn hardened(text: &str) -> Option<String> {
         let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
-        let hardened = harden(&words).ok()?;
+        let hardened = harden(&words, &|word| word.starts_with("src")).ok()?;
         let mut words = hardened.words.concat();
         if !hardened.appended.is_empty() {
             assert_eq!(hardened.appended, excludes());
@@ -166,7 +151,7 @@ mod tests {
             ),
             (
                 "diff main src/x.rs",
-                Some("diff --no-ext-diff --no-textconv --ignore-submodules=dirty main src/x.rs +"),
+                Some("diff --no-ext-diff --no-textconv --ignore-submodules=dirty main^{commit} src/x.rs +"),
             ),
             (
                 "--no-pager log --oneline",
@@ -197,6 +182,7 @@ mod tests {
             ("grep abcd src", Some("grep --no-textconv abcd src +")),
             ("grep -e x abcd", Some("grep --no-textconv -e x abcd^{commit} +")),
             ("grep x HEAD:src", Some("grep --no-textconv x HEAD^{commit}:src +")),
+            ("grep x v1 src", Some("grep --no-textconv x v1^{commit} src +")),
             ("grep x v1 -- src", Some("grep --no-textconv x v1^{commit} -- src +")),
             ("stash list", Some("stash list")),
             ("stash show -p", None),

@@ -41,23 +41,11 @@ pub(super) fn of_commits(word: &str) -> Option<String> {
     }
 }
 
-/// Whether a word that may be a path or a revision could name an object by its hash: those are no paths anybody has.
-pub(super) fn may_name_an_object(word: &str) -> bool {
-    let is_hash = |text: &str| text.len() >= 4 && text.bytes().all(|b| b.is_ascii_hexdigit());
-    let described = |text: &str| text.rsplit_once("-g").is_some_and(|(_, hash)| is_hash(hash));
-    let sides = word.split("..").map(|side| side.trim_start_matches(['.', '^']));
-    word.contains("^{")
-        || word.contains("@{")
-        || path_at(word).is_some()
-        || sides.into_iter().any(|side| {
-            let name = side.split(['~', '^']).next().unwrap_or(side);
-            is_hash(name) || described(name)
-        })
-}
-
-/// Whether a word is a pathspec by its form: `:(top)x`, `:!x`, `:^x`.
+/// Whether a word is a pathspec by its form: `:(top)x`, `:!x`, `:^x`, and patterns, which no revision can be.
 pub(super) fn is_pathspec(word: &str) -> bool {
+    let pattern = |c: char| matches!(c, '*' | '?' | '[');
     [":(", ":!", ":^"].iter().any(|start| word.starts_with(start))
+        || (word.contains(pattern) && !word.contains(':'))
 }
 
 /// Where the colon of `revision:path` is: the first one outside of braces.
@@ -119,16 +107,6 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(of_commits(word).as_deref(), want, "{word}");
-        }
-    }
-
-    #[test]
-    fn hashes_are_told_from_paths() {
-        for word in ["deadbeef", "DEAD", "abcd~1", "main..abcd", "v1-3-gabcdef0", "HEAD:x", "x^{}", "abcd^"] {
-            assert!(may_name_an_object(word), "{word}");
-        }
-        for word in ["src", "src/main.rs", "main", "HEAD~1", "abc", "feature/x", "main..topic"] {
-            assert!(!may_name_an_object(word), "{word}");
         }
     }
 }

@@ -328,7 +328,7 @@ pub(super) const TABLE: &[Spec] = &[
         long: &["--no-index", "--non-matching", "--quiet", "--verbose"],
         ..Spec::PLAIN
     },
-    // Not -O, which starts a pager, --no-index, which reads anything, nor -f.
+    // Not -O, which starts a pager, --no-index and --untracked, which read what git does not know, nor -f.
     Spec {
         names: &["grep"],
         flags: "EFGPHIWachilnopqvwz",
@@ -364,11 +364,10 @@ pub(super) const TABLE: &[Spec] = &[
             "--quiet",
             "--show-function",
             "--text",
-            "--untracked",
             "--word-regexp",
         ],
         digits: true,
-        deep: &["--untracked"],
+        operands: Operands::PatternThenPaths(&["-e"]),
         ..Spec::PLAIN
     },
 ];
