@@ -28,8 +28,8 @@ pub async fn object_to_reads(
     // Where a sandbox is required and missing nothing runs.
     let hides = !reads.iter().any(|read| read.deep)
         || found.isolation_for(mode).await.map_or(true, crate::sandbox::Isolation::hides);
-    let checked = tokio::task::spawn_blocking(move || check_reads(&project, &reads, hides)).await;
-    checked.unwrap_or_else(|_| Err(Reason::TooLargeToCheck(".".to_owned()))).err()
+    let checked = tokio::task::spawn_blocking(move || examine(&project, &reads, hides).err()).await;
+    checked.unwrap_or_else(|_| Some(too_large(&[])))
 }
 
 /// What has to be hidden from a command that reads this; `hides` says whether it can be. Touches the disk.
@@ -38,6 +38,10 @@ pub async fn object_to_reads(
 /// Says why somebody has to be asked: it reads a secret that is not hidden, something outside of the project, or more
 /// than can be looked through; or git would run programs that the repository names.
 pub(super) fn check_reads(project: &Path, reads: &[ReadPath], hides: bool) -> Result<Vec<PathBuf>, Reason> {
+    examine(project, reads, hides).map(Check::into_hidden)
+}
+
+fn examine<'a>(project: &'a Path, reads: &[ReadPath], hides: bool) -> Result<Check<'a>, Reason> {
     let runs_git = reads.iter().any(|read| read.repository);
     let mut check = Check { project, hides, runs_git, hidden: Vec::new() };
     let (mut shared, mut trees, mut follows_links) = (Vec::new(), Vec::new(), false);
@@ -57,7 +61,7 @@ pub(super) fn check_reads(project: &Path, reads: &[ReadPath], hides: bool) -> Re
     if runs_git {
         check.tracked_files()?;
     }
-    Ok(check.into_hidden())
+    Ok(check)
 }
 
 /// Where a path leads to, relative to the project, and what is there; nothing where there is nothing.
