@@ -192,7 +192,8 @@ pub(super) fn id_of(facts: &Metadata) -> FileId {
 /// Whether something that was found may hold secrets. The names above it are known not to be secret.
 fn is_secret_entry(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    paths::is_secret_name(&name) || (path.iter().any(|name| name == ".git") && is_secret(path))
+    let in_git = || path.iter().any(|name| name.to_string_lossy().to_lowercase().ends_with(".git"));
+    paths::is_secret_name(&name) || (in_git() && is_secret(path))
 }
 
 /// What git names itself: hashes, and branches, which may be called anything.

@@ -170,14 +170,16 @@ impl Check<'_> {
         if !self.hides {
             return Vec::new();
         }
+        let mut found = self.hidden;
+        if !self.runs_git {
+            let rest = search(self.project, &[PathBuf::new()], Limits::QUICK);
+            found.extend(other_names_in(self.project, &rest));
+            found.extend(rest.secrets);
+        }
         let mut hidden = hidden_in(self.project);
+        hidden.extend(found.iter().filter_map(|path| place_of(self.project, &self.project.join(path))));
         if self.runs_git {
             hidden.retain(|path| !is_settings(path));
-        } else {
-            let rest = search(self.project, &[PathBuf::new()], Limits::QUICK);
-            let others = other_names_in(self.project, &rest);
-            let found = rest.secrets.iter().chain(&others).chain(&self.hidden);
-            hidden.extend(found.filter_map(|path| place_of(self.project, &self.project.join(path))));
         }
         hidden.sort();
         hidden.dedup();
@@ -241,7 +243,8 @@ mod tests {
     #[test]
     fn what_a_sandbox_hides_is_not_asked_about_and_without_one_it_is() {
         let project = sample();
-        let all = "hides .env lib/deep/down/server.pem node_modules/x/id_rsa ship.json";
+        project.file("1/2/3/4/5/6/7/.env", "");
+        let all = "hides .env 1/2/3/4/5/6/7/.env lib/deep/down/server.pem node_modules/x/id_rsa ship.json";
         for (command, hiding, bare) in [
             ("grep -r x .", all, "asks: secret "),
             ("grep -r x src", all, "hides "),
@@ -258,6 +261,7 @@ mod tests {
             ("git grep x", "hides .env", "hides "),
             ("git log && grep -r x src", "hides .env", "hides "),
             ("git log && grep -r x lib", "asks: secret lib/deep/down/server.pem", "asks: secret lib"),
+            ("git log && grep -r x 1", "hides .env 1/2/3/4/5/6/7/.env", "asks: secret 1/2/3/4/5/6/7/.env"),
         ] {
             assert_eq!(check(&project, command, true), hiding, "{command}");
             assert!(check(&project, command, false).starts_with(bare), "{command}");

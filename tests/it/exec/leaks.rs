@@ -93,6 +93,8 @@ const READS: &[&str] = &[
     "grep -r KEY . | sort | uniq -c",
     "git status && grep -r KEY .",
     "git status; grep -rn KEY keys",
+    "git status; grep -rn KEY a/b/c/d/e/f/g/h/i",
+    "git status; grep -rn KEY late",
     "git log -1 | cat alias.txt",
 ];
 

@@ -188,6 +188,7 @@ impl Repository {
         self.bench.file("secrets/new.txt", &format!("KEY={SECRET}-new\n"));
         self.write("src/main.rs", "fn main() { changed() }\n// KEY\n");
         self.secret("untracked/.env");
+        self.secret("late/2/3/4/5/6/7/8/.env");
         self.secret("untracked/prod.key");
         // By other names.
         self.link(".env", "alias.txt");
