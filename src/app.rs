@@ -224,8 +224,9 @@ impl App {
         // Whoever has the lock is alone here: what commands of an earlier daemon left is nobody's any more.
         let left_behind = Scratch::of(&settings.state).left_behind();
         threads.tasks.spawn_blocking(move || sweep(left_behind));
-        let tools = all_tools(exec_settings(settings, world.shell.clone(), found));
-        let judge = project_judge(settings, &tools, world.clock.clone(), redact(&world.shell.redactor))?;
+        let tools = all_tools(exec_settings(settings, world.shell.clone(), found.clone()));
+        let redact = redact(&world.shell.redactor);
+        let judge = project_judge(settings, &tools, world.clock.clone(), redact, found)?;
         let books = Books::open(settings, &judge, audit.clone());
         let chats = Chats::new(&ChatShared {
             settings,

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use crate::app::ShellWorld;
 use crate::config::{Approver, Sandbox, Settings};
-use crate::permissions::{ChangePreview, JudgeSettings, Preview, ProjectJudge};
+use crate::permissions::{ChangePreview, JudgeSettings, ObjectToReads, Preview, ProjectJudge};
 use crate::policy::Rights;
 use crate::policy::shell::{BadRule, ShellRules};
 use crate::ports::{CallSite, Clock, ToolBox};
 use crate::sandbox;
 use crate::store::FileMemory;
 use crate::telemetry::Redactor;
-use crate::tools::{ExecSettings, Redact, Scratch, programs_of, redacted_diff};
+use crate::tools::{ExecSettings, Redact, Scratch, object_to_reads, programs_of, redacted_diff};
 
 /// How long a command has between being asked to end and being ended.
 pub(crate) const EXEC_GRACE: Duration = Duration::from_secs(2);
@@ -59,6 +59,7 @@ pub(crate) fn project_judge(
     tools: &ToolBox,
     clock: Arc<dyn Clock>,
     redact: Redact,
+    found: sandbox::Finding,
 ) -> Result<ProjectJudge, BadRule> {
     let shell = &settings.permissions.exec_shell;
     let root = settings.project.to_string_lossy();
@@ -74,10 +75,16 @@ pub(crate) fn project_judge(
             FileMemory::new(&settings.state),
             redact,
         ),
+        object_to_reads: reads_in(settings.project.clone(), found, sandbox_mode(settings)),
         state: settings.state.clone(),
         language: settings.language.unwrap_or_default(),
     };
     Ok(ProjectJudge::new(judge, clock))
+}
+
+/// Looks at what commands would read unasked in a project.
+fn reads_in(project: PathBuf, found: sandbox::Finding, mode: sandbox::Mode) -> ObjectToReads {
+    Arc::new(move |reads| Box::pin(object_to_reads(project.clone(), reads, found.clone(), mode)))
 }
 
 /// Shows what calls would change in a project: each tool knows for itself.

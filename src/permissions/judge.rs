@@ -13,7 +13,7 @@ use crate::domain::Class;
 use crate::domain::{Approval, Effects, GrantNumber, Language, Reach, Risk, Scope, ThreadId, Timestamp};
 use crate::policy::fingerprint::{FileDigest, digest_of, fingerprint};
 use crate::policy::grants::{CallFacts, Calls, Grant, covering, proposed};
-use crate::policy::shell::{ShellCall, ShellJudgement, ShellRules};
+use crate::policy::shell::{ReadPath, ShellCall, ShellJudgement, ShellRules};
 use crate::policy::tools::ToolFacts;
 use crate::policy::{Mode, Reason, Verdict, shell, tools};
 use crate::ports::{BoxFuture, CallToJudge, Clock, Judge, Judgement, Ruling};
@@ -30,6 +30,9 @@ pub type EffectsOf = Arc<dyn Fn(&str) -> Option<Effects> + Send + Sync>;
 /// writes none, and gives nothing away that the call itself could not reach.
 pub type Preview = Arc<dyn Fn(&CallToJudge) -> Option<Result<ChangePreview, String>> + Send + Sync>;
 
+/// Looks at what a command that only reads would read, and says what speaks against running it unasked.
+pub type ObjectToReads = Arc<dyn Fn(Vec<ReadPath>) -> BoxFuture<'static, Option<Reason>> + Send + Sync>;
+
 /// What a judge goes by.
 pub struct JudgeSettings {
     /// The project directory, absolute and resolved.
@@ -42,6 +45,8 @@ pub struct JudgeSettings {
     pub effects_of: EffectsOf,
     /// What calls would change.
     pub preview: Preview,
+    /// What speaks against reading unasked.
+    pub object_to_reads: ObjectToReads,
     /// The `.ship` directory, where the grants are.
     pub state: PathBuf,
     /// The language of reasons.
@@ -82,7 +87,8 @@ impl Judge for ProjectJudge {
     fn judge(&self, call: CallToJudge) -> BoxFuture<'_, Judgement> {
         let (settings, now) = (self.settings.clone(), self.clock.now());
         Box::pin(async move {
-            let judged = tokio::task::spawn_blocking(move || settings.judge(&call, now)).await;
+            let objection = settings.objection(&call).await;
+            let judged = tokio::task::spawn_blocking(move || settings.judge(&call, now, objection)).await;
             judged.unwrap_or_else(|_| Judgement {
                 ruling: Ruling::Deny("the call could not be judged".to_owned()),
                 fingerprint: String::new(),
@@ -97,8 +103,20 @@ impl Judge for ProjectJudge {
 }
 
 impl JudgeSettings {
-    fn judge(&self, call: &CallToJudge, now: Timestamp) -> Judgement {
-        if call.tool == SHELL { self.judge_shell(call, now) } else { self.judge_tool(call, now) }
+    fn judge(&self, call: &CallToJudge, now: Timestamp, objection: Option<Reason>) -> Judgement {
+        if call.tool == SHELL { self.judge_shell(call, now, objection) } else { self.judge_tool(call, now) }
+    }
+
+    /// What speaks against a command that would otherwise run unasked.
+    async fn objection(&self, call: &CallToJudge) -> Option<Reason> {
+        if call.tool != SHELL {
+            return None;
+        }
+        let judged = self.shell_judgement(&call.input);
+        if judged.verdict != Verdict::Allow(Class::ReadOnly) {
+            return None;
+        }
+        (self.object_to_reads)(judged.reads).await
     }
 
     fn shell_judgement(&self, input: &Value) -> ShellJudgement {
@@ -106,13 +124,11 @@ impl JudgeSettings {
         shell::judge(&self.shell, &ShellCall { command: text("command"), cwd: text("cwd") })
     }
 
-    fn judge_shell(&self, call: &CallToJudge, now: Timestamp) -> Judgement {
+    fn judge_shell(&self, call: &CallToJudge, now: Timestamp, objection: Option<Reason>) -> Judgement {
         let judged = self.shell_judgement(&call.input);
         let mut verdict = judged.verdict.clone();
-        if verdict == Verdict::Allow(Class::ReadOnly)
-            && let Some(path) = judged.reads.iter().map(|read| &read.path).find(|path| !self.is_within(path))
-        {
-            verdict = Verdict::ask(Risk::High, Reason::Outside(path.clone()));
+        if let (Verdict::Allow(Class::ReadOnly), Some(reason)) = (&verdict, objection) {
+            verdict = Verdict::ask(Risk::High, reason);
         }
         let facts = CallFacts { tool: &call.tool, risk: judged.risk, shell: Some(&judged) };
         let cwd = call.input.get("cwd").and_then(Value::as_str).unwrap_or_default();
@@ -213,13 +229,6 @@ impl JudgeSettings {
             Some(more) => format!("{reasons}\n\n{more}"),
             None => reasons,
         })
-    }
-
-    /// Whether a path that a command reads is in the project once links are followed. One that does not exist yet
-    /// cannot be read either.
-    fn is_within(&self, path: &str) -> bool {
-        let full = if path.starts_with('/') { PathBuf::from(path) } else { self.project.join(path) };
-        full.canonicalize().map_or(true, |real| real.starts_with(&self.project))
     }
 
     fn digest(&self, cwd: &str, path: &str) -> FileDigest {

@@ -12,4 +12,4 @@ mod shared_file;
 pub use access::FileAccess;
 pub use details::ChangePreview;
 pub use grants::{GrantBook, Propose, Replace, StoredGrant};
-pub use judge::{EffectsOf, JudgeSettings, Preview, ProjectJudge};
+pub use judge::{EffectsOf, JudgeSettings, ObjectToReads, Preview, ProjectJudge};

@@ -47,6 +47,8 @@ pub enum Reason {
     Secret(String),
     /// It names a file through which programs are started.
     Sensitive(String),
+    /// It reads everything below this directory, which is too much to look for secrets in.
+    TooLargeToCheck(String),
     /// The command is not on the read-only list.
     UnknownCommand(String),
     /// The command is on the list, but not with this argument.
@@ -102,6 +104,7 @@ impl Reason {
             Self::Outside(path) => format!("{path} is outside the project"),
             Self::Secret(path) => format!("{path} may hold secrets"),
             Self::Sensitive(path) => format!("programs are started through {path}"),
+            Self::TooLargeToCheck(path) => format!("{path} holds too many files to check them for secrets"),
             Self::UnknownCommand(name) => format!("{name} is not on the read-only list"),
             Self::Argument { command, argument } => {
                 format!("{command} with `{argument}` is not on the read-only list")
@@ -137,6 +140,7 @@ impl Reason {
             Self::Outside(path) => format!("{path} 在项目之外"),
             Self::Secret(path) => format!("{path} 可能含有机密"),
             Self::Sensitive(path) => format!("{path} 可用来启动程序"),
+            Self::TooLargeToCheck(path) => format!("{path} 中的文件太多，无法逐一确认是否含有机密"),
             Self::UnknownCommand(name) => format!("{name} 不在只读命令之列"),
             Self::Argument { command, argument } => format!("带 `{argument}` 的 {command} 不在只读命令之列"),
             Self::Wrapper(name) => format!("{name} 会启动另一条命令"),

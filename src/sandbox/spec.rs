@@ -25,6 +25,13 @@ pub enum Isolation {
     Nothing,
 }
 
+impl Isolation {
+    /// Whether what a spec lists as hidden cannot be read.
+    pub fn hides(self) -> bool {
+        self != Self::Nothing
+    }
+}
+
 /// How much a command may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

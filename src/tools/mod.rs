@@ -26,6 +26,7 @@ mod replace;
 mod reserved;
 mod schema;
 mod search_files;
+mod secret_search;
 mod send_file;
 mod sniff;
 mod version;
@@ -42,7 +43,9 @@ pub use confine::{Confinement, Inside};
 pub use current_time::CurrentTime;
 pub use diff::diff;
 pub use edit_file::EditFile;
-pub use exec_shell::{ExecSettings, ExecShell, Redact, Scratch, programs_of, sweep};
+pub use exec_shell::{
+    ExecSettings, ExecShell, Redact, Scratch, git_hardened, object_to_reads, programs_of, sweep,
+};
 pub use list_files::ListFiles;
 pub use memory_upsert::MemoryUpsert;
 pub use read_file::ReadFile;

@@ -1,6 +1,9 @@
 //! `search_files`: lines of the project's files that contain something.
 
+use std::cell::OnceCell;
+use std::collections::HashSet;
 use std::ops::Range;
+use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
 use regex::bytes::{Regex, RegexBuilder};
@@ -14,7 +17,9 @@ use super::confine::{Confinement, Inside};
 use super::glob::Glob;
 use super::job;
 use super::lines::Content;
+use super::open::Opened;
 use super::schema::schema_of;
+use super::secret_search::{FileId, id_of, is_secret, shared_secrets};
 use super::walk::walk;
 use crate::domain::{Effects, ToolSpec};
 use crate::ports::{BoxFuture, Tool, ToolContext, ToolFailure, ToolOutcome};
@@ -60,7 +65,8 @@ impl Tool for SearchFiles {
         ToolSpec {
             name: "search_files",
             description: "Finds lines in the project's text files that contain a text or match a regular \
-                          expression. Ignored and binary files, .git, target and node_modules are left out."
+                          expression. Ignored and binary files, .git, target, node_modules and files that may hold secrets \
+                          are left out."
                 .into(),
             parameters: schema_of::<Arguments>(),
             effects: Effects::ReadOnly,
@@ -94,7 +100,9 @@ fn search(
         deadline,
         matches: Vec::new(),
         files: 0,
+        shared_secrets: OnceCell::new(),
     };
+    let root_is_secret = is_secret(root.relative());
     let mut end = End::Everywhere;
     for found in walk(&confinement, &root, usize::MAX) {
         if cancel.is_cancelled() {
@@ -102,6 +110,10 @@ fn search(
         }
         let relative = found.path().strip_prefix(confinement.project()).unwrap_or(found.path());
         if !found.file_type().is_some_and(|kind| kind.is_file()) || !glob.matches(relative, false) {
+            continue;
+        }
+        // Whoever was asked about a secret place was asked about what is in it.
+        if is_secret(relative) && !root_is_secret {
             continue;
         }
         let Ok(inside) = confinement.within_reach(relative) else { continue };
@@ -152,6 +164,8 @@ struct Search {
     deadline: Instant,
     matches: Vec<Value>,
     files: u64,
+    /// Secret files that may have other names; nothing inside where that is not known.
+    shared_secrets: OnceCell<Option<HashSet<FileId>>>,
 }
 
 impl Search {
@@ -161,6 +175,9 @@ impl Search {
             return End::Late;
         }
         let Ok(opened) = confinement.open(inside) else { return End::Everywhere };
+        if self.may_be_secret(confinement, &opened) {
+            return End::Everywhere;
+        }
         let Ok(Content::Text(mut lines)) = Content::of(opened, cancel.clone()) else {
             return End::Everywhere;
         };
@@ -181,6 +198,17 @@ impl Search {
             }
         }
         End::Everywhere
+    }
+
+    /// Whether a file with an ordinary name has another one that is secret.
+    fn may_be_secret(&self, confinement: &Confinement, opened: &Opened) -> bool {
+        let Ok(facts) = opened.file.metadata() else { return true };
+        facts.nlink() > 1
+            && self
+                .shared_secrets
+                .get_or_init(|| shared_secrets(confinement.project()))
+                .as_ref()
+                .is_none_or(|secrets| secrets.contains(&id_of(&facts)))
     }
 
     fn into_output(self, end: End) -> Value {
@@ -320,5 +348,36 @@ mod tests {
         assert_eq!((&late["filesSearched"], &late["truncated"]), (&json!(0), &json!(true)));
         project.cancel();
         assert_eq!(call(&project, json!({"query": "a"})).await, Err(job::stopped()));
+    }
+
+    #[tokio::test]
+    async fn files_that_may_hold_secrets_are_left_out_under_any_name_and_at_any_depth() {
+        let project = Project::new();
+        for path in [
+            ".env",
+            "deploy/server.pem",
+            "a/b/c/d/e/f/g/h/id_rsa",
+            "a/.ssh/known",
+            "vendor/x/.npmrc",
+            "src/secrets/token.txt",
+        ] {
+            project.file(path, "TOKEN=needle");
+        }
+        project.file("src/main.rs", "// needle");
+        for (file, name) in [("deploy/server.pem", "plain.txt"), ("src/secrets/token.txt", "src/other.txt")] {
+            std::fs::hard_link(project.path(file), project.path(name)).unwrap();
+        }
+        std::fs::hard_link(project.path("src/main.rs"), project.path("src/same.rs")).unwrap();
+        symlink("deploy/server.pem", project.path("link.txt")).unwrap();
+        for arguments in [json!({"query": "needle"}), json!({"query": "needle", "path": "src"})] {
+            let output = call(&project, arguments).await.unwrap();
+            let paths: Vec<&str> = output["matches"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|hit| hit["path"].as_str().unwrap())
+                .collect();
+            assert_eq!(paths, ["src/main.rs", "src/same.rs"], "{output}");
+        }
     }
 }

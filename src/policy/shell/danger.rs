@@ -209,6 +209,7 @@ pub(super) fn risk_of(reason: &Reason) -> Risk {
         | Reason::NotLiteral(_)
         | Reason::WritesFile(_)
         | Reason::Outside(_)
+        | Reason::TooLargeToCheck(_)
         | Reason::UnknownCommand(_)
         | Reason::Argument { .. }
         | Reason::Wrapper(_)

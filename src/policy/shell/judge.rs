@@ -69,6 +69,10 @@ pub struct ReadPath {
     pub path: String,
     /// Whether everything below is read too.
     pub deep: bool,
+    /// Whether links found below are followed.
+    pub follows_links: bool,
+    /// Whether it is a directory from which git looks for a repository, up to the project.
+    pub repository: bool,
 }
 
 /// Judges a command line.
@@ -251,7 +255,7 @@ impl Judged {
                     self.against.push(Reason::WritesFile(path.clone()));
                 }
                 Redirect::Read(path) => {
-                    let looked = Look { paths: vec![path.clone()], deep: false };
+                    let looked = Look { paths: vec![path.clone()], ..Look::default() };
                     if let Err(reason) = self.at(rules, cwds, looked) {
                         self.blocks_grants = true;
                         self.against.push(reason);
@@ -280,6 +284,10 @@ impl Judged {
 
     /// Whether what is looked at is inside the project, from wherever the command may run.
     fn at(&mut self, rules: &ShellRules, cwds: &[String], looked: Look) -> Result<(), Reason> {
+        for cwd in cwds.iter().filter(|_| looked.repository) {
+            let path = if cwd.is_empty() { ".".to_owned() } else { cwd.clone() };
+            self.reads.push(ReadPath { path, deep: false, follows_links: false, repository: true });
+        }
         for path in looked.paths {
             for cwd in cwds {
                 match paths::locate(rules.root(), cwd, &path) {
@@ -293,7 +301,8 @@ impl Judged {
                 } else {
                     format!("{cwd}/{path}")
                 };
-                let read = ReadPath { path: whole, deep: looked.deep };
+                let Look { deep, follows_links, .. } = looked;
+                let read = ReadPath { path: whole, deep, follows_links, repository: false };
                 if !self.reads.contains(&read) {
                     self.reads.push(read);
                 }
@@ -392,7 +401,7 @@ fn change(rules: &ShellRules, cwds: &mut Vec<String>, words: &[String]) -> Resul
             Place::Outside => return Err(Reason::Outside(to.clone())),
         }
     }
-    let looked = Look { paths: vec![to.clone()], deep: false };
+    let looked = Look { paths: vec![to.clone()], ..Look::default() };
     for place in new {
         if !cwds.contains(&place) {
             cwds.push(place);

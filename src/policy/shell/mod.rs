@@ -18,6 +18,7 @@ mod wrappers;
 
 pub use judge::{ReadPath, ShellCall, ShellJudgement, ShellPart, judge};
 pub(in crate::policy) use launchers::{INTERPRETERS, SHELLS};
+pub use readonly::{NotHardened, RepositoryConfig, Unasked, read_config, unasked};
 pub use rules::{BadRule, ShellRules, check_rule};
 pub use screen::{is_invisible, shown};
 pub(in crate::policy) use wrappers::is_wrapper;

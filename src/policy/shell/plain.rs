@@ -1,6 +1,8 @@
 //! The strict reader: simple commands of literal words, joined by `;`, newline, `&&`, `||` and pipes, with
 //! redirections. Anything else is not read at all; then a person is asked.
 
+use std::ops::Range;
+
 use super::script::{Redirect, RedirectKind};
 use super::word::{Reader, ends_a_word};
 
@@ -9,6 +11,8 @@ use super::word::{Reader, ends_a_word};
 pub(super) struct Part {
     /// Its words.
     pub(super) argv: Vec<String>,
+    /// Where each word stands in the text, quotes included.
+    pub(super) spans: Vec<Range<usize>>,
     /// Where its input and output go.
     pub(super) redirects: Vec<Redirect>,
 }
@@ -53,6 +57,7 @@ pub(super) fn read(text: &str) -> Option<Vec<Part>> {
                 return None;
             }
             part.argv.push(word);
+            part.spans.push(text.len() - rest.len()..text.len() - after.len());
             wanted = false;
             rest = after;
         }

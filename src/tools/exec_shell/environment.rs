@@ -20,6 +20,61 @@ const SET: &[(&str, &str)] = &[
     ("SHELL", "/bin/sh"),
 ];
 
+/// What git does not read, and what it does not do, when a command runs unasked. A repository's own settings give way
+/// to these.
+const GIT: &[(&str, &str)] = &[
+    ("GIT_CONFIG_NOSYSTEM", "1"),
+    ("GIT_CONFIG_SYSTEM", "/dev/null"),
+    ("GIT_CONFIG_GLOBAL", "/dev/null"),
+    ("GIT_ATTR_NOSYSTEM", "1"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_ALLOW_PROTOCOL", "none"),
+    ("GIT_PROTOCOL_FROM_USER", "0"),
+    ("GIT_EDITOR", "false"),
+    ("GIT_SEQUENCE_EDITOR", "false"),
+    ("GIT_ASKPASS", "false"),
+    ("SSH_ASKPASS", "false"),
+    ("GIT_SSH_COMMAND", "false"),
+];
+
+/// Settings that start programs, read files elsewhere or look into other repositories, and what they are instead.
+const GIT_SETTINGS: &[(&str, &str)] = &[
+    ("safe.bareRepository", "explicit"),
+    ("core.fsmonitor", "false"),
+    ("core.hooksPath", "/dev/null"),
+    ("core.pager", "cat"),
+    ("core.editor", "false"),
+    ("core.askPass", "false"),
+    ("core.sshCommand", "false"),
+    ("core.gitProxy", ""),
+    ("core.alternateRefsCommand", "false"),
+    ("core.attributesFile", "/dev/null"),
+    ("core.excludesFile", "/dev/null"),
+    ("credential.helper", ""),
+    ("protocol.allow", "never"),
+    ("gpg.program", "false"),
+    ("gpg.openpgp.program", "false"),
+    ("gpg.x509.program", "false"),
+    ("gpg.ssh.program", "false"),
+    ("gpg.ssh.defaultKeyCommand", "false"),
+    ("gpg.ssh.allowedSignersFile", "/dev/null"),
+    ("log.showSignature", "false"),
+    ("log.diffMerges", "separate"),
+    ("log.follow", "false"),
+    ("diff.submodule", "short"),
+    ("diff.ignoreSubmodules", "dirty"),
+    ("diff.orderFile", "/dev/null"),
+    ("status.submoduleSummary", "false"),
+    ("submodule.recurse", "false"),
+    ("stash.showPatch", "false"),
+    ("stash.showIncludeUntracked", "false"),
+    ("blame.ignoreRevsFile", ""),
+    ("mailmap.file", "/dev/null"),
+    ("interactive.diffFilter", ""),
+    ("uploadpack.packObjectsHook", ""),
+    ("grep.fallbackToNoIndex", "false"),
+];
+
 const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
 
 /// The environment of a command: an allow-list, without any value in which a secret is found. Home and
@@ -40,6 +95,21 @@ pub(super) fn environment_of(
         environment.push((name.to_owned(), scratch.to_string_lossy().into_owned()));
     }
     environment.extend(SET.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+    environment
+}
+
+/// What keeps git from starting programs that a repository names, and from finding one outside of the project. For
+/// commands that run unasked.
+pub fn git_hardened(project: &Path) -> Vec<(String, String)> {
+    let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+    let mut environment: Vec<(String, String)> = GIT.iter().map(own).collect();
+    let above = project.parent().unwrap_or(project).to_string_lossy().into_owned();
+    environment.push(("GIT_CEILING_DIRECTORIES".to_owned(), above));
+    environment.push(("GIT_CONFIG_COUNT".to_owned(), GIT_SETTINGS.len().to_string()));
+    for (at, (key, value)) in GIT_SETTINGS.iter().enumerate() {
+        environment.push((format!("GIT_CONFIG_KEY_{at}"), (*key).to_owned()));
+        environment.push((format!("GIT_CONFIG_VALUE_{at}"), (*value).to_owned()));
+    }
     environment
 }
 
@@ -111,6 +181,20 @@ mod tests {
             assert_eq!(value_of(&environment, name), Some(value), "{name}");
         }
         assert_eq!(environment.len(), 5 + SET.len(), "{environment:?}");
+    }
+
+    #[test]
+    fn git_gets_its_settings_counted_and_looks_no_higher_than_the_project() {
+        let environment = git_hardened(Path::new("/home/u/p"));
+        assert_eq!(value_of(&environment, "GIT_CEILING_DIRECTORIES"), Some("/home/u"));
+        let count: usize = value_of(&environment, "GIT_CONFIG_COUNT").unwrap().parse().unwrap();
+        for at in 0..count {
+            assert!(
+                value_of(&environment, &format!("GIT_CONFIG_KEY_{at}")).is_some_and(|key| key.contains('.'))
+            );
+            assert!(value_of(&environment, &format!("GIT_CONFIG_VALUE_{at}")).is_some());
+        }
+        assert_eq!(value_of(&environment, &format!("GIT_CONFIG_KEY_{count}")), None);
     }
 
     #[test]

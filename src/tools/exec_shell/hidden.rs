@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use crate::tools::reserved::is_reserved_name;
 
-/// How deep is looked. What lies deeper, or in folders full of others' files, is not found.
+/// How deep is looked. What lies deeper, or in folders full of others' files, is not found. The top of the project is
+/// looked at as a whole, however large it is.
 const DEPTH: usize = 6;
 const ENTRIES: usize = 20_000;
 const FOUND: usize = 256;
@@ -37,25 +38,25 @@ impl Search<'_> {
         let mut deeper = Vec::new();
         let Ok(entries) = fs::read_dir(folder) else { return deeper };
         for entry in entries.flatten() {
-            if self.left == 0 || self.found.len() >= FOUND {
+            if (self.left == 0 || self.found.len() >= FOUND) && folder != self.project {
                 break;
             }
-            self.left -= 1;
+            self.left = self.left.saturating_sub(1);
             let Ok(kind) = entry.file_type() else { continue };
             if is_reserved_name(&entry.file_name()) {
-                self.hide(entry.path(), kind.is_symlink());
+                self.found.extend(place_of(self.project, &entry.path()));
             } else if kind.is_dir() && !OTHERS.iter().any(|name| entry.file_name() == *name) {
                 deeper.push(entry.path());
             }
         }
         deeper
     }
+}
 
-    /// A link is hidden where it leads to; what is outside of the project is out of reach as it is.
-    fn hide(&mut self, path: PathBuf, is_link: bool) {
-        let place = if is_link { path.canonicalize().ok() } else { Some(path) };
-        self.found.extend(place.filter(|place| place.starts_with(self.project) && place != self.project));
-    }
+/// Where something is hidden: a link where it leads to; what is outside of the project is out of reach as it is.
+pub(super) fn place_of(project: &Path, path: &Path) -> Option<PathBuf> {
+    let place = if path.is_symlink() { path.canonicalize().ok()? } else { path.to_owned() };
+    (place.starts_with(project) && place != project).then_some(place)
 }
 
 #[cfg(test)]
@@ -85,5 +86,17 @@ mod tests {
         symlink(".", project.path("a/.ship")).unwrap();
         let expected = [".env", ".ship", "a", "a/b/c/.env", "api/.env.local", "keys/prod.txt", "ship.json"];
         assert_eq!(hidden_in(project.root()), expected.map(|path| project.path(path)));
+    }
+
+    #[test]
+    fn the_top_of_the_project_is_looked_at_as_a_whole() {
+        let project = Project::new();
+        for n in 0..ENTRIES + 10 {
+            fs::File::create(project.path(&format!("{n}"))).unwrap();
+        }
+        for n in 0..FOUND + 10 {
+            project.file(&format!(".env.{n}"), "");
+        }
+        assert_eq!(hidden_in(project.root()).len(), FOUND + 10);
     }
 }

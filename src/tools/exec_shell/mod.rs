@@ -13,12 +13,16 @@ mod hidden;
 mod kept_outputs;
 mod outcome;
 mod quarantine;
+mod repository;
 mod run;
 mod scratch;
 mod settings;
 mod tool;
+mod unasked;
+mod unasked_reads;
 
-pub use environment::programs_of;
+pub use environment::{git_hardened, programs_of};
 pub use scratch::{Scratch, sweep};
 pub use settings::{ExecSettings, Redact};
 pub use tool::ExecShell;
+pub use unasked_reads::object_to_reads;

@@ -11,14 +11,15 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::aliases::aliases_in;
 use super::capture::Transcript;
-use super::environment::environment_of;
+use super::environment::{environment_of, git_hardened};
 use super::full_output::{FullOutput, plain_name};
 use super::hidden::hidden_in;
 use super::outcome::Ran;
 use super::quarantine::Quarantine;
 use super::run::run;
 use super::settings::ExecSettings;
-use crate::domain::{Effects, ToolSpec};
+use super::unasked::{Arranged, arrange_unasked};
+use crate::domain::{Class, Effects, ToolSpec};
 use crate::ports::{BoxFuture, Tool, ToolContext, ToolFailure, ToolOutcome};
 use crate::sandbox::{Isolation, Spec};
 use crate::tools::open::must_be_directory;
@@ -92,14 +93,18 @@ impl ExecShell {
         let allowed = arguments
             .timeout_secs
             .map_or(settings.timeout, |secs| Duration::from_secs(secs.max(1)).min(settings.timeout));
-        let Prepared { spec, quarantine, _scratch } = self.prepare(arguments, &context, isolation).await?;
-        let environment = environment_of(&settings.environment, &spec.scratch, &settings.redact);
+        let Prepared { spec, quarantine, mut notes, _scratch } =
+            self.prepare(arguments, &context, isolation).await?;
+        let mut environment = environment_of(&settings.environment, &spec.scratch, &settings.redact);
+        if spec.class == Class::ReadOnly {
+            environment.extend(git_hardened(&spec.project));
+        }
         let full = FullOutput::new(&context.project, &context.call);
         let mut transcript = Transcript::new(&settings.redact, full, context.progress);
         let ran = run(settings, &spec, &environment, allowed, &context.cancel, &mut transcript).await;
         let said = transcript.finish().await;
         let call = plain_name(context.call.as_str());
-        let notes = blocking(move || Ok(quarantine.after(&call))).await?;
+        notes.extend(blocking(move || Ok(quarantine.after(&call))).await?);
         let (why, ended, took) = ran?;
         Ok(Ran { why, ended, said, took, class: spec.class, isolation, notes }.into_output())
     }
@@ -141,11 +146,20 @@ impl ExecShell {
             let path = scratch.path().canonicalize();
             let path = path.map_err(|error| ToolFailure::Failed(format!("no temporary folder: {error}")))?;
             let project = confinement.project().to_owned();
-            let (read_only, hidden) =
-                hidden_in(&project).into_iter().partition(|path| is_settings_file(path, &project));
+            let Arranged { command, hidden, notes } = match permit.class {
+                Class::ReadOnly => arrange_unasked(&project, cwd.relative(), arguments.command, isolation)?,
+                Class::ProjectWritable => {
+                    Arranged { command: arguments.command, hidden: hidden_in(&project), notes: Vec::new() }
+                }
+            };
+            // An approved command may read the settings file, so that git works where it is tracked. For an unasked one
+            // everything is read-only, and the file is hidden unless the line needs it.
+            let (read_only, hidden) = hidden
+                .into_iter()
+                .partition(|path| permit.class == Class::ProjectWritable && is_settings_file(path, &project));
             let shown: Vec<PathBuf> = Some(own_files).filter(|folder| folder.is_dir()).into_iter().collect();
             let spec = Spec {
-                command: arguments.command,
+                command,
                 isolation,
                 class: permit.class,
                 network: permit.network,
@@ -161,7 +175,7 @@ impl ExecShell {
                 grace_ms: u64::try_from(grace.as_millis()).unwrap_or(u64::MAX),
                 project,
             };
-            Ok(Prepared { quarantine: Quarantine::before(&spec.project), spec, _scratch: scratch })
+            Ok(Prepared { quarantine: Quarantine::before(&spec.project), spec, notes, _scratch: scratch })
         })
         .await
     }
@@ -180,6 +194,7 @@ fn is_settings_file(path: &Path, project: &Path) -> bool {
 struct Prepared {
     spec: Spec,
     quarantine: Quarantine,
+    notes: Vec<String>,
     /// Goes away with it.
     _scratch: tempfile::TempDir,
 }

@@ -1,9 +1,13 @@
-//! Commands with every judgement left out: whatever they try, the sandbox alone keeps them in, and they end.
+//! Commands with every judgement left out: whatever they try, the sandbox alone keeps them in, and they end. And
+//! commands that are judged first: what runs unasked shows no secret and starts no program that a repository names.
 
 mod as_user;
 mod bench;
 mod end;
 mod everyday;
+mod git_programs;
+mod leaks;
 mod memory;
 mod reach;
 mod sockets;
+mod unasked;

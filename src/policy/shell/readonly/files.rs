@@ -84,9 +84,10 @@ pub(super) const TABLE: &[Spec] = &[
         long: &["--brief", "--mime", "--mime-type", "--mime-encoding", "--extension", "--no-dereference"],
         ..Spec::PLAIN
     },
+    // Not -L, which follows every link.
     Spec {
         names: &["du"],
-        flags: "0abcDhHklLmPsSx",
+        flags: "0abcDhHklmPsSx",
         valued: "dBt",
         long: &[
             "--all",

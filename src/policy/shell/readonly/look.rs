@@ -11,6 +11,10 @@ pub(in crate::policy::shell) struct Look {
     pub(in crate::policy::shell) paths: Vec<String>,
     /// Whether it reads everything below them.
     pub(in crate::policy::shell) deep: bool,
+    /// Whether it follows the links it finds below them.
+    pub(in crate::policy::shell) follows_links: bool,
+    /// Whether it runs git, which looks for a repository from the working directory upwards.
+    pub(in crate::policy::shell) repository: bool,
 }
 
 /// Programs whose version may be asked for and nothing else. Not those that pick a version of themselves by files of
@@ -83,9 +87,10 @@ pub(super) fn by_spec(spec: &Spec, command: &str, words: &[String]) -> Result<Lo
         }
     }
     paths.retain(|path| path != "-");
-    let deep = spec.deep.contains(&"*") || args.has(spec.deep);
+    let has = |flags: &[&str]| flags.contains(&"*") || args.has(flags);
+    let deep = has(spec.deep);
     if deep && paths.is_empty() {
         paths.push(".".to_owned());
     }
-    Ok(Look { paths, deep })
+    Ok(Look { paths, deep, follows_links: has(spec.follows_links), repository: false })
 }

@@ -8,5 +8,8 @@ mod look;
 mod options;
 mod scripts;
 mod text;
+mod unasked;
 
+pub use git::{RepositoryConfig, read_config};
 pub(super) use look::{Look, look};
+pub use unasked::{NotHardened, Unasked, unasked};

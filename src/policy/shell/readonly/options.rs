@@ -24,6 +24,8 @@ pub(super) struct Spec {
     pub(super) operands: Operands,
     /// Flags that make it read whole folders; `*` when it always does.
     pub(super) deep: &'static [&'static str],
+    /// Flags that make it follow the links it finds in folders; `*` when it always does.
+    pub(super) follows_links: &'static [&'static str],
     /// What else must hold.
     pub(super) check: fn(&Args) -> Result<(), String>,
 }
@@ -40,6 +42,7 @@ impl Spec {
         digits: false,
         operands: Operands::Paths,
         deep: &[],
+        follows_links: &[],
         check: |_| Ok(()),
     };
 }
@@ -66,6 +69,10 @@ pub(super) struct Args {
     pub(super) options: Vec<(String, Option<String>)>,
     /// The other words.
     pub(super) operands: Vec<String>,
+    /// Which word each operand is.
+    pub(super) places: Vec<usize>,
+    /// How many operands stand before `--`; nothing where there is no `--`.
+    pub(super) before_separator: Option<usize>,
 }
 
 impl Args {
@@ -80,16 +87,21 @@ impl Args {
     /// Names the first argument that the list does not know.
     pub(super) fn read(spec: &Spec, command: &str, words: &[String]) -> Result<Self, Reason> {
         let mut args = Self::default();
+        let all = words.len();
         let mut words = words.iter();
         while let Some(word) = words.next() {
             let unknown = || Reason::Argument { command: command.to_owned(), argument: word.clone() };
+            let place = all - words.len() - 1;
             if word == "--" {
+                args.before_separator = Some(args.operands.len());
+                args.places.extend(place + 1..all);
                 args.operands.extend(words.by_ref().cloned());
             } else if word.starts_with("--") {
                 args.long(spec, word, &mut words).ok_or_else(unknown)?;
             } else if word.len() > 1 && word.starts_with('-') {
                 args.short(spec, word, &mut words).ok_or_else(unknown)?;
             } else {
+                args.places.push(place);
                 args.operands.push(word.clone());
             }
         }
@@ -180,6 +192,15 @@ mod tests {
         let options =
             args.options.iter().map(|(name, value)| format!("{name}:{}", value.as_deref().unwrap_or("")));
         Some(options.chain(args.operands.iter().cloned()).collect::<Vec<_>>().join(" "))
+    }
+
+    #[test]
+    fn operands_keep_their_places_and_the_separator_is_known() {
+        let words: Vec<String> = "-a x -n 3 y -- -z".split(' ').map(str::to_owned).collect();
+        let args = Args::read(&SPEC, "x", &words).unwrap();
+        assert_eq!((args.operands.join(" ").as_str(), args.places.as_slice()), ("x y -z", &[1, 4, 6][..]));
+        assert_eq!(args.before_separator, Some(2));
+        assert_eq!(Args::read(&SPEC, "x", &["x".to_owned()]).unwrap().before_separator, None);
     }
 
     #[test]

@@ -108,14 +108,17 @@ pub(super) const TABLE: &[Spec] = &[
             "--unified[=]",
             "--width=",
         ],
-        deep: &["-r", "--recursive"],
+        // Two folders are compared file by file, and links in them are followed, with or without -r.
+        deep: &["*"],
+        follows_links: &["*"],
         ..Spec::PLAIN
     },
     Spec { names: &["cmp"], flags: "bls", valued: "in", ..Spec::PLAIN },
+    // Not -d nor --directories, which can mean -r, nor -D, which can read devices.
     Spec {
         names: &["grep", "egrep", "fgrep"],
         flags: "EFGPabcHhiIlLnoqrRsTUvwxyzZ",
-        valued: "ABCDdefm",
+        valued: "ABCefm",
         long: &[
             "--after-context=",
             "--before-context=",
@@ -157,6 +160,7 @@ pub(super) const TABLE: &[Spec] = &[
         digits: true,
         operands: Operands::PatternThenPaths(&["-e", "--regexp", "-f", "--file"]),
         deep: &["-r", "-R", "--recursive", "--dereference-recursive"],
+        follows_links: &["-R", "--dereference-recursive"],
         ..Spec::PLAIN
     },
     // Not --pre, --hostname-bin, -z (start programs) nor -L (follows links).

@@ -1,47 +1,14 @@
-//! `git`: each subcommand has its own list. Options that name programs, other repositories or output files are on none
-//! of them.
+//! Which subcommands of git, with which options, only look. Options that name programs, other repositories or output
+//! files are on no list; neither are those that show contents of paths which `harden` cannot leave out.
 
-use super::look::{Look, by_spec};
-use super::options::{Args, Operands, Spec};
-use crate::policy::Reason;
+use super::super::options::{Args, Operands, Spec};
 
-/// Options before the subcommand that change nothing.
-const BEFORE: &[&str] = &["--no-pager", "--no-optional-locks", "--literal-pathspecs"];
-
-/// What `git` looks at, when it does nothing else.
-pub(super) fn look(words: &[String]) -> Result<Look, Reason> {
-    let refused = |argument: &str| Reason::Argument { command: "git".into(), argument: argument.into() };
-    let skip = words.iter().take_while(|word| BEFORE.contains(&word.as_str())).count();
-    let mut rest = words.get(skip..).unwrap_or_default();
-    let Some((verb, after)) = rest.split_first() else { return Err(refused("")) };
-    rest = after;
-    let verb = verb.as_str();
-    if matches!(verb, "--version" | "version") && rest.is_empty() {
-        return Ok(Look::default());
-    }
-    let find = |name: &str| TABLE.iter().find(|spec| spec.names.contains(&name));
-    // Some have verbs of their own.
-    let longer = rest.first().map(|inner| format!("{verb} {inner}"));
-    let (name, spec) = match (longer.as_deref().and_then(find), find(verb)) {
-        (Some(spec), _) => {
-            rest = rest.get(1..).unwrap_or_default();
-            (longer.unwrap_or_default(), spec)
-        }
-        (None, Some(spec)) => (verb.to_owned(), spec),
-        (None, None) => return Err(refused(verb)),
-    };
-    let mut look = by_spec(spec, &format!("git {name}"), rest)?;
-    // `HEAD:path` and `1,5:path` name a path too.
-    look.paths = look.paths.iter().flat_map(|path| path.split(':')).map(str::to_owned).collect();
-    Ok(look)
-}
-
-/// Options of everything that shows history or differences.
+/// Options of everything that shows history or differences. Not `-L` and `--full-diff`: they show paths whatever
+/// pathspecs say. Not `--submodule`, which runs git in other repositories.
 const HISTORY: Spec = Spec {
     flags: "abcgipqrRstuvwWz",
-    valued: "nSGL",
+    valued: "nSG",
     attached: "BCMUX",
-    path_options: &["-L"],
     long: &[
         "--abbrev-commit",
         "--abbrev[=]",
@@ -77,7 +44,6 @@ const HISTORY: Spec = Spec {
         "--fixed-strings",
         "--follow",
         "--format=",
-        "--full-diff",
         "--full-history",
         "--full-index",
         "--function-context",
@@ -127,7 +93,6 @@ const HISTORY: Spec = Spec {
         "--skip=",
         "--staged",
         "--stat[=]",
-        "--submodule[=]",
         "--summary",
         "--tags[=]",
         "--text",
@@ -168,10 +133,11 @@ const REFS: Spec = Spec {
     ..Spec::PLAIN
 };
 
-const TABLE: &[Spec] = &[
+pub(super) const TABLE: &[Spec] = &[
+    // Not -v, which shows contents.
     Spec {
         names: &["status"],
-        flags: "bsvz",
+        flags: "bsz",
         attached: "u",
         long: &[
             "--ahead-behind",
@@ -186,25 +152,31 @@ const TABLE: &[Spec] = &[
             "--short",
             "--show-stash",
             "--untracked-files[=]",
-            "--verbose",
         ],
         ..Spec::PLAIN
     },
     Spec { names: &["log", "show", "diff", "whatchanged", "diff-tree"], ..HISTORY },
-    Spec { names: &["reflog", "stash list"], operands: Operands::None, ..HISTORY },
-    Spec { names: &["reflog show"], ..HISTORY },
-    Spec { names: &["rev-list"], ..HISTORY },
+    Spec { names: &["reflog", "stash list"], operands: Operands::None, check: names_only, ..HISTORY },
+    Spec { names: &["reflog show", "rev-list"], check: names_only, ..HISTORY },
+    // Takes no pathspec, so nothing can be left out of its patch.
     Spec {
         names: &["stash show"],
-        flags: "pu",
-        long: &["--stat[=]", "--patch", "--oneline", "--name-only"],
+        long: &[
+            "--stat[=]",
+            "--shortstat",
+            "--numstat",
+            "--name-only",
+            "--name-status",
+            "--include-untracked",
+        ],
         operands: Operands::Text,
-        ..HISTORY
+        ..Spec::PLAIN
     },
     Spec {
         names: &["shortlog"],
         flags: "ensc",
         valued: "",
+        attached: "",
         long: &[
             "--all",
             "--numbered",
@@ -221,11 +193,11 @@ const TABLE: &[Spec] = &[
     },
     Spec { names: &["branch"], flags: "arv", check: lists_branches, ..REFS },
     Spec { names: &["tag"], flags: "l", check: lists_tags, ..REFS },
-    Spec { names: &["for-each-ref"], ..REFS },
+    Spec { names: &["for-each-ref"], check: no_signature, ..REFS },
     Spec {
         names: &["show-ref"],
         flags: "dhs",
-        long: &["--heads", "--tags", "--head", "--hash[=]", "--verify"],
+        long: &["--branches", "--heads", "--tags", "--head", "--hash[=]", "--verify"],
         ..REFS
     },
     Spec { names: &["remote"], flags: "v", long: &["--verbose"], operands: Operands::None, ..Spec::PLAIN },
@@ -322,6 +294,7 @@ const TABLE: &[Spec] = &[
         ],
         ..Spec::PLAIN
     },
+    // Not --dirty, which runs git in submodules.
     Spec {
         names: &["describe", "name-rev"],
         long: &[
@@ -329,7 +302,6 @@ const TABLE: &[Spec] = &[
             "--all",
             "--always",
             "--contains",
-            "--dirty[=]",
             "--exact-match",
             "--exclude=",
             "--first-parent",
@@ -348,7 +320,7 @@ const TABLE: &[Spec] = &[
         operands: Operands::Text,
         ..Spec::PLAIN
     },
-    Spec { names: &["cat-file"], flags: "epst", ..Spec::PLAIN },
+    Spec { names: &["cat-file"], flags: "epst", check: one_object, ..Spec::PLAIN },
     Spec { names: &["count-objects"], flags: "vH", operands: Operands::None, ..Spec::PLAIN },
     Spec {
         names: &["check-ignore"],
@@ -356,7 +328,7 @@ const TABLE: &[Spec] = &[
         long: &["--no-index", "--non-matching", "--quiet", "--verbose"],
         ..Spec::PLAIN
     },
-    // Not -O, which starts a pager, --no-index, which reads anything, nor -f.
+    // Not -O, which starts a pager, --no-index and --untracked, which read what git does not know, nor -f.
     Spec {
         names: &["grep"],
         flags: "EFGPHIWachilnopqvwz",
@@ -392,21 +364,67 @@ const TABLE: &[Spec] = &[
             "--quiet",
             "--show-function",
             "--text",
-            "--untracked",
             "--word-regexp",
         ],
         digits: true,
-        deep: &["*"],
+        operands: Operands::PatternThenPaths(&["-e"]),
         ..Spec::PLAIN
     },
 ];
 
-/// Showing a signature starts the program that checks it.
+/// Options that show what is in files, or tell whether something is in them.
+pub(super) const CONTENTS: &[&str] = &[
+    "--binary",
+    "--cc",
+    "--check",
+    "--color-words",
+    "--function-context",
+    "--patch",
+    "--patch-with-stat",
+    "--pickaxe-regex",
+    "--unified",
+    "--word-diff",
+    "--word-diff-regex",
+    "-G",
+    "-S",
+    "-U",
+    "-W",
+    "-c",
+    "-p",
+    "-u",
+];
+
+/// Showing a signature, or sorting by it, starts the program that checks it. A ref may lead to any object.
 fn no_signature(args: &Args) -> Result<(), String> {
-    let formats = args.options.iter().filter_map(|(_, value)| value.as_ref());
-    match formats.into_iter().find(|value| value.contains("%G")) {
-        Some(format) => Err(format.clone()),
-        None => Ok(()),
+    for (name, value) in &args.options {
+        let Some(value) = value else { continue };
+        let forbidden = match name.as_str() {
+            "--sort" => value.contains("signature") || value.contains("raw"),
+            "--format" | "--pretty" => ["%G", "%(signature", "%(raw", "%(*signature", "%(*raw"]
+                .iter()
+                .any(|atom| value.contains(atom)),
+            _ => false,
+        };
+        if forbidden {
+            return Err(value.clone());
+        }
+    }
+    Ok(())
+}
+
+/// Only names and messages: there is no way to leave paths out of a patch here.
+fn names_only(args: &Args) -> Result<(), String> {
+    match args.options.iter().find(|(name, _)| CONTENTS.contains(&name.as_str())) {
+        Some((name, _)) => Err(name.clone()),
+        None => no_signature(args),
+    }
+}
+
+/// One question about one object: with two operands the first is a type, and the object need not be a path.
+fn one_object(args: &Args) -> Result<(), String> {
+    match (args.operands.as_slice(), args.options.len()) {
+        ([_], 1) => Ok(()),
+        (operands, _) => Err(operands.last().cloned().unwrap_or_default()),
     }
 }
 
@@ -414,7 +432,7 @@ fn no_signature(args: &Args) -> Result<(), String> {
 fn lists_branches(args: &Args) -> Result<(), String> {
     match args.operands.first() {
         Some(name) if !args.has(&["--list"]) => Err(name.clone()),
-        _ => Ok(()),
+        _ => no_signature(args),
     }
 }
 
@@ -422,6 +440,6 @@ fn lists_branches(args: &Args) -> Result<(), String> {
 fn lists_tags(args: &Args) -> Result<(), String> {
     match args.operands.first() {
         Some(name) if !args.has(&["--list", "-l"]) => Err(name.clone()),
-        _ => Ok(()),
+        _ => no_signature(args),
     }
 }

@@ -1,0 +1,235 @@
+//! Reads the text of a repository's own configuration and says whether git may be run in it without asking. Most of
+//! what can be configured to start programs is turned off through the environment; filters, drivers with names of the
+//! repository's choosing and included files cannot be.
+
+/// What is left to check about a configuration that starts no programs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RepositoryConfig {
+    /// Where `core.worktree` says that the files are, relative to the repository.
+    pub worktree: Option<String>,
+}
+
+/// Sections of which no variable matters to a command that only looks, once the environment has turned off pagers,
+/// hooks, signature programs and the network.
+const HARMLESS: &[&str] = &[
+    "advice",
+    "alias",
+    "am",
+    "apply",
+    "author",
+    "bisect",
+    "blame",
+    "branch",
+    "browser",
+    "checkout",
+    "clean",
+    "clone",
+    "color",
+    "column",
+    "commit",
+    "committer",
+    "core",
+    "credential",
+    "diff",
+    "difftool",
+    "extensions",
+    "feature",
+    "fetch",
+    "format",
+    "fsck",
+    "gc",
+    "git-p4",
+    "gitflow",
+    "github",
+    "gpg",
+    "grep",
+    "gui",
+    "help",
+    "http",
+    "https",
+    "hub",
+    "i18n",
+    "index",
+    "init",
+    "interactive",
+    "lfs",
+    "log",
+    "mailmap",
+    "maintenance",
+    "man",
+    "merge",
+    "mergetool",
+    "notes",
+    "pack",
+    "pager",
+    "pretty",
+    "promisor",
+    "protocol",
+    "pull",
+    "push",
+    "rebase",
+    "receive",
+    "remote",
+    "repack",
+    "rerere",
+    "safe",
+    "sendemail",
+    "sequence",
+    "stash",
+    "status",
+    "submodule",
+    "svn-remote",
+    "tag",
+    "trailer",
+    "transfer",
+    "uploadpack",
+    "url",
+    "user",
+    "versionsort",
+    "web",
+    "worktree",
+];
+
+/// What of `extensions` says how the repository is stored, and nothing else.
+const EXTENSIONS: &[&str] =
+    &["compatobjectformat", "noop", "objectformat", "preciousobjects", "refstorage", "worktreeconfig"];
+
+/// Reads a configuration file.
+///
+/// # Errors
+/// Names the section or variable because of which git is not run unasked, or the line that is not understood.
+pub fn read_config(text: &str) -> Result<RepositoryConfig, String> {
+    let mut config = RepositoryConfig::default();
+    let mut section = String::new();
+    for line in text.split('\n') {
+        let mut line = line.trim_matches([' ', '\t', '\r']);
+        // A value that goes on in the next line could look like a section there.
+        if line.ends_with('\\') || line.contains('\0') {
+            return Err(shown(line));
+        }
+        while let Some(after) = line.strip_prefix('[') {
+            let (name, rest) = header(after).ok_or_else(|| shown(line))?;
+            allowed_section(&name)?;
+            section = name;
+            line = rest.trim_start_matches([' ', '\t']);
+        }
+        if line.is_empty() || line.starts_with(['#', ';']) {
+            continue;
+        }
+        let (key, value) =
+            line.split_once('=').map_or((line, None), |(key, value)| (key, Some(value.trim())));
+        let key = key.trim_end_matches([' ', '\t']).to_lowercase();
+        if !key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
+            return Err(shown(line));
+        }
+        variable(&section, &key, value.unwrap_or_default(), &mut config)?;
+    }
+    Ok(config)
+}
+
+/// The section's name in lower case without its subsection, ` "` after it where there is one, and what follows the
+/// header.
+fn header(after: &str) -> Option<(String, &str)> {
+    let end = after.find([']', '"', ' ', '\t'])?;
+    let (name, mut rest) = after.split_at_checked(end)?;
+    let mut name = name.to_lowercase();
+    rest = rest.trim_start_matches([' ', '\t']);
+    if let Some(quoted) = rest.strip_prefix('"') {
+        let (_, after) = quoted.split_once('"').filter(|(inside, _)| !inside.contains('\\'))?;
+        name.push_str(" \"");
+        rest = after;
+    }
+    Some((name, rest.strip_prefix(']')?))
+}
+
+fn allowed_section(name: &str) -> Result<(), String> {
+    let (plain, has_subsection) = name.strip_suffix(" \"").map_or((name, false), |plain| (plain, true));
+    // `[diff "x"]` names a program for files of a kind that the repository chooses.
+    if !HARMLESS.contains(&plain) || (plain == "diff" && has_subsection) {
+        return Err(plain.to_owned());
+    }
+    Ok(())
+}
+
+fn variable(section: &str, key: &str, value: &str, config: &mut RepositoryConfig) -> Result<(), String> {
+    let named = || format!("{section}.{key}");
+    match (section, key) {
+        ("", _) => Err(key.to_owned()),
+        ("core", "worktree") if value.contains(['"', '\\', '#', ';']) => Err(named()),
+        ("core", "worktree") => {
+            config.worktree = Some(value.to_owned());
+            Ok(())
+        }
+        // Older versions of git do not take settings from the environment.
+        ("core", "fsmonitor") if !is_boolean(value) => Err(named()),
+        ("core", "alternaterefscommand") | ("diff", "external") | ("log", "showsignature") => Err(named()),
+        ("extensions", key) if !EXTENSIONS.contains(&key) => Err(named()),
+        ("format" | "pretty", _) if value.contains("%G") => Err(named()),
+        ("grep", "fallbacktonoindex") => Err(named()),
+        _ => Ok(()),
+    }
+}
+
+fn is_boolean(value: &str) -> bool {
+    ["", "true", "false", "yes", "no", "on", "off", "0", "1"].contains(&value.to_lowercase().as_str())
+}
+
+fn shown(line: &str) -> String {
+    line.chars().take(40).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ordinary_configurations_are_harmless() {
+        for text in [
+            "",
+            "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n",
+            "[core]\r\n\tautocrlf = true\r\n\tfsmonitor = true\r\n",
+            "[remote \"origin\"]\n\turl = git@example.com:a/b.git\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n",
+            "[branch \"main\"]\n\tremote = origin\n\tmerge = refs/heads/main\n# a comment\n; another\n",
+            "[core] hooksPath = .husky/_\n[user] name = x\n",
+            "[submodule \"a\"]\n\tactive = true\n\turl = ../a\n",
+            "[alias]\n\tst = status\n\tx = !rm -rf .\n[pull]\n\trebase\n",
+            "[extensions]\n\tworktreeConfig = true\n",
+            "[core][user]\n\tname = x",
+        ] {
+            assert_eq!(read_config(text), Ok(RepositoryConfig::default()), "{text}");
+        }
+        let config = read_config("[core]\n\tworktree = ../../../lib\n").unwrap();
+        assert_eq!(config.worktree.as_deref(), Some("../../../lib"));
+    }
+
+    #[test]
+    fn whatever_may_start_a_program_is_named() {
+        for (text, want) in [
+            ("[filter \"x\"]\n\tclean = ./x\n", "filter"),
+            ("[FILTER \"x\"]\n\tprocess = ./x\n", "filter"),
+            ("[filter]\n", "filter"),
+            ("[filter.x]\n\tclean = ./x\n", "filter.x"),
+            ("[diff \"x\"]\n\ttextconv = ./x\n", "diff"),
+            ("[diff.x]\n\tcommand = ./x\n", "diff.x"),
+            ("[diff]\n\texternal = ./x\n", "diff.external"),
+            ("[include]\n\tpath = ../x\n", "include"),
+            ("[includeIf \"gitdir:/\"]\n\tpath = ../x\n", "includeif"),
+            ("[core]\n\tfsmonitor = ./x\n", "core.fsmonitor"),
+            ("[core] fsmonitor = \"./x\"\n", "core.fsmonitor"),
+            ("[user][core] FSMonitor=./x\n", "core.fsmonitor"),
+            ("[log]\n\tshowSignature = true\n", "log.showsignature"),
+            ("[pretty]\n\tx = %G?\n", "pretty.x"),
+            ("[extensions]\n\tpartialClone = origin\n", "extensions.partialclone"),
+            ("[hook \"x\"]\n\tcommand = ./x\n", "hook"),
+            ("[core]\n\tx = a\\\n[user]\n\tworktree = /\n", "x = a\\"),
+            ("[core \"a\\\"]\n", "[core \"a\\\"]"),
+            ("[core\n", "[core"),
+            ("x = 1\n", "x"),
+            ("\u{feff}[core]\n", "\u{feff}[core]"),
+            ("[core]\n\ta b = 1\n", "a b = 1"),
+            ("[core]\n\tworktree = \"/a\"\n", "core.worktree"),
+        ] {
+            assert_eq!(read_config(text), Err(want.to_owned()), "{text}");
+        }
+    }
+}
