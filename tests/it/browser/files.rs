@@ -64,7 +64,7 @@ async fn a_picture_is_shown_from_a_blob_and_a_file_is_downloaded_by_a_signed_lin
     console.browser.visit(&format!("{}/#/t/web:chat:{CHAT}", daemon.base)).await;
     let picture = "document.querySelector('[data-testid=picture]')";
     console.until(picture).await;
-    console.browser.eval(&format!("({picture}.scrollIntoView(), 1)")).await;
+    console.browser.eval(&format!("({picture}.scrollIntoView({{ block: 'nearest' }}), 1)")).await;
     console.until(&format!("{picture}?.complete && {picture}.naturalWidth === 96")).await;
     assert_eq!(console.browser.eval(&format!("{picture}.src.startsWith('blob:')")).await, true);
     let plain =
