@@ -50,6 +50,7 @@ pub mod cli;
 pub mod commands;
 pub mod config;
 pub mod domain;
+pub mod files;
 pub mod http;
 pub mod metrics;
 pub mod model;

@@ -11,8 +11,10 @@ use super::details::{self, ChangePreview};
 use super::grants::{GrantBook, StoredGrant};
 use crate::domain::Class;
 use crate::domain::{Approval, Effects, GrantNumber, Language, Reach, Risk, Scope, ThreadId, Timestamp};
+use crate::files::{self, ProjectDir};
 use crate::policy::fingerprint::{FileDigest, digest_of, fingerprint};
 use crate::policy::grants::{CallFacts, Calls, Grant, covering, proposed};
+use crate::policy::paths::{PathClass, ResolvedPath};
 use crate::policy::shell::{ShellCall, ShellJudgement, ShellRules};
 use crate::policy::tools::ToolFacts;
 use crate::policy::{Mode, Reason, Verdict, shell, tools};
@@ -101,24 +103,34 @@ impl JudgeSettings {
     }
 
     fn shell_judgement(&self, input: &Value) -> ShellJudgement {
-        let text = |key: &str| input.get(key).and_then(Value::as_str).unwrap_or_default();
-        shell::judge(&self.shell, &ShellCall { command: text("command"), cwd: text("cwd") })
+        let command = text_argument(input, "command").unwrap_or_default();
+        let cwd = self.cwd(input, "").relative;
+        shell::judge(&self.shell, &ShellCall { command: &command, cwd: &cwd.to_string_lossy() })
+    }
+
+    /// The folder a command would run in, as the tool resolves it.
+    fn cwd(&self, input: &Value, own_files: &str) -> ResolvedPath {
+        let written = text_argument(input, "cwd").unwrap_or_default();
+        files::resolve(&self.project, own_files, &written)
     }
 
     fn judge_shell(&self, call: &CallToJudge, now: Timestamp) -> Judgement {
+        let own_files = files::own_files_of(&call.thread);
         let judged = self.shell_judgement(&call.input);
-        let mut verdict = judged.verdict.clone();
-        if verdict == Verdict::Allow(Class::ReadOnly)
-            && let Some(path) = judged.reads.iter().map(|read| &read.path).find(|path| !self.is_within(path))
-        {
-            verdict = Verdict::ask(Risk::High, Reason::Outside(path.clone()));
+        let place = self.cwd(&call.input, &own_files);
+        let mut verdict = judged.verdict.clone().and(by_cwd(&place));
+        if verdict == Verdict::Allow(Class::ReadOnly) {
+            for read in &judged.reads {
+                let path = files::resolve_exact(&self.project, &own_files, &read.path);
+                verdict = verdict.and(by_read(&path));
+            }
         }
         let facts = CallFacts { tool: &call.tool, risk: judged.risk, shell: Some(&judged) };
-        let cwd = call.input.get("cwd").and_then(Value::as_str).unwrap_or_default();
+        let cwd = &*place.relative.to_string_lossy();
         let scripts: Vec<FileDigest> = judged.scripts.iter().map(|script| self.digest(cwd, script)).collect();
         let (ruling, grants) = self.ruling(&verdict, &call.thread, now, &facts);
-        let command = call.input.get("command").and_then(Value::as_str).unwrap_or_default();
-        let more = || details::command(command, cwd, &judged.summary, self.language);
+        let command = text_argument(&call.input, "command").unwrap_or_default();
+        let more = || details::command(&command, cwd, &judged.summary, self.language);
         Judgement {
             details: self.details(&verdict, &ruling, more),
             ruling,
@@ -130,12 +142,13 @@ impl JudgeSettings {
     }
 
     fn judge_tool(&self, call: &CallToJudge, now: Timestamp) -> Judgement {
-        let path = call.input.get("path").and_then(Value::as_str);
-        let own_files = format!(".ship/files/{}", call.thread.file_name());
+        let own_files = files::own_files_of(&call.thread);
+        let path = text_argument(&call.input, "path");
+        let resolved = path.as_deref().map(|path| files::resolve(&self.project, &own_files, path));
         let effects = (self.effects_of)(&call.tool);
-        let target = call.input.get("thread").and_then(Value::as_str);
-        let elsewhere = target.is_some_and(|target| target != call.thread.as_str());
-        let facts = ToolFacts { tool: &call.tool, effects, elsewhere, path, own_files: &own_files };
+        let target = text_argument(&call.input, "thread");
+        let elsewhere = target.as_deref().is_some_and(|target| target != call.thread.as_str());
+        let facts = ToolFacts { tool: &call.tool, effects, elsewhere, path: resolved.as_ref() };
         let verdict = tools::judge(self.modes.get(&call.tool).copied(), &facts);
         let risk = risk_of(&verdict, Risk::Medium);
         let facts = CallFacts { tool: &call.tool, risk, shell: None };
@@ -144,9 +157,9 @@ impl JudgeSettings {
         let preview = || preview.get_or_init(|| (self.preview)(call));
         // What a file holds now is part of what a change to it means. Where the call does not name the file, what would
         // be changed stands for it.
-        let file = match path {
+        let file = match &resolved {
             _ if !changes => None,
-            Some(path) => Some(self.digest("", path)),
+            Some(path) => Some(self.digest("", &path.relative.to_string_lossy())),
             None => preview().as_ref().map(changed),
         };
         let files: Vec<FileDigest> = file.into_iter().collect();
@@ -160,7 +173,9 @@ impl JudgeSettings {
             ruling,
             grants,
             fingerprint: fingerprint(&call.tool, &call.input, "", &files),
-            summary: path
+            summary: resolved
+                .as_ref()
+                .map(named)
                 .or(target)
                 .map_or_else(|| call.tool.clone(), |what| format!("{} {what}", call.tool)),
             risk,
@@ -212,17 +227,54 @@ impl JudgeSettings {
         })
     }
 
-    /// Whether a path that a command reads is in the project once links are followed. One that does not exist yet
-    /// cannot be read either.
-    fn is_within(&self, path: &str) -> bool {
-        let full = if path.starts_with('/') { PathBuf::from(path) } else { self.project.join(path) };
-        full.canonicalize().map_or(true, |real| real.starts_with(&self.project))
-    }
-
     fn digest(&self, cwd: &str, path: &str) -> FileDigest {
-        let full = self.project.join(cwd).join(path);
-        let digest = read_bounded(&full).map(|content| digest_of(&content));
+        let path_in_project = Path::new(cwd).join(path);
+        let relative = files::resolve_exact(&self.project, "", &path_in_project.to_string_lossy()).relative;
+        let digest = read_bounded(&self.project, &relative).map(|content| digest_of(&content));
         FileDigest { path: path.to_owned(), digest }
+    }
+}
+
+/// The file for people: as it was written, and where that leads to when it leads elsewhere.
+fn named(path: &ResolvedPath) -> String {
+    let written = shell::shown(path.written.trim());
+    let relative = shell::shown(&path.relative.to_string_lossy());
+    let same = written == relative || written.strip_prefix("./") == Some(&relative);
+    if same || path.class == PathClass::Outside { written } else { format!("{written} → {relative}") }
+}
+
+/// A text argument, as the tools read it: a number is taken for its digits.
+fn text_argument(input: &Value, key: &str) -> Option<String> {
+    match input.get(key)? {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+/// What the folder of a command has against it.
+fn by_cwd(place: &ResolvedPath) -> Verdict {
+    let name = || place.written.clone();
+    let verdict = match place.class {
+        PathClass::Outside => Verdict::Deny { reason: Reason::Outside(name()) },
+        PathClass::Reserved => Verdict::Deny { reason: Reason::Secret(name()) },
+        PathClass::Secret => Verdict::ask(Risk::High, Reason::Secret(name())),
+        PathClass::Sensitive | PathClass::Ordinary => Verdict::Allow(Class::ReadOnly),
+    };
+    match place.unchecked {
+        Some(_) => verdict.and(Verdict::ask(Risk::High, Reason::Unchecked(name()))),
+        None => verdict,
+    }
+}
+
+/// What a path that a command reads unasked has against it once links are followed.
+fn by_read(path: &ResolvedPath) -> Verdict {
+    let name = || path.written.clone();
+    match (path.class, &path.unchecked) {
+        (PathClass::Outside, _) => Verdict::ask(Risk::High, Reason::Outside(name())),
+        (PathClass::Reserved | PathClass::Secret, _) => Verdict::ask(Risk::High, Reason::Secret(name())),
+        (_, Some(_)) => Verdict::ask(Risk::High, Reason::Unchecked(name())),
+        (PathClass::Sensitive | PathClass::Ordinary, None) => Verdict::Allow(Class::ReadOnly),
     }
 }
 
@@ -232,12 +284,11 @@ fn changed(preview: &Result<ChangePreview, String>) -> FileDigest {
     FileDigest { path: String::new(), digest: Some(digest_of(shown.as_bytes())) }
 }
 
-fn read_bounded(path: &Path) -> Option<Vec<u8>> {
+fn read_bounded(project: &Path, relative: &Path) -> Option<Vec<u8>> {
     use std::io::Read;
-    let file =
-        std::fs::File::open(path).ok().filter(|file| file.metadata().is_ok_and(|facts| facts.is_file()))?;
+    let opened = ProjectDir::open(project).ok()?.open_file(relative).ok()?;
     let mut content = Vec::new();
-    file.take(DIGEST_BYTES as u64).read_to_end(&mut content).ok()?;
+    opened.file.take(DIGEST_BYTES as u64).read_to_end(&mut content).ok()?;
     Some(content)
 }
 

@@ -33,6 +33,8 @@ mod walk;
 mod write_file;
 
 #[cfg(test)]
+mod path_tests;
+#[cfg(test)]
 mod testing;
 
 pub use change::redacted_diff;
