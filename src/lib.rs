@@ -45,6 +45,7 @@
 
 pub mod adapters;
 pub mod app;
+pub mod blocking;
 mod chats;
 pub mod cli;
 pub mod commands;

@@ -4,11 +4,14 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
+use tokio::time::timeout;
 
 use super::details::{self, ChangePreview};
 use super::grants::{GrantBook, StoredGrant};
+use crate::blocking::{BlockingJobs, Panicked};
 use crate::domain::Class;
 use crate::domain::{Approval, Effects, GrantNumber, Language, Reach, Risk, Scope, ThreadId, Timestamp};
 use crate::files::{self, ProjectDir};
@@ -22,6 +25,14 @@ use crate::ports::{BoxFuture, CallToJudge, Clock, Judge, Judgement, Ruling};
 
 /// The tool that runs commands.
 const SHELL: &str = "exec_shell";
+/// The most of a call that is shown in its one line when it could not be judged.
+const SUMMARY_CHARS: usize = 200;
+/// How long judging may take; a file system that hangs must not hold a conversation up.
+const DEADLINE: Duration = Duration::from_secs(5);
+/// Judgements at once, of all conversations and of one. With the tools' jobs they leave a quarter of the daemon's
+/// blocking threads to the store.
+const JOBS: usize = 6;
+const JOBS_PER_THREAD: usize = 2;
 /// A script longer than this is told from others by its beginning.
 const DIGEST_BYTES: usize = 8 << 20;
 
@@ -61,12 +72,15 @@ impl std::fmt::Debug for JudgeSettings {
 pub struct ProjectJudge {
     settings: Arc<JudgeSettings>,
     clock: Arc<dyn Clock>,
+    jobs: BlockingJobs,
+    deadline: Duration,
 }
 
 impl ProjectJudge {
     /// A judge that goes by these settings.
     pub fn new(settings: JudgeSettings, clock: Arc<dyn Clock>) -> Self {
-        Self { settings: Arc::new(settings), clock }
+        let jobs = BlockingJobs::new(JOBS, JOBS_PER_THREAD);
+        Self { settings: Arc::new(settings), clock, jobs, deadline: DEADLINE }
     }
 
     /// What an answer grants beyond the call it was given for.
@@ -80,24 +94,60 @@ impl ProjectJudge {
     }
 }
 
+#[cfg(test)]
+impl ProjectJudge {
+    /// A judge that gives up sooner.
+    pub(super) fn with_deadline(self, deadline: Duration) -> Self {
+        Self { deadline, ..self }
+    }
+}
+
 impl Judge for ProjectJudge {
     fn judge(&self, call: CallToJudge) -> BoxFuture<'_, Judgement> {
         let (settings, now) = (self.settings.clone(), self.clock.now());
         Box::pin(async move {
-            let judged = tokio::task::spawn_blocking(move || settings.judge(&call, now)).await;
-            judged.unwrap_or_else(|_| Judgement {
-                ruling: Ruling::Deny("the call could not be judged".to_owned()),
-                fingerprint: String::new(),
-                summary: String::new(),
-                details: None,
-                risk: Risk::High,
-                grants: Vec::new(),
-            })
+            let (thread, asked) = (call.thread.clone(), call.clone());
+            let job = self.jobs.run(&thread, move || settings.judge(&call, now));
+            match timeout(self.deadline, job).await {
+                Ok(Ok(judgement)) => judgement,
+                Ok(Err(Panicked)) => Judgement {
+                    ruling: Ruling::Deny("the call could not be judged".to_owned()),
+                    ..self.settings.unjudged(&asked)
+                },
+                Err(_) => {
+                    tracing::warn!(tool = asked.tool, %thread, "judging timed out");
+                    self.settings.unjudged(&asked)
+                }
+            }
         })
     }
 }
 
 impl JudgeSettings {
+    /// What is said of a call whose files could not be looked at in time: a person is asked, and the answer is bound to
+    /// nothing, so that the call is judged and asked about again before it runs.
+    fn unjudged(&self, call: &CallToJudge) -> Judgement {
+        let argument = ["command", "path"].iter().find_map(|key| text_argument(&call.input, key));
+        let what = argument.map(|text| shell::shown(&text).replace('\n', " ⏎ ")).unwrap_or_default();
+        let summary: String = format!("{} {what}", call.tool).trim().chars().take(SUMMARY_CHARS).collect();
+        let reason = Reason::Unchecked(match self.language {
+            Language::En => "what the call would do".to_owned(),
+            Language::Zh => "这个操作".to_owned(),
+        });
+        Judgement {
+            ruling: Ruling::Ask,
+            fingerprint: format!("unchecked-{}", uuid::Uuid::new_v4().simple()),
+            details: Some(format!(
+                "{}\n\n{}",
+                details::reasons(&[reason], self.language),
+                details::input(&call.input)
+            )),
+            summary,
+            risk: Risk::High,
+            grants: Vec::new(),
+        }
+    }
+
     fn judge(&self, call: &CallToJudge, now: Timestamp) -> Judgement {
         if call.tool == SHELL { self.judge_shell(call, now) } else { self.judge_tool(call, now) }
     }

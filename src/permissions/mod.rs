@@ -7,6 +7,8 @@ mod details;
 mod grants;
 mod guests;
 mod judge;
+#[cfg(test)]
+mod judge_tests;
 mod shared_file;
 
 pub use access::FileAccess;
