@@ -7,4 +7,4 @@ mod resolve;
 
 pub use dir::{FileId, OpenError, OpenedFile, ProjectDir};
 pub use hard_links::SpecialFiles;
-pub use resolve::{own_files_of, resolve, resolve_exact};
+pub use resolve::{follow, own_files_of, resolve, resolve_exact};

@@ -74,6 +74,15 @@ pub fn resolve_exact(project: &Path, own_files: &str, written: &str) -> Resolved
     resolved(relative, class, unchecked)
 }
 
+/// Where a path leads to inside an open project, letter by letter; nothing where it leads out or cannot be followed.
+/// Looks at names and links only.
+pub fn follow(project: &Path, dir: &ProjectDir, path: &str) -> Option<PathBuf> {
+    let path = below(project, Path::new(path)).ok()?;
+    let mut walk = Walk::new(project, dir);
+    walk.run(path).ok()?;
+    Some(walk.end().0)
+}
+
 /// The path from the project down, by its letters; fails for an absolute one elsewhere.
 fn below<'a>(project: &Path, path: &'a Path) -> Result<&'a Path, Stopped> {
     if path.is_relative() {

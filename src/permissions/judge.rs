@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,11 +10,12 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use super::details::{self, ChangePreview};
+use super::digests::{Operands, digest_file, files_of};
 use super::grants::{GrantBook, StoredGrant};
 use crate::blocking::{BlockingJobs, Panicked};
 use crate::domain::Class;
 use crate::domain::{Approval, Effects, GrantNumber, Language, Reach, Risk, Scope, ThreadId, Timestamp};
-use crate::files::{self, ProjectDir};
+use crate::files;
 use crate::policy::fingerprint::{FileDigest, digest_of, fingerprint};
 use crate::policy::grants::{CallFacts, Calls, Grant, covering, proposed};
 use crate::policy::paths::{PathClass, ResolvedPath};
@@ -33,8 +34,6 @@ const DEADLINE: Duration = Duration::from_secs(5);
 /// blocking threads to the store.
 const JOBS: usize = 6;
 const JOBS_PER_THREAD: usize = 2;
-/// A script longer than this is told from others by its beginning.
-const DIGEST_BYTES: usize = 8 << 20;
 
 /// Looks up what calls of a tool may do; nothing means that there is no such tool.
 pub type EffectsOf = Arc<dyn Fn(&str) -> Option<Effects> + Send + Sync>;
@@ -177,15 +176,20 @@ impl JudgeSettings {
         }
         let facts = CallFacts { tool: &call.tool, risk: judged.risk, shell: Some(&judged) };
         let cwd = &*place.relative.to_string_lossy();
-        let scripts: Vec<FileDigest> = judged.scripts.iter().map(|script| self.digest(cwd, script)).collect();
-        let (ruling, grants) = self.ruling(&verdict, &call.thread, now, &facts);
+        let operands = if judged.writes { Operands::Content } else { Operands::Place };
+        let files = files_of(&self.project, cwd, &judged.depends, operands);
+        let (mut ruling, mut grants) = self.ruling(&verdict, &call.thread, now, &facts);
+        if files.undetermined && !grants.is_empty() {
+            // A grant is for what was seen when it was given.
+            (ruling, grants) = (Ruling::Ask, Vec::new());
+        }
         let command = text_argument(&call.input, "command").unwrap_or_default();
         let more = || details::command(&command, cwd, &judged.summary, self.language);
         Judgement {
             details: self.details(&verdict, &ruling, more),
             ruling,
             grants,
-            fingerprint: fingerprint(&call.tool, &call.input, cwd, &scripts),
+            fingerprint: fingerprint(&call.tool, &call.input, cwd, &files.all()),
             summary: judged.summary.clone(),
             risk: risk_of(&verdict, judged.risk),
         }
@@ -209,7 +213,7 @@ impl JudgeSettings {
         // be changed stands for it.
         let file = match &resolved {
             _ if !changes => None,
-            Some(path) => Some(self.digest("", &path.relative.to_string_lossy())),
+            Some(path) => Some(digest_file(&self.project, &path.relative)),
             None => preview().as_ref().map(changed),
         };
         let files: Vec<FileDigest> = file.into_iter().collect();
@@ -276,13 +280,6 @@ impl JudgeSettings {
             None => reasons,
         })
     }
-
-    fn digest(&self, cwd: &str, path: &str) -> FileDigest {
-        let path_in_project = Path::new(cwd).join(path);
-        let relative = files::resolve_exact(&self.project, "", &path_in_project.to_string_lossy()).relative;
-        let digest = read_bounded(&self.project, &relative).map(|content| digest_of(&content));
-        FileDigest { path: path.to_owned(), digest }
-    }
 }
 
 /// The file for people: as it was written, and where that leads to when it leads elsewhere.
@@ -332,14 +329,6 @@ fn by_read(path: &ResolvedPath) -> Verdict {
 fn changed(preview: &Result<ChangePreview, String>) -> FileDigest {
     let shown = preview.as_ref().map_or_else(String::as_str, |preview| preview.diff.as_str());
     FileDigest { path: String::new(), digest: Some(digest_of(shown.as_bytes())) }
-}
-
-fn read_bounded(project: &Path, relative: &Path) -> Option<Vec<u8>> {
-    use std::io::Read;
-    let opened = ProjectDir::open(project).ok()?.open_file(relative).ok()?;
-    let mut content = Vec::new();
-    opened.file.take(DIGEST_BYTES as u64).read_to_end(&mut content).ok()?;
-    Some(content)
 }
 
 fn risk_of(verdict: &Verdict, otherwise: Risk) -> Risk {

@@ -2,8 +2,11 @@
 //! operator's settings, the grants, and the files a command names.
 
 mod access;
+#[cfg(test)]
+mod changed_file_tests;
 mod code;
 mod details;
+mod digests;
 mod grants;
 mod guests;
 mod judge;
