@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
@@ -65,6 +65,10 @@ fn scene() -> Project {
     project.write("Makefile", "include rules.mk\nall:\n\t./scripts/gen.sh\n");
     project.write("package.json", r#"{"scripts": {"test": "node scripts/test.js"}}"#);
     project.write("Cargo.toml", "[workspace]\nmembers = [\"core\"]\n");
+    project.write("data/log.txt", "");
+    project.write("bin/tool", "#!/bin/sh\n");
+    fs::set_permissions(project.path("bin/tool"), fs::Permissions::from_mode(0o755)).unwrap();
+    project.write("scripts/log.sh", "#!/bin/sh\nbin/tool >> data/log.txt\n");
     symlink("run.sh", project.path("link.sh")).unwrap();
     // Larger than what is read for one call: sparse, so that it takes no room.
     fs::File::create(project.path("big.bin")).unwrap().set_len(200 << 20).unwrap();

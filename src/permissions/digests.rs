@@ -10,7 +10,7 @@ use rustix::fs::{FileType, Stat};
 
 use crate::files::{self, OpenError, ProjectDir};
 use crate::policy::fingerprint::{ContentDigest, FileDigest, digest_of};
-use crate::policy::shell::{Dependencies, Dependency, named_in};
+use crate::policy::shell::{Dependencies, Dependency, has_script_name, named_in};
 
 /// The most that is read for one call.
 const MOST_BYTES: u64 = 64 << 20;
@@ -65,10 +65,11 @@ pub(super) fn files_of(project: &Path, cwd: &str, depends: &Dependencies, operan
     };
     let scripts = digests.of(cwd, &depends.scripts, Follow::Names);
     let undetermined = depends.undetermined || digests.undetermined;
-    let operands = match operands {
+    let mut operands = match operands {
         Operands::Content => digests.of(cwd, &depends.operands, Follow::Nothing),
         Operands::Place => digests.places(&depends.operands),
     };
+    operands.extend(digests.targets(&depends.written));
     CallFiles { scripts, operands, undetermined }
 }
 
@@ -108,6 +109,9 @@ impl Digests<'_> {
                 Dependency::Folder(folder) => out.extend(self.folder(folder)),
                 Dependency::File(path) => {
                     let Some((relative, digest, text)) = self.file(path) else { continue };
+                    if depth > 0 && !has_script_name(&relative) && !self.is_executable(&relative) {
+                        continue;
+                    }
                     out.insert(FileDigest { path: relative.clone(), digest: Some(digest) });
                     if follow == Follow::Nothing || depth > 1 {
                         continue;
@@ -121,6 +125,21 @@ impl Digests<'_> {
             }
         }
         out.into_iter().collect()
+    }
+
+    fn is_executable(&self, relative: &str) -> bool {
+        self.dir.stat(Path::new(relative)).is_ok_and(|stat| stat.st_mode & 0o111 != 0)
+    }
+
+    /// Where files lead to that are only written: they need not be there yet.
+    fn targets(&self, paths: &BTreeSet<String>) -> Vec<FileDigest> {
+        let target = |path: &String| {
+            let relative = files::follow(self.project, &self.dir, path);
+            let relative =
+                relative.map_or_else(|| "elsewhere".to_owned(), |to| to.to_string_lossy().into_owned());
+            FileDigest { path: path.clone(), digest: Some(format!("written at {relative}")) }
+        };
+        paths.iter().map(target).collect()
     }
 
     /// Where files are, without reading them.

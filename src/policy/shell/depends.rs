@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use super::build_files::{build_files, is_python, takes_data};
 use super::rules::base_name;
+use super::script::Redirect;
 use super::word::Word;
 
 /// The most that is looked at for one command line.
@@ -50,15 +51,20 @@ pub struct Dependencies {
     pub scripts: BTreeSet<Dependency>,
     /// The other files it names.
     pub operands: BTreeSet<Dependency>,
+    /// The files that it writes by redirection and names nowhere else: what they hold does not matter, where they are
+    /// does.
+    pub written: BTreeSet<String>,
     /// Whether some of it is only known when it runs, or there was too much of it.
     pub undetermined: bool,
 }
 
-/// Finds what a command line depends on. `text` is the line as written, `commands` are the commands found in it.
-pub(super) fn depends(cwd: &str, text: &str, commands: &[Vec<Word>]) -> Dependencies {
+/// Finds what a command line depends on. `text` is the line as written, `commands` are the commands found in it, at any
+/// depth, and `redirects` are its own redirections.
+pub(super) fn depends(cwd: &str, text: &str, commands: &[Vec<Word>], redirects: &[Redirect]) -> Dependencies {
     let mut found = Dependencies::default();
     let mut words = literal_words(commands);
-    words.extend(tokens(text).map(str::to_owned));
+    let only_written = only_written(text, &words, redirects);
+    words.extend(tokens(text).filter(|token| !only_written.contains(*token)).map(str::to_owned));
     found.undetermined |= words.len() > MOST_WORDS;
     let folders = folders(cwd, commands, &mut found);
     let searched = with_parents(&folders);
@@ -74,6 +80,9 @@ pub(super) fn depends(cwd: &str, text: &str, commands: &[Vec<Word>]) -> Dependen
     // A program of the project is run whatever it is.
     for first in commands.iter().filter_map(|words| words.first()).filter(|word| word.text().contains('/')) {
         found.scripts.extend(folders.iter().map(|folder| dependency(folder, first.text())));
+    }
+    for name in &only_written {
+        found.written.extend(folders.iter().map(|folder| normal(&join(folder, name))));
     }
     let python = words.iter().any(|word| is_python(base_name(word)));
     for word in words.iter().take(MOST_WORDS) {
@@ -95,6 +104,24 @@ pub(super) fn depends(cwd: &str, text: &str, commands: &[Vec<Word>]) -> Dependen
         }
     }
     found
+}
+
+/// The files that are written by redirection and stand nowhere else in the line.
+fn only_written<'a>(text: &str, words: &BTreeSet<String>, redirects: &'a [Redirect]) -> BTreeSet<&'a str> {
+    let targets: Vec<&str> = redirects
+        .iter()
+        .filter_map(|redirect| match redirect {
+            Redirect::Write(path) => Some(path.as_str()),
+            Redirect::Read(_) | Redirect::Harmless => None,
+        })
+        .collect();
+    let same = |one: &str, other: &str| normal(one) == normal(other);
+    let alone = |target: &&str| {
+        let as_target = targets.iter().filter(|other| same(other, target)).count();
+        let in_text = tokens(text).filter(|token| same(token, target)).count();
+        in_text <= as_target && !words.iter().any(|word| same(word, target))
+    };
+    targets.iter().copied().filter(alone).collect()
 }
 
 /// The words whose value is known, with the values inside of options.
@@ -289,15 +316,20 @@ fn is_script(name: &str, text: &str) -> bool {
     build || text.starts_with("#!") || matches!(ending, Some("sh" | "bash" | "zsh" | "mk" | "mak"))
 }
 
-/// Whether a word in a script looks like a program or script of the project.
+/// Whether a word in a script may be a program or script of the project. A path without such a name counts only if the
+/// file is executable, which is for the caller to find out.
 fn looks_run(token: &str) -> bool {
+    token.contains('/') || has_script_name(token)
+}
+
+/// Whether the name of a file alone says that it is run.
+pub fn has_script_name(path: &str) -> bool {
     const ENDINGS: &[&str] = &[
         ".sh", ".bash", ".zsh", ".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php", ".lua", ".mk",
         ".awk", ".sed",
     ];
-    let own = token.starts_with("./") || token.starts_with("../");
-    own || ENDINGS.iter().any(|ending| token.ends_with(ending))
-        || (token.contains('/') && !token.contains("//"))
+    let ending = ENDINGS.iter().any(|ending| path.ends_with(ending));
+    ending || is_build_file(base_name(path)) || path.ends_with("build.rs")
 }
 
 #[cfg(test)]
@@ -364,6 +396,10 @@ mod tests {
         let found = of("", "cp a.txt b.txt");
         assert!(found.operands.contains(&file("a.txt")) && found.scripts.is_empty());
         assert!(of("", "cat a.sh | sh").scripts.contains(&file("a.sh")));
+        let found = of("", "echo x >> out/log.txt");
+        assert_eq!(found.written, ["out/log.txt".to_owned()].into());
+        assert!(!found.operands.contains(&file("out/log.txt")));
+        assert!(of("", "echo x > a.sh; sh ./a.sh").scripts.contains(&file("a.sh")), "it is run as well");
     }
 
     #[test]

@@ -94,7 +94,7 @@ pub fn judge(rules: &ShellRules, call: &ShellCall<'_>) -> ShellJudgement {
         verdict,
         commands: found.commands.iter().filter_map(|words| literal(words)).collect(),
         scripts: scripts(&found),
-        depends: depends(call.cwd, call.command, &found.commands),
+        depends: depends(call.cwd, call.command, &found.commands, &script.redirects),
         grantable: parts.is_some() && !judged.blocks_grants,
         parts: judged.shell_parts,
         compound,

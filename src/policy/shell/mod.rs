@@ -18,7 +18,7 @@ mod tests;
 mod word;
 mod wrappers;
 
-pub use depends::{Dependencies, Dependency, named_in};
+pub use depends::{Dependencies, Dependency, has_script_name, named_in};
 pub use judge::{ReadPath, ShellCall, ShellJudgement, ShellPart, judge};
 pub(in crate::policy) use launchers::{INTERPRETERS, SHELLS};
 pub use rules::{BadRule, ShellRules, check_rule};
