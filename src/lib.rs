@@ -45,11 +45,13 @@
 
 pub mod adapters;
 pub mod app;
+pub mod blocking;
 mod chats;
 pub mod cli;
 pub mod commands;
 pub mod config;
 pub mod domain;
+pub mod files;
 pub mod http;
 mod memory_release;
 pub mod metrics;

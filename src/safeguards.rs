@@ -14,7 +14,9 @@ use crate::ports::{CallSite, Clock, ToolBox};
 use crate::sandbox;
 use crate::store::FileMemory;
 use crate::telemetry::Redactor;
-use crate::tools::{ExecSettings, Redact, Scratch, object_to_reads, programs_of, redacted_diff};
+use crate::tools::{
+    ExecSettings, Redact, Scratch, hides_secrets, object_to_reads, programs_of, redacted_diff,
+};
 
 /// How long a command has between being asked to end and being ended.
 pub(crate) const EXEC_GRACE: Duration = Duration::from_secs(2);
@@ -75,7 +77,11 @@ pub(crate) fn project_judge(
             FileMemory::new(&settings.state),
             redact,
         ),
-        object_to_reads: reads_in(settings.project.clone(), found, sandbox_mode(settings)),
+        object_to_reads: reads_in(settings.project.clone()),
+        hides_secrets: {
+            let mode = sandbox_mode(settings);
+            Arc::new(move || Box::pin(hides_secrets(found.clone(), mode)))
+        },
         state: settings.state.clone(),
         language: settings.language.unwrap_or_default(),
     };
@@ -83,8 +89,8 @@ pub(crate) fn project_judge(
 }
 
 /// Looks at what commands would read unasked in a project.
-fn reads_in(project: PathBuf, found: sandbox::Finding, mode: sandbox::Mode) -> ObjectToReads {
-    Arc::new(move |reads| Box::pin(object_to_reads(project.clone(), reads, found.clone(), mode)))
+fn reads_in(project: PathBuf) -> ObjectToReads {
+    Arc::new(move |reads, hides| object_to_reads(&project, reads, hides))
 }
 
 /// Shows what calls would change in a project: each tool knows for itself.

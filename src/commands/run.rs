@@ -15,6 +15,7 @@ use super::load::load_or_say;
 use super::summary::{Summary, names};
 use crate::adapters::web::{BindError, WebAdapter};
 use crate::app::{App, ShellWorld, StartError, WebSocket, World};
+use crate::blocking::PoolProbe;
 use crate::cli::{Exit, RunArgs};
 use crate::config::{Env, Settings, WebSettings};
 use crate::http::install_tls;
@@ -130,10 +131,11 @@ async fn serve(
             return not_started(&error, err);
         }
     };
+    let pool = PoolProbe::default();
     // From here on every way out leads through the stop below.
     let served = tokio::select! {
         _signal = signals.next() => Ok(()),
-        () = notify::watchdog(async || works(&app.door, &store).await) => Ok(()),
+        () = notify::watchdog(async || works(&app.door, &store, &pool).await) => Ok(()),
         told = announce(&app, &summary, out) => told,
     };
     notify::stopping();
@@ -161,10 +163,10 @@ fn not_started(error: &StartError, err: &mut dyn Write) -> anyhow::Result<Exit> 
 }
 
 /// What shows that the daemon works, whatever becomes of the platforms: its threads can be spoken to, and what is said
-/// there can be written.
-async fn works(door: &Door, store: &FileStore) -> bool {
-    let (threads, disk) = tokio::join!(door.answers(), store.answers());
-    threads && disk
+/// there can be written, and files can be looked at.
+async fn works(door: &Door, store: &FileStore, pool: &PoolProbe) -> bool {
+    let (threads, disk, blocking) = tokio::join!(door.answers(), store.answers(), pool.answers());
+    threads && disk && blocking
 }
 
 /// Says that the daemon is there once it can be used, and afterwards what was not known by then. Ends only when nobody

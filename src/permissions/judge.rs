@@ -2,17 +2,23 @@
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
+use tokio::time::timeout;
 
 use super::details::{self, ChangePreview};
+use super::digests::{Operands, digest_file, files_of};
 use super::grants::{GrantBook, StoredGrant};
+use crate::blocking::{BlockingJobs, Panicked};
 use crate::domain::Class;
 use crate::domain::{Approval, Effects, GrantNumber, Language, Reach, Risk, Scope, ThreadId, Timestamp};
+use crate::files;
 use crate::policy::fingerprint::{FileDigest, digest_of, fingerprint};
 use crate::policy::grants::{CallFacts, Calls, Grant, covering, proposed};
+use crate::policy::paths::{PathClass, ResolvedPath};
 use crate::policy::shell::{ReadPath, ShellCall, ShellJudgement, ShellRules};
 use crate::policy::tools::ToolFacts;
 use crate::policy::{Mode, Reason, Verdict, shell, tools};
@@ -20,8 +26,14 @@ use crate::ports::{BoxFuture, CallToJudge, Clock, Judge, Judgement, Ruling};
 
 /// The tool that runs commands.
 const SHELL: &str = "exec_shell";
-/// A script longer than this is told from others by its beginning.
-const DIGEST_BYTES: usize = 8 << 20;
+/// The most of a call that is shown in its one line when it could not be judged.
+const SUMMARY_CHARS: usize = 200;
+/// How long judging may take; a file system that hangs must not hold a conversation up.
+const DEADLINE: Duration = Duration::from_secs(5);
+/// Judgements at once, of all conversations and of one. With the tools' jobs they leave a quarter of the daemon's
+/// blocking threads to the store.
+const JOBS: usize = 6;
+const JOBS_PER_THREAD: usize = 2;
 
 /// Looks up what calls of a tool may do; nothing means that there is no such tool.
 pub type EffectsOf = Arc<dyn Fn(&str) -> Option<Effects> + Send + Sync>;
@@ -30,8 +42,12 @@ pub type EffectsOf = Arc<dyn Fn(&str) -> Option<Effects> + Send + Sync>;
 /// writes none, and gives nothing away that the call itself could not reach.
 pub type Preview = Arc<dyn Fn(&CallToJudge) -> Option<Result<ChangePreview, String>> + Send + Sync>;
 
-/// Looks at what a command that only reads would read, and says what speaks against running it unasked.
-pub type ObjectToReads = Arc<dyn Fn(Vec<ReadPath>) -> BoxFuture<'static, Option<Reason>> + Send + Sync>;
+/// What speaks against running a command unasked that reads these; the flag says whether the sandbox hides secrets.
+/// Touches the disk.
+pub type ObjectToReads = Arc<dyn Fn(&[ReadPath], bool) -> Option<Reason> + Send + Sync>;
+
+/// Whether the sandbox hides secrets from commands that run unasked, as soon as that is known.
+pub type HidesSecrets = Arc<dyn Fn() -> BoxFuture<'static, bool> + Send + Sync>;
 
 /// What a judge goes by.
 pub struct JudgeSettings {
@@ -47,6 +63,8 @@ pub struct JudgeSettings {
     pub preview: Preview,
     /// What speaks against reading unasked.
     pub object_to_reads: ObjectToReads,
+    /// Whether secrets are hidden from commands that run unasked.
+    pub hides_secrets: HidesSecrets,
     /// The `.ship` directory, where the grants are.
     pub state: PathBuf,
     /// The language of reasons.
@@ -64,12 +82,15 @@ impl std::fmt::Debug for JudgeSettings {
 pub struct ProjectJudge {
     settings: Arc<JudgeSettings>,
     clock: Arc<dyn Clock>,
+    jobs: BlockingJobs,
+    deadline: Duration,
 }
 
 impl ProjectJudge {
     /// A judge that goes by these settings.
     pub fn new(settings: JudgeSettings, clock: Arc<dyn Clock>) -> Self {
-        Self { settings: Arc::new(settings), clock }
+        let jobs = BlockingJobs::new(JOBS, JOBS_PER_THREAD);
+        Self { settings: Arc::new(settings), clock, jobs, deadline: DEADLINE }
     }
 
     /// What an answer grants beyond the call it was given for.
@@ -83,77 +104,127 @@ impl ProjectJudge {
     }
 }
 
+#[cfg(test)]
+impl ProjectJudge {
+    /// A judge that gives up sooner.
+    pub(super) fn with_deadline(self, deadline: Duration) -> Self {
+        Self { deadline, ..self }
+    }
+}
+
 impl Judge for ProjectJudge {
     fn judge(&self, call: CallToJudge) -> BoxFuture<'_, Judgement> {
         let (settings, now) = (self.settings.clone(), self.clock.now());
         Box::pin(async move {
-            let objection = settings.objection(&call).await;
-            let judged = tokio::task::spawn_blocking(move || settings.judge(&call, now, objection)).await;
-            judged.unwrap_or_else(|_| Judgement {
-                ruling: Ruling::Deny("the call could not be judged".to_owned()),
-                fingerprint: String::new(),
-                summary: String::new(),
-                details: None,
-                whole: None,
-                risk: Risk::High,
-                grants: Vec::new(),
-            })
+            let (thread, asked) = (call.thread.clone(), call.clone());
+            let job = async {
+                let hides = call.tool == SHELL && (settings.hides_secrets)().await;
+                self.jobs.run(&thread, move || settings.judge(&call, now, hides)).await
+            };
+            match timeout(self.deadline, job).await {
+                Ok(Ok(judgement)) => judgement,
+                Ok(Err(Panicked)) => Judgement {
+                    ruling: Ruling::Deny("the call could not be judged".to_owned()),
+                    ..self.settings.unjudged(&asked)
+                },
+                Err(_) => {
+                    tracing::warn!(tool = asked.tool, %thread, "judging timed out");
+                    self.settings.unjudged(&asked)
+                }
+            }
         })
     }
 }
 
 impl JudgeSettings {
-    fn judge(&self, call: &CallToJudge, now: Timestamp, objection: Option<Reason>) -> Judgement {
-        if call.tool == SHELL { self.judge_shell(call, now, objection) } else { self.judge_tool(call, now) }
+    /// What is said of a call whose files could not be looked at in time: a person is asked, and the answer is bound to
+    /// nothing, so that the call is judged and asked about again before it runs.
+    fn unjudged(&self, call: &CallToJudge) -> Judgement {
+        let argument = ["command", "path"].iter().find_map(|key| text_argument(&call.input, key));
+        let what = argument.map(|text| shell::shown(&text).replace('\n', " ⏎ ")).unwrap_or_default();
+        let summary: String = format!("{} {what}", call.tool).trim().chars().take(SUMMARY_CHARS).collect();
+        let reason = Reason::Unchecked(match self.language {
+            Language::En => "what the call would do".to_owned(),
+            Language::Zh => "这个操作".to_owned(),
+        });
+        Judgement {
+            ruling: Ruling::Ask,
+            fingerprint: format!("unchecked-{}", uuid::Uuid::new_v4().simple()),
+            details: Some(format!(
+                "{}\n\n{}",
+                details::reasons(&[reason], self.language),
+                details::input(&call.input, self.language)
+            )),
+            summary,
+            whole: None,
+            risk: Risk::High,
+            grants: Vec::new(),
+        }
     }
 
-    /// What speaks against a command that would otherwise run unasked.
-    async fn objection(&self, call: &CallToJudge) -> Option<Reason> {
-        if call.tool != SHELL {
-            return None;
-        }
-        let judged = self.shell_judgement(&call.input);
-        if judged.verdict != Verdict::Allow(Class::ReadOnly) {
-            return None;
-        }
-        (self.object_to_reads)(judged.reads).await
+    /// `hides` says whether the sandbox keeps secrets from commands that run unasked.
+    fn judge(&self, call: &CallToJudge, now: Timestamp, hides: bool) -> Judgement {
+        if call.tool == SHELL { self.judge_shell(call, now, hides) } else { self.judge_tool(call, now) }
     }
 
     fn shell_judgement(&self, input: &Value) -> ShellJudgement {
-        let text = |key: &str| input.get(key).and_then(Value::as_str).unwrap_or_default();
-        shell::judge(&self.shell, &ShellCall { command: text("command"), cwd: text("cwd") })
+        let command = text_argument(input, "command").unwrap_or_default();
+        let cwd = self.cwd(input, "").relative;
+        shell::judge(&self.shell, &ShellCall { command: &command, cwd: &cwd.to_string_lossy() })
     }
 
-    fn judge_shell(&self, call: &CallToJudge, now: Timestamp, objection: Option<Reason>) -> Judgement {
+    /// The folder a command would run in, as the tool resolves it.
+    fn cwd(&self, input: &Value, own_files: &str) -> ResolvedPath {
+        let written = text_argument(input, "cwd").unwrap_or_default();
+        files::resolve(&self.project, own_files, &written)
+    }
+
+    fn judge_shell(&self, call: &CallToJudge, now: Timestamp, hides: bool) -> Judgement {
+        let own_files = files::own_files_of(&call.thread);
         let judged = self.shell_judgement(&call.input);
-        let mut verdict = judged.verdict.clone();
-        if let (Verdict::Allow(Class::ReadOnly), Some(reason)) = (&verdict, objection) {
+        let place = self.cwd(&call.input, &own_files);
+        let mut verdict = judged.verdict.clone().and(by_cwd(&place));
+        if verdict == Verdict::Allow(Class::ReadOnly) {
+            for read in &judged.reads {
+                let path = files::resolve_exact(&self.project, &own_files, &read.path);
+                verdict = verdict.and(by_read(&path));
+            }
+        }
+        if verdict == Verdict::Allow(Class::ReadOnly)
+            && let Some(reason) = (self.object_to_reads)(&judged.reads, hides)
+        {
             verdict = Verdict::ask(Risk::High, reason);
         }
         let facts = CallFacts { tool: &call.tool, risk: judged.risk, shell: Some(&judged) };
-        let cwd = call.input.get("cwd").and_then(Value::as_str).unwrap_or_default();
-        let scripts: Vec<FileDigest> = judged.scripts.iter().map(|script| self.digest(cwd, script)).collect();
-        let (ruling, grants) = self.ruling(&verdict, &call.thread, now, &facts);
-        let command = call.input.get("command").and_then(Value::as_str).unwrap_or_default();
-        let more = || details::command(command, cwd, &judged.summary, self.language);
+        let cwd = &*place.relative.to_string_lossy();
+        let operands = if judged.writes { Operands::Content } else { Operands::Place };
+        let files = files_of(&self.project, cwd, &judged.depends, operands);
+        let (mut ruling, mut grants) = self.ruling(&verdict, &call.thread, now, &facts);
+        if files.undetermined && !grants.is_empty() {
+            // A grant is for what was seen when it was given.
+            (ruling, grants) = (Ruling::Ask, Vec::new());
+        }
+        let command = text_argument(&call.input, "command").unwrap_or_default();
+        let more = || details::command(&command, cwd, &judged.summary, self.language);
         Judgement {
             details: self.details(&verdict, &ruling, more),
-            whole: details::whole_command(&ruling, command),
+            whole: details::whole_command(&ruling, &command),
             ruling,
             grants,
-            fingerprint: fingerprint(&call.tool, &call.input, cwd, &scripts),
+            fingerprint: fingerprint(&call.tool, &call.input, cwd, &files.all()),
             summary: judged.summary.clone(),
             risk: risk_of(&verdict, judged.risk),
         }
     }
 
     fn judge_tool(&self, call: &CallToJudge, now: Timestamp) -> Judgement {
-        let path = call.input.get("path").and_then(Value::as_str);
-        let own_files = format!(".ship/files/{}", call.thread.file_name());
+        let own_files = files::own_files_of(&call.thread);
+        let path = text_argument(&call.input, "path");
+        let resolved = path.as_deref().map(|path| files::resolve(&self.project, &own_files, path));
         let effects = (self.effects_of)(&call.tool);
-        let target = call.input.get("thread").and_then(Value::as_str);
-        let elsewhere = target.is_some_and(|target| target != call.thread.as_str());
-        let facts = ToolFacts { tool: &call.tool, effects, elsewhere, path, own_files: &own_files };
+        let target = text_argument(&call.input, "thread");
+        let elsewhere = target.as_deref().is_some_and(|target| target != call.thread.as_str());
+        let facts = ToolFacts { tool: &call.tool, effects, elsewhere, path: resolved.as_ref() };
         let verdict = tools::judge(self.modes.get(&call.tool).copied(), &facts);
         let risk = risk_of(&verdict, Risk::Medium);
         let facts = CallFacts { tool: &call.tool, risk, shell: None };
@@ -162,9 +233,9 @@ impl JudgeSettings {
         let preview = || preview.get_or_init(|| (self.preview)(call));
         // What a file holds now is part of what a change to it means. Where the call does not name the file, what would
         // be changed stands for it.
-        let file = match path {
+        let file = match &resolved {
             _ if !changes => None,
-            Some(path) => Some(self.digest("", path)),
+            Some(path) => Some(digest_file(&self.project, &path.relative)),
             None => preview().as_ref().map(changed),
         };
         let files: Vec<FileDigest> = file.into_iter().collect();
@@ -179,9 +250,11 @@ impl JudgeSettings {
             ruling,
             grants,
             fingerprint: fingerprint(&call.tool, &call.input, "", &files),
-            summary: path
+            summary: resolved
+                .as_ref()
+                .map(named)
                 .or(target)
-                .map_or_else(|| call.tool.clone(), |what| details::line(&call.tool, what)),
+                .map_or_else(|| call.tool.clone(), |what| details::line(&call.tool, &what)),
             risk,
         }
     }
@@ -230,11 +303,48 @@ impl JudgeSettings {
             None => reasons,
         })
     }
+}
 
-    fn digest(&self, cwd: &str, path: &str) -> FileDigest {
-        let full = self.project.join(cwd).join(path);
-        let digest = read_bounded(&full).map(|content| digest_of(&content));
-        FileDigest { path: path.to_owned(), digest }
+/// The file for people: as it was written, and where that leads to when it leads elsewhere.
+fn named(path: &ResolvedPath) -> String {
+    let written = shell::shown(path.written.trim());
+    let relative = shell::shown(&path.relative.to_string_lossy());
+    let same = written == relative || written.strip_prefix("./") == Some(&relative);
+    if same || path.class == PathClass::Outside { written } else { format!("{written} → {relative}") }
+}
+
+/// A text argument, as the tools read it: a number is taken for its digits.
+fn text_argument(input: &Value, key: &str) -> Option<String> {
+    match input.get(key)? {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+/// What the folder of a command has against it.
+fn by_cwd(place: &ResolvedPath) -> Verdict {
+    let name = || place.written.clone();
+    let verdict = match place.class {
+        PathClass::Outside => Verdict::Deny { reason: Reason::Outside(name()) },
+        PathClass::Reserved => Verdict::Deny { reason: Reason::Secret(name()) },
+        PathClass::Secret => Verdict::ask(Risk::High, Reason::Secret(name())),
+        PathClass::Sensitive | PathClass::Ordinary => Verdict::Allow(Class::ReadOnly),
+    };
+    match place.unchecked {
+        Some(_) => verdict.and(Verdict::ask(Risk::High, Reason::Unchecked(name()))),
+        None => verdict,
+    }
+}
+
+/// What a path that a command reads unasked has against it once links are followed.
+fn by_read(path: &ResolvedPath) -> Verdict {
+    let name = || path.written.clone();
+    match (path.class, &path.unchecked) {
+        (PathClass::Outside, _) => Verdict::ask(Risk::High, Reason::Outside(name())),
+        (PathClass::Reserved | PathClass::Secret, _) => Verdict::ask(Risk::High, Reason::Secret(name())),
+        (_, Some(_)) => Verdict::ask(Risk::High, Reason::Unchecked(name())),
+        (PathClass::Sensitive | PathClass::Ordinary, None) => Verdict::Allow(Class::ReadOnly),
     }
 }
 
@@ -242,15 +352,6 @@ impl JudgeSettings {
 fn changed(preview: &Result<ChangePreview, String>) -> FileDigest {
     let shown = preview.as_ref().map_or_else(String::as_str, |preview| preview.diff.as_str());
     FileDigest { path: String::new(), digest: Some(digest_of(shown.as_bytes())) }
-}
-
-fn read_bounded(path: &Path) -> Option<Vec<u8>> {
-    use std::io::Read;
-    let file =
-        std::fs::File::open(path).ok().filter(|file| file.metadata().is_ok_and(|facts| facts.is_file()))?;
-    let mut content = Vec::new();
-    file.take(DIGEST_BYTES as u64).read_to_end(&mut content).ok()?;
-    Some(content)
 }
 
 fn risk_of(verdict: &Verdict, otherwise: Risk) -> Risk {

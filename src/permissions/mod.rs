@@ -2,14 +2,19 @@
 //! operator's settings, the grants, and the files a command names.
 
 mod access;
+#[cfg(test)]
+mod changed_file_tests;
 mod code;
 mod details;
+mod digests;
 mod grants;
 mod guests;
 mod judge;
+#[cfg(test)]
+mod judge_tests;
 mod shared_file;
 
 pub use access::FileAccess;
 pub use details::ChangePreview;
 pub use grants::{GrantBook, Propose, Replace, StoredGrant};
-pub use judge::{EffectsOf, JudgeSettings, ObjectToReads, Preview, ProjectJudge};
+pub use judge::{EffectsOf, HidesSecrets, JudgeSettings, ObjectToReads, Preview, ProjectJudge};

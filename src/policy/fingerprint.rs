@@ -5,22 +5,57 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use ring::digest::{Context, SHA256, digest};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::shell::{INTERPRETERS, SHELLS};
 
-/// A file that a command runs, and what was in it; nothing when it could not be read.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// A file that a call depends on, and what was in it; nothing when there is none.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct FileDigest {
-    /// The path as the command names it.
+    /// The path from the project down; a folder ends with `/`.
     pub path: String,
-    /// The digest of its content.
+    /// The digest of its content, or of what else tells it from others.
     pub digest: Option<String>,
 }
 
 /// The digest of a file's content, as [`FileDigest`] has it.
 pub fn digest_of(content: &[u8]) -> String {
     hex(digest(&SHA256, content).as_ref())
+}
+
+/// The digest of a content that comes in pieces.
+#[derive(Clone)]
+pub struct ContentDigest(Context);
+
+impl std::fmt::Debug for ContentDigest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ContentDigest").finish_non_exhaustive()
+    }
+}
+
+impl ContentDigest {
+    /// No content yet.
+    pub fn new() -> Self {
+        Self(Context::new(&SHA256))
+    }
+
+    /// Takes the next piece.
+    pub fn add(&mut self, piece: &[u8]) {
+        self.0.update(piece);
+    }
+
+    /// The digest, as [`FileDigest`] has it.
+    pub fn finish(self) -> String {
+        hex(self.0.finish().as_ref())
+    }
+}
+
+impl Default for ContentDigest {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 /// The fingerprint of a call. The order of `files` does not matter.

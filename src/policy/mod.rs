@@ -3,6 +3,7 @@
 pub mod fingerprint;
 pub mod grants;
 mod mode;
+mod path_names;
 pub mod paths;
 mod reason;
 pub mod reply;

@@ -1,4 +1,10 @@
-//! Where a path points, by its letters alone. Links are resolved by whoever has the files, who then asks again.
+//! Where a path points and what may happen to it, by its names alone. `files::resolve` follows the links and applies
+//! the same rules to what it finds.
+
+use std::path::PathBuf;
+
+use super::path_names::{is_git_secret, is_sensitive_name};
+pub use super::path_names::{is_reserved_name, is_secret_name};
 
 /// Where a path points.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +44,11 @@ pub fn locate(root: &str, cwd: &str, path: &str) -> Place {
             }
         }
     }
-    if secret { Place::Secret } else { Place::Inside(names.join("/")) }
+    if secret || is_git_secret(names.iter().copied()) {
+        Place::Secret
+    } else {
+        Place::Inside(names.join("/"))
+    }
 }
 
 /// What of `path` is below `root`, when it is.
@@ -51,72 +61,67 @@ fn below<'a>(root: &str, path: &'a str) -> Option<&'a str> {
     (rest.is_empty() || rest.starts_with('/')).then_some(rest)
 }
 
-/// The daemon's own state and settings, and files that hold secrets by custom: no tool reaches them.
-pub fn is_reserved_name(name: &str) -> bool {
-    let name = folded(name);
-    match name.as_str() {
-        ".ship" | "ship.json" | ".env" => true,
-        ".env.example" => false,
-        other => other.starts_with(".env."),
-    }
+/// What may happen to a path. Ordered: the later one is the stricter one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PathClass {
+    /// Read and written by the tools' own rules.
+    Ordinary,
+    /// Writing it can start programs or direct the agent: asks with high risk.
+    Sensitive,
+    /// It may hold credentials: reading and writing ask with high risk.
+    Secret,
+    /// The daemon's own, or an environment file: out of reach.
+    Reserved,
+    /// Not in the project: out of reach.
+    Outside,
 }
 
-/// A file or folder whose content is better not shown unasked.
-pub fn is_secret_name(name: &str) -> bool {
-    const NAMES: &[&str] = &[
-        ".ssh",
-        ".gnupg",
-        ".aws",
-        ".kube",
-        ".netrc",
-        ".npmrc",
-        ".pypirc",
-        ".pgpass",
-        ".git-credentials",
-        ".htpasswd",
-        ".envrc",
-        "credentials",
-        "credentials.json",
-        "secrets",
-    ];
-    const ENDINGS: &[&str] = &[".pem", ".key", ".p12", ".pfx", ".keystore", ".kdbx"];
-    let folded = folded(name);
-    is_reserved_name(name)
-        || NAMES.contains(&folded.as_str())
-        || folded.starts_with("id_rsa")
-        || folded.starts_with("id_ed25519")
-        || folded.starts_with("id_ecdsa")
-        || ENDINGS.iter().any(|ending| folded.ends_with(ending))
+/// A path that a tool call names, with every link resolved. The judge and the tools use the same one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResolvedPath {
+    /// The path as the call wrote it.
+    pub written: String,
+    /// The path from the project down, without links; empty for the project itself. What stands there may have changed
+    /// since: opening it checks again.
+    pub relative: PathBuf,
+    /// The strictest class of the path as written, as resolved, and of every other name of the same file.
+    pub class: PathClass,
+    /// Why the class is not certain: a part could not be read, or too many files had to be compared.
+    pub unchecked: Option<String>,
+}
+
+/// The class of a path inside the project, by its names alone. `own_files` is the one folder of the daemon's state that
+/// the asking thread may use; empty when there is none.
+pub fn classify(relative: &str, own_files: &str) -> PathClass {
+    let path = without_own_files(relative, own_files);
+    let names = || path.split(['/', '\\']).filter(|name| !matches!(*name, "" | "." | ".."));
+    if names().any(is_reserved_name) {
+        PathClass::Reserved
+    } else if names().any(is_secret_name) || is_git_secret(names()) {
+        PathClass::Secret
+    } else if names().any(is_sensitive_name) {
+        PathClass::Sensitive
+    } else {
+        PathClass::Ordinary
+    }
 }
 
 /// Whether writing this file can start programs outside any sandbox: hooks, settings of tools, the agent's own
 /// instructions.
 pub fn is_sensitive(relative: &str) -> bool {
-    const FOLDERS: &[&str] = &[".git", ".github", ".gitlab", ".husky", ".vscode", ".idea", ".devcontainer"];
-    const FILES: &[&str] = &[
-        "agent.md",
-        ".gitattributes",
-        ".gitmodules",
-        ".gitconfig",
-        ".bashrc",
-        ".profile",
-        ".bash_profile",
-        ".zshrc",
-        ".gitlab-ci.yml",
-        ".mcp.json",
-        "rust-toolchain.toml",
-    ];
-    relative.split('/').any(|name| {
-        let name = folded(name);
-        FOLDERS.contains(&name.as_str()) || FILES.contains(&name.as_str())
-    })
+    relative.split('/').any(is_sensitive_name)
 }
 
-/// The name as a file system that folds case, drops invisible characters or trailing dots would take it.
-fn folded(name: &str) -> String {
-    let visible: String =
-        name.chars().filter(|c| !c.is_control() && !super::shell::is_invisible(*c)).collect();
-    visible.to_uppercase().to_lowercase().trim_end_matches(['.', ' ']).to_owned()
+/// The path as seen from the thread's own folder when it is in there, as it is otherwise.
+fn without_own_files<'a>(path: &'a str, own_files: &str) -> &'a str {
+    let plain = path.strip_prefix("./").unwrap_or(path);
+    if own_files.is_empty() || plain.split('/').any(|name| name == "..") {
+        return path;
+    }
+    match plain.strip_prefix(own_files) {
+        Some(rest) if rest.is_empty() || rest.starts_with('/') => rest,
+        _ => path,
+    }
 }
 
 #[cfg(test)]
@@ -164,8 +169,44 @@ mod tests {
         for path in [".git/hooks/pre-commit", "sub/.GIT/config", ".github/workflows/ci.yml", "Agent.md"] {
             assert!(is_sensitive(path), "{path}");
         }
-        for path in ["src/git.rs", ".gitignore", "docs/agents.md"] {
+        for path in ["src/git.rs", ".gitignore", "docs/agent-notes.md"] {
             assert!(!is_sensitive(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_path_has_the_strictest_class_of_its_names() {
+        use PathClass::{Ordinary, Reserved, Secret, Sensitive};
+        for (path, class) in [
+            ("", Ordinary),
+            ("src/main.rs", Ordinary),
+            ("Cargo.toml", Ordinary),
+            ("package.json", Ordinary),
+            (".gitignore", Ordinary),
+            ("build.rs", Sensitive),
+            (".github/workflows/ci.yml", Sensitive),
+            (".GIT/Hooks/pre-commit", Sensitive),
+            (".git", Sensitive),
+            (".git/config", Secret),
+            ("vendor/x/.git/modules/a/b/config", Secret),
+            ("mirror.git/config", Secret),
+            ("src/config", Ordinary),
+            (".git/hooks/../config", Secret),
+            ("sub/.cargo/config.toml", Sensitive),
+            (".cargo/credentials.toml", Secret),
+            ("Agent.md", Sensitive),
+            ("deploy/id_rsa", Secret),
+            (".ship/files/t1/a.png", Ordinary),
+            ("./.ship/files/t1/a.png", Ordinary),
+            (".ship/files/t1", Ordinary),
+            (".ship/files/t1/.env", Reserved),
+            (".ship/files/t10/a.png", Reserved),
+            (".ship/files/t1/../t2/a.png", Reserved),
+            (".Ship/files/t1/a.png", Reserved),
+            ("a/b/.env.local", Reserved),
+            (".git\\hooks\\x", Sensitive),
+        ] {
+            assert_eq!(classify(path, ".ship/files/t1"), class, "{path}");
         }
     }
 }

@@ -68,6 +68,8 @@ pub enum Reason {
     Inline(String),
     /// It speaks to people in another conversation.
     Elsewhere,
+    /// It names a file that could not be looked at with certainty.
+    Unchecked(String),
 }
 
 impl Reason {
@@ -114,6 +116,7 @@ impl Reason {
             Self::Destroys(name) => format!("{name} deletes or overwrites"),
             Self::Inline(name) => format!("{name} runs a program that is not checked"),
             Self::Elsewhere => "it speaks in another conversation".into(),
+            Self::Unchecked(path) => format!("{path} could not be checked"),
         }
     }
 
@@ -148,6 +151,7 @@ impl Reason {
             Self::Destroys(name) => format!("{name} 会删除或覆盖内容"),
             Self::Inline(name) => format!("{name} 会运行未经检查的程序"),
             Self::Elsewhere => "会在另一个对话里发言".into(),
+            Self::Unchecked(path) => format!("无法检查 {path}"),
         }
     }
 }

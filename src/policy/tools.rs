@@ -1,6 +1,6 @@
 //! The verdict on tools other than the shell: from the operator's mode, what the tool does, and the file it names.
 
-use super::paths::{self, Place};
+use super::paths::{PathClass, ResolvedPath};
 use super::{Mode, Reason, Verdict};
 use crate::domain::{Class, Effects, Risk};
 
@@ -16,10 +16,8 @@ pub struct ToolFacts<'a> {
     pub effects: Option<Effects>,
     /// Whether it speaks to people elsewhere than where it was asked to.
     pub elsewhere: bool,
-    /// The file it names, relative to the project.
-    pub path: Option<&'a str>,
-    /// The one folder of the daemon's state that the asking thread may use; empty when there is none.
-    pub own_files: &'a str,
+    /// The file it names, as the tool will resolve it.
+    pub path: Option<&'a ResolvedPath>,
 }
 
 /// Judges a call. `mode` is what the operator wrote for this tool, if anything.
@@ -47,29 +45,21 @@ pub fn judge(mode: Option<Mode>, call: &ToolFacts<'_>) -> Verdict {
     }
 }
 
-/// Whatever the mode says: out of reach is out of reach, and a file that starts programs is asked about.
-fn by_path(call: &ToolFacts<'_>, path: &str) -> Verdict {
-    let effects = call.effects;
-    let path = within(call.own_files, path);
-    let reserved = path.split('/').any(paths::is_reserved_name);
-    let writes = !matches!(effects, Some(Effects::ReadOnly | Effects::Speaks));
-    match paths::locate("", "", path) {
-        _ if reserved => Verdict::Deny { reason: Reason::Secret(path.into()) },
-        Place::Outside => Verdict::Deny { reason: Reason::Outside(path.into()) },
-        Place::Secret => Verdict::ask(Risk::High, Reason::Secret(path.into())),
-        Place::Inside(inside) if writes && paths::is_sensitive(&inside) => {
-            Verdict::ask(Risk::High, Reason::Sensitive(path.into()))
-        }
-        Place::Inside(_) => Verdict::Allow(class(effects)),
+/// Whatever the mode says: what is out of reach is refused, what may hold secrets or start programs is asked about.
+fn by_path(call: &ToolFacts<'_>, path: &ResolvedPath) -> Verdict {
+    let name = || path.written.clone();
+    let writes = !matches!(call.effects, Some(Effects::ReadOnly | Effects::Speaks));
+    let by_class = match path.class {
+        PathClass::Reserved => return Verdict::Deny { reason: Reason::Secret(name()) },
+        PathClass::Outside => return Verdict::Deny { reason: Reason::Outside(name()) },
+        PathClass::Secret => Verdict::ask(Risk::High, Reason::Secret(name())),
+        PathClass::Sensitive if writes => Verdict::ask(Risk::High, Reason::Sensitive(name())),
+        PathClass::Sensitive | PathClass::Ordinary => Verdict::Allow(class(call.effects)),
+    };
+    match &path.unchecked {
+        Some(_) => by_class.and(Verdict::ask(Risk::High, Reason::Unchecked(name()))),
+        None => by_class,
     }
-}
-
-/// The path as seen from the thread's own folder when it is in there, as it is otherwise.
-fn within<'a>(own_files: &str, path: &'a str) -> &'a str {
-    if own_files.is_empty() {
-        return path;
-    }
-    path.strip_prefix(own_files).and_then(|rest| rest.strip_prefix('/')).unwrap_or(path)
 }
 
 fn class(effects: Option<Effects>) -> Class {
@@ -90,6 +80,7 @@ fn risk(effects: Option<Effects>) -> Risk {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::paths::classify;
 
     fn word(verdict: &Verdict) -> &'static str {
         match verdict {
@@ -105,7 +96,9 @@ mod tests {
         use Effects::{ReadOnly, SideEffects};
         for (tool, mode, effects, path, want) in [
             ("read_file", None, Some(ReadOnly), Some("src/a.rs"), "look"),
-            ("read_file", None, Some(ReadOnly), Some(".git/config"), "look"),
+            ("read_file", None, Some(ReadOnly), Some(".git/HEAD"), "look"),
+            ("read_file", None, Some(ReadOnly), Some(".git/config"), "ask"),
+            ("read_file", None, Some(ReadOnly), Some(".github/workflows/ci.yml"), "look"),
             ("read_file", None, Some(ReadOnly), Some(".env"), "deny"),
             ("read_file", Some(Mode::Allow), Some(ReadOnly), Some(".ship/run/token"), "deny"),
             ("read_file", Some(Mode::Ask), Some(ReadOnly), Some("a"), "ask"),
@@ -128,8 +121,16 @@ mod tests {
             ("some_server_tool", Some(Mode::Allow), None, None, "write"),
             ("some_server_tool", Some(Mode::Deny), None, None, "deny"),
         ] {
-            let own_files = ".ship/files/t1";
-            let verdict = judge(mode, &ToolFacts { tool, effects, elsewhere: false, path, own_files });
+            let path = path.map(|path: &str| ResolvedPath {
+                written: path.into(),
+                relative: path.into(),
+                class: match path {
+                    "../a" | "/etc/passwd" => PathClass::Outside,
+                    inside => classify(inside, ".ship/files/t1"),
+                },
+                unchecked: None,
+            });
+            let verdict = judge(mode, &ToolFacts { tool, effects, elsewhere: false, path: path.as_ref() });
             assert_eq!(word(&verdict), want, "{tool} {mode:?} {path:?}");
         }
     }

@@ -57,11 +57,8 @@ pub(super) fn current_text(
     confinement: &Confinement,
     inside: &Inside,
 ) -> Result<Option<String>, ToolFailure> {
-    if !confinement.absolute(inside).try_exists().unwrap_or(true) {
-        return Ok(None);
-    }
     let shown = inside.shown();
-    let opened = confinement.open(inside)?;
+    let Some(opened) = confinement.open_if_there(inside)? else { return Ok(None) };
     if opened.size > FILE_BYTES as u64 {
         return Err(ToolFailure::Refused(format!("{shown} is too large to be changed here")));
     }

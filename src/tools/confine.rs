@@ -1,30 +1,42 @@
-//! From a path that a model wrote to a place inside the project, or a refusal. Nothing is opened here.
+//! From a path that a model wrote to a file inside the project that the call may use, or a refusal.
 
-use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use super::reserved::is_reserved;
-use crate::domain::ThreadId;
+use crate::domain::{Class, ThreadId};
+use crate::files::{self, ProjectDir, SpecialFiles};
+use crate::policy::paths::{PathClass, ResolvedPath, classify};
 use crate::ports::{ToolContext, ToolFailure};
 
-/// The room that a call's tools may move in.
+/// The part of the project that a call's tools may use.
 #[derive(Clone, Debug)]
 pub struct Confinement {
     project: PathBuf,
     own_files: PathBuf,
+    /// Whether the call runs without a person's or the operator's consent.
+    unasked: bool,
+    /// Found once per call, and only when a file with several names is opened.
+    special: Arc<OnceLock<SpecialFiles>>,
 }
 
-/// A place inside the project that tools may touch: links resolved, nothing of it reserved. It need not
-/// exist, and what stands there may have changed since: opening it checks again.
+/// A path inside the project that tools may use: links resolved, nothing of it reserved. It need not exist, and what
+/// stands there may have changed since: opening it checks again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inside {
     relative: PathBuf,
+    class: PathClass,
 }
 
 impl Inside {
     /// The path from the project down; empty for the project itself.
     pub fn relative(&self) -> &Path {
         &self.relative
+    }
+
+    /// What may happen to it.
+    pub fn class(&self) -> PathClass {
+        self.class
     }
 
     /// The path as people and models are shown it.
@@ -34,15 +46,16 @@ impl Inside {
 }
 
 impl Confinement {
-    /// The room of one call.
+    /// What one call may use.
     pub fn new(context: &ToolContext) -> Self {
-        Self::of(&context.project, &context.thread)
+        let unasked = context.permit.class == Class::ReadOnly;
+        Self { unasked, ..Self::of(&context.project, &context.thread) }
     }
 
-    /// The room of a thread's calls.
+    /// What a thread's calls may use once they are allowed.
     pub fn of(project: &Path, thread: &ThreadId) -> Self {
-        let own_files = Path::new(".ship/files").join(thread.file_name());
-        Self { project: project.to_owned(), own_files }
+        let own_files = PathBuf::from(files::own_files_of(thread));
+        Self { project: project.to_owned(), own_files, unasked: false, special: Arc::default() }
     }
 
     /// The project directory.
@@ -55,81 +68,63 @@ impl Confinement {
         self.project.join(&inside.relative)
     }
 
-    /// Judges a path as the model gave it: relative to the project, or absolute and inside it. One that does
-    /// not exist is judged by its nearest parent that does. Touches the disk.
+    /// Takes a path as the model gave it: relative to the project, or absolute and inside it. It is resolved and
+    /// classified by the function that judged the call. Touches the disk.
     pub fn resolve(&self, given: &str) -> Result<Inside, ToolFailure> {
-        let given = lexically_sound(given)?;
-        let lexical = given.strip_prefix(&self.project).unwrap_or(given);
-        self.within_reach(lexical)?;
-        let full = self.project.join(given);
-        let real = self.real_path(&full)?;
-        let relative = real.strip_prefix(&self.project).map_err(|_| outside())?;
-        self.within_reach(relative)
+        let ResolvedPath { relative, class, unchecked, .. } =
+            files::resolve(&self.project, &self.own_files.to_string_lossy(), given);
+        match class {
+            PathClass::Outside => return Err(outside(given)),
+            PathClass::Reserved => return Err(reserved()),
+            // The judge asks about these; a call that was not asked about was judged by another file.
+            PathClass::Secret if self.unasked => {
+                return Err(ToolFailure::Refused("the file may hold secrets, and nobody was asked".into()));
+            }
+            PathClass::Secret | PathClass::Sensitive | PathClass::Ordinary => {}
+        }
+        match unchecked {
+            Some(why) if self.unasked => {
+                Err(ToolFailure::Failed(format!("the path cannot be checked: {why}")))
+            }
+            _ => Ok(Inside { relative, class }),
+        }
     }
 
     /// Takes a path that a walk found, relative to the project and free of links.
     pub(super) fn within_reach(&self, relative: &Path) -> Result<Inside, ToolFailure> {
         if is_reserved(relative, &self.own_files) {
-            return Err(ToolFailure::Refused(
-                "the agent's own state, ship.json and .env files are out of reach; use another file".into(),
-            ));
+            return Err(reserved());
         }
-        Ok(Inside { relative: relative.components().collect() })
+        let class = classify(&relative.to_string_lossy(), &self.own_files.to_string_lossy());
+        Ok(Inside { relative: relative.components().collect(), class })
     }
 
-    /// The path with every link resolved; parts that do not exist stay as they are.
-    fn real_path(&self, full: &Path) -> Result<PathBuf, ToolFailure> {
-        let mut existing = full;
-        let mut missing = Vec::new();
-        loop {
-            match existing.canonicalize() {
-                Ok(real) => {
-                    let real = missing.into_iter().rev().fold(real, |path: PathBuf, name| path.join(name));
-                    return Ok(real);
-                }
-                Err(error) if is_missing(&error) => {
-                    // A link to nothing: what it would lead to is not known, so it leads nowhere.
-                    if existing.is_symlink() {
-                        return Err(outside());
-                    }
-                    let (Some(parent), Some(name)) = (existing.parent(), existing.file_name()) else {
-                        return Err(outside());
-                    };
-                    missing.push(name);
-                    existing = parent;
-                }
-                // What is out there, and whether we could read it, is not told.
-                Err(_) if !full.starts_with(&self.project) => return Err(outside()),
-                Err(error) => return Err(ToolFailure::Failed(format!("cannot resolve the path: {error}"))),
-            }
-        }
+    /// Every file of the project that is not ordinary by its name and has other names.
+    pub(super) fn special_files(&self, dir: &ProjectDir) -> &SpecialFiles {
+        self.special.get_or_init(|| SpecialFiles::find(dir, &self.own_files.to_string_lossy()))
+    }
+
+    /// Whether the call runs without a person's or the operator's consent.
+    pub(super) fn is_unasked(&self) -> bool {
+        self.unasked
     }
 }
 
-fn lexically_sound(given: &str) -> Result<&Path, ToolFailure> {
-    let given = given.trim();
+fn reserved() -> ToolFailure {
+    ToolFailure::Refused(
+        "the agent's own state, ship.json and .env files are out of reach; use another file".into(),
+    )
+}
+
+fn outside(given: &str) -> ToolFailure {
     if given.contains('\0') {
-        return Err(ToolFailure::BadArguments("a path cannot contain a NUL character".into()));
+        return ToolFailure::BadArguments("a path cannot contain a NUL character".into());
     }
-    if given.starts_with('~') {
-        return Err(ToolFailure::Refused(
+    if given.trim().starts_with('~') {
+        return ToolFailure::Refused(
             "home directories are out of reach; give a path relative to the project".into(),
-        ));
+        );
     }
-    let path = Path::new(if given.is_empty() { "." } else { given });
-    if path.components().any(|part| part == Component::ParentDir) {
-        return Err(ToolFailure::Refused(
-            "`..` is not allowed; give a path relative to the project, without `..`".into(),
-        ));
-    }
-    Ok(path)
-}
-
-fn is_missing(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
-}
-
-fn outside() -> ToolFailure {
     ToolFailure::Refused("the path leads out of the project; give one inside it".into())
 }
 
@@ -154,6 +149,10 @@ mod tests {
         symlink("loop-b", project.path("loop-a")).unwrap();
         symlink("loop-a", project.path("loop-b")).unwrap();
         symlink(".env", project.path("harmless.txt")).unwrap();
+        project.file("sub/.env.local", "KEY=2");
+        std::fs::hard_link(project.path("sub/.env.local"), project.path("second-name.txt")).unwrap();
+        project.file("kept/prod.txt", "KEY=3");
+        symlink("kept/prod.txt", project.path(".env.prod")).unwrap();
         symlink(".ship", project.path("notes")).unwrap();
         symlink("/proc/self/root", project.path("root")).unwrap();
 
@@ -163,7 +162,16 @@ mod tests {
             "../",
             "..",
             "src/../../x",
-            "src/..",
+            "src/../.env",
+            "src/../../p/x",
+            "source/../../x",
+            " .env",
+            ".env\u{a0}",
+            "\u{3000}ship.json\n",
+            "．ｅｎｖ",
+            ".e\u{200b}nv",
+            "second-name.txt",
+            "kept/prod.txt",
             "/etc/passwd",
             "/",
             "//etc/passwd",
@@ -221,6 +229,9 @@ mod tests {
             ("./", ""),
             ("src", "src"),
             ("src/", "src"),
+            ("src/..", ""),
+            ("new/../src", "src"),
+            ("source/../b.txt", "b.txt"),
             (" src/main.rs\n", "src/main.rs"),
             ("./src//main.rs", "src/main.rs"),
             ("source/main.rs", "src/main.rs"),

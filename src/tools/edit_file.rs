@@ -151,7 +151,7 @@ mod tests {
             ("a.txt", "one\ntwo", "x", "end with \\r\\n"),
             ("gone.txt", "one", "x", "does not exist"),
             (".env", "one", "x", "out of reach"),
-            ("../a.txt", "one", "x", "not allowed"),
+            ("../a.txt", "one", "x", "leads out of the project"),
         ] {
             let failure = edit(&project, json!({"path": path, "old": old, "new": new})).await.unwrap_err();
             assert!(failure.to_string().contains(expected), "{path} {old:?}: {failure}");

@@ -1,12 +1,20 @@
 //! Work on files happens off the runtime's threads, and ends when nobody waits for it any more.
 
+use std::sync::LazyLock;
+
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::arguments;
+use crate::blocking::{BlockingJobs, Panicked};
+use crate::domain::ThreadId;
 use crate::ports::{BoxFuture, ToolContext, ToolFailure, ToolOutcome};
+
+/// Jobs of all tools at once, and of one conversation. With those of the judge they leave a quarter of the daemon's
+/// blocking threads to the store. The pool belongs to the process, and so does the bound.
+static JOBS: LazyLock<BlockingJobs> = LazyLock::new(|| BlockingJobs::new(6, 2));
 
 /// Reads the arguments of a call and does its work as a blocking job.
 pub(super) fn call<A, W>(arguments: Value, context: ToolContext, work: W) -> BoxFuture<'static, ToolOutcome>
@@ -28,12 +36,22 @@ where
     let cancel = context.cancel.child_token();
     let _ends_with_this_future = cancel.clone().drop_guard();
     let watched = cancel.clone();
-    let work = tokio::task::spawn_blocking(move || job(&context, &watched));
+    let thread = context.thread.clone();
+    let work = on_blocking_thread(&thread, move || job(&context, &watched));
     tokio::select! {
         biased;
         () = cancel.cancelled() => Err(stopped()),
-        done = work => done.unwrap_or_else(|_| Err(ToolFailure::Failed("the tool broke down".into()))),
+        done = work => done,
     }
+}
+
+/// Runs a job of a tool on a blocking thread, within the share of its conversation.
+pub(super) async fn on_blocking_thread<T: Send + 'static>(
+    thread: &ThreadId,
+    job: impl FnOnce() -> Result<T, ToolFailure> + Send + 'static,
+) -> Result<T, ToolFailure> {
+    let done = JOBS.run(thread, job).await;
+    done.unwrap_or_else(|Panicked| Err(ToolFailure::Failed("the tool broke down".into())))
 }
 
 /// What a cancelled call says.

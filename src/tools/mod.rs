@@ -34,6 +34,8 @@ mod walk;
 mod write_file;
 
 #[cfg(test)]
+mod path_tests;
+#[cfg(test)]
 mod testing;
 
 pub use change::redacted_diff;
@@ -44,7 +46,8 @@ pub use current_time::CurrentTime;
 pub use diff::diff;
 pub use edit_file::EditFile;
 pub use exec_shell::{
-    ExecSettings, ExecShell, Redact, Scratch, git_hardened, object_to_reads, programs_of, sweep,
+    ExecSettings, ExecShell, Redact, Scratch, git_hardened, hides_secrets, object_to_reads, programs_of,
+    sweep,
 };
 pub use list_files::ListFiles;
 pub use memory_upsert::MemoryUpsert;

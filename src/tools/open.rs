@@ -1,14 +1,14 @@
-//! Opening what was judged, and making sure that what was opened is what was judged.
+//! Opens the file that was resolved, and makes sure that what was opened is that file.
 
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::FileType;
 
 use super::confine::{Confinement, Inside};
-use super::reserved::is_reserved_name;
+use crate::files::{FileId, OpenError, OpenedFile, ProjectDir};
+use crate::policy::paths::PathClass;
 use crate::ports::ToolFailure;
 
 /// A regular file, open for reading.
@@ -20,103 +20,67 @@ pub(super) struct Opened {
     pub(super) size: u64,
 }
 
-/// Never waits for a writer, never becomes our terminal, never follows a last link, is not inherited.
-const CAREFULLY: OFlags = OFlags::RDONLY
-    .union(OFlags::NONBLOCK)
-    .union(OFlags::NOCTTY)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::CLOEXEC);
-
 impl Confinement {
     /// Opens a regular file for reading. Folders, pipes, sockets and devices are refused without being
-    /// opened; a file that was exchanged for a link since it was judged is refused as well.
+    /// opened; a file that was exchanged for a link since it was resolved is refused as well.
     pub(super) fn open(&self, inside: &Inside) -> Result<Opened, ToolFailure> {
-        let path = self.absolute(inside);
-        let seen = fs::symlink_metadata(&path).map_err(|error| failed(inside, &error))?;
-        must_be_regular(inside, &seen)?;
-        let file = self.open_beneath(inside).map_err(|error| match error.raw_os_error() {
-            Some(code) if is_link_trouble(code) => changed(inside),
-            _ => failed(inside, &error),
-        })?;
-        let opened = file.metadata().map_err(|error| failed(inside, &error))?;
-        must_be_regular(inside, &opened)?;
-        if opened.nlink() > 1 && self.is_another_name_of_a_secret(&opened) {
-            return Err(ToolFailure::Refused(format!("{} is another name of a secret file", inside.shown())));
+        let dir = ProjectDir::open(self.project()).map_err(|error| failed(inside, &error))?;
+        let opened = dir.open_file(inside.relative()).map_err(|error| not_opened(inside, error))?;
+        if opened.has_other_names() {
+            self.check_other_names(&dir, inside, &opened)?;
         }
-        if is_on_a_kernel_file_system(&file) {
+        if is_on_a_kernel_file_system(&opened.file) {
             return Err(special(inside, "a file of the kernel"));
         }
-        Ok(Opened { file, size: opened.len() })
+        Ok(Opened { size: opened.size(), file: opened.file })
     }
 
-    /// Opens by a walk from the project down in which no part may be a link.
-    #[cfg(target_os = "linux")]
-    fn open_beneath(&self, inside: &Inside) -> io::Result<File> {
-        use rustix::fs::ResolveFlags;
-        use rustix::io::Errno;
-
-        let root = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let root = rustix::fs::open(self.project(), root, Mode::empty())?;
-        let no_links = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-        match rustix::fs::openat2(&root, inside.relative(), CAREFULLY, Mode::empty(), no_links) {
-            Ok(file) => Ok(File::from(file)),
-            // An old kernel, or a container that forbids the call.
-            Err(Errno::NOSYS | Errno::PERM) => self.open_and_compare(inside),
-            Err(error) => Err(error.into()),
+    /// Opens a regular file for reading; gives nothing where there is none.
+    pub(super) fn open_if_there(&self, inside: &Inside) -> Result<Option<Opened>, ToolFailure> {
+        let dir = ProjectDir::open(self.project()).map_err(|error| failed(inside, &error))?;
+        match dir.stat(inside.relative()) {
+            Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            _ => self.open(inside).map(Some),
         }
     }
 
-    #[cfg(not(target_os = "linux"))]
-    fn open_beneath(&self, inside: &Inside) -> io::Result<File> {
-        self.open_and_compare(inside)
-    }
-
-    /// Opens by name, then resolves the name again: the same file must stand at the same place.
-    fn open_and_compare(&self, inside: &Inside) -> io::Result<File> {
-        let path = self.absolute(inside);
-        let file = File::from(rustix::fs::open(&path, CAREFULLY, Mode::empty())?);
-        let (opened, there) = (file.metadata()?, fs::symlink_metadata(&path)?);
-        let same = path.canonicalize()? == path && same_file(&opened, &there);
-        if same { Ok(file) } else { Err(rustix::io::Errno::LOOP.into()) }
-    }
-
-    /// A hard link has no direction: the only way to tell is to compare with the secrets themselves.
-    fn is_another_name_of_a_secret(&self, opened: &Metadata) -> bool {
-        let Ok(entries) = fs::read_dir(self.project()) else { return true };
-        entries
-            .flatten()
-            .filter(|entry| is_reserved_name(&entry.file_name()))
-            .filter_map(|entry| fs::metadata(entry.path()).ok())
-            .any(|secret| same_file(&secret, opened))
+    /// A file whose other name is stricter than the one it was judged by is refused.
+    fn check_other_names(
+        &self,
+        dir: &ProjectDir,
+        inside: &Inside,
+        opened: &OpenedFile,
+    ) -> Result<(), ToolFailure> {
+        let known = self.special_files(dir);
+        match known.class_of(FileId::of(&opened.stat)) {
+            Some(class) if class >= PathClass::Secret && class > inside.class() => {
+                Err(ToolFailure::Refused(format!("{} is another name of a secret file", inside.shown())))
+            }
+            Some(_) => Ok(()),
+            None if known.is_complete() || !self.is_unasked() => Ok(()),
+            None => Err(ToolFailure::Refused(format!(
+                "{} has other names, and not every file could be compared",
+                inside.shown()
+            ))),
+        }
     }
 }
 
-fn must_be_regular(inside: &Inside, metadata: &Metadata) -> Result<(), ToolFailure> {
-    let kind = metadata.file_type();
-    if kind.is_file() {
-        return Ok(());
+fn not_opened(inside: &Inside, error: OpenError) -> ToolFailure {
+    match error {
+        OpenError::NotRegular(FileType::Directory) => ToolFailure::BadArguments(format!(
+            "{} is a directory; use list_files to see into it",
+            inside.shown()
+        )),
+        OpenError::NotRegular(FileType::Fifo) => special(inside, "a pipe"),
+        OpenError::NotRegular(FileType::Socket) => special(inside, "a socket"),
+        OpenError::NotRegular(_) => special(inside, "a device"),
+        OpenError::Changed => changed(inside),
+        OpenError::Io(error) if error.kind() == io::ErrorKind::IsADirectory => ToolFailure::BadArguments(
+            format!("{} is a directory; use list_files to see into it", inside.shown()),
+        ),
+        OpenError::Io(error) => failed(inside, &error),
     }
-    if kind.is_dir() {
-        let shown = inside.shown();
-        return Err(ToolFailure::BadArguments(format!(
-            "{shown} is a directory; use list_files to see into it"
-        )));
-    }
-    if kind.is_symlink() {
-        return Err(changed(inside));
-    }
-    let name = if kind.is_fifo() {
-        "a pipe"
-    } else if kind.is_socket() {
-        "a socket"
-    } else {
-        "a device"
-    };
-    Err(special(inside, name))
-}
-
-fn same_file(one: &Metadata, other: &Metadata) -> bool {
-    (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
 /// Files of `/proc` and its like can block, change something, or show another process.
@@ -136,11 +100,6 @@ fn is_on_a_kernel_file_system(file: &File) -> bool {
 #[cfg(not(target_os = "linux"))]
 fn is_on_a_kernel_file_system(_file: &File) -> bool {
     false
-}
-
-fn is_link_trouble(code: i32) -> bool {
-    use rustix::io::Errno;
-    [Errno::LOOP, Errno::XDEV].iter().any(|errno| errno.raw_os_error() == code)
 }
 
 fn failed(inside: &Inside, error: &io::Error) -> ToolFailure {
@@ -195,21 +154,19 @@ mod tests {
         fs::remove_file(project.path("dir/a.txt")).unwrap();
         symlink(outside.path(), project.path("dir/a.txt")).unwrap();
         assert!(matches!(confinement.open(&inside), Err(ToolFailure::Refused(_))));
-        assert!(confinement.open_and_compare(&inside).is_err());
 
         fs::remove_dir_all(project.path("dir")).unwrap();
         let elsewhere = tempfile::tempdir().unwrap();
         fs::copy(outside.path(), elsewhere.path().join("a.txt")).unwrap();
         symlink(elsewhere.path(), project.path("dir")).unwrap();
         assert!(matches!(confinement.open(&inside), Err(ToolFailure::Refused(_))));
-        assert!(confinement.open_and_compare(&inside).is_err());
     }
 
     #[test]
     fn special_files_are_refused_without_waiting() {
         let project = Project::new();
         let pipe = project.path("pipe");
-        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, Mode::RUSR, 0).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
         let _listener = UnixListener::bind(project.path("socket")).unwrap();
         for (path, kind) in [("pipe", "a pipe"), ("socket", "a socket")] {
             let failure = open(&project, path).unwrap_err();
@@ -231,13 +188,13 @@ mod tests {
     }
 
     #[test]
-    fn the_way_without_openat2_opens_the_same_files() {
+    fn a_second_name_that_a_walk_found_is_compared_as_well() {
         let project = Project::new();
-        project.file("src/a.txt", "a");
+        project.file("deep/down/here/id_rsa", "key");
+        fs::hard_link(project.path("deep/down/here/id_rsa"), project.path("plain.txt")).unwrap();
         let confinement = project.confinement();
-        let inside = confinement.resolve("src/a.txt").unwrap();
-        assert!(confinement.open_and_compare(&inside).is_ok());
-        assert_eq!(confinement.open(&inside).unwrap().size, 1);
+        let inside = confinement.within_reach(Path::new("plain.txt")).unwrap();
+        assert!(matches!(confinement.open(&inside), Err(ToolFailure::Refused(_))));
     }
 
     #[test]

@@ -292,7 +292,7 @@ mod tests {
             (json!({"path": "gone.txt"}), "does not exist"),
             (json!({"path": "dir/a.txt/x"}), "cannot be read"),
             (json!({"path": "dir/a.txt", "startLine": 7}), "has only 1 lines"),
-            (json!({"path": "../x"}), "without `..`"),
+            (json!({"path": "../x"}), "leads out of the project"),
             (json!({}), "`path` is missing"),
         ] {
             let failure = call(&project, arguments.clone()).await.unwrap_err().to_string();

@@ -90,7 +90,7 @@ fn copy(path: &str, redact: &Redact, context: &ToolContext) -> ToolOutcome {
     let failed = |error: std::io::Error| ToolFailure::Failed(format!("{path} cannot be copied: {error}"));
     let mut content = Vec::new();
     opened.file.take(MAX_BYTES).read_to_end(&mut content).map_err(failed)?;
-    let name = Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned());
+    let name = Path::new(path.trim()).file_name().map(|name| name.to_string_lossy().into_owned());
     let name = name.unwrap_or_else(|| "file".to_owned());
     let sample = content.get(..SAMPLE_BYTES.min(content.len())).unwrap_or_default();
     let media_type = binary_kind(sample).filter(|kind| kind.contains('/')).unwrap_or("text/plain");

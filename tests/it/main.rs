@@ -29,6 +29,7 @@ mod feishu_files;
 mod feishu_kill;
 mod feishu_rights;
 mod governance;
+mod judging_files;
 mod kill;
 mod kill_effects;
 mod long_questions;

@@ -9,11 +9,16 @@ use axum::response::{IntoResponse as _, Response};
 use serde_json::{Value, json};
 
 use super::server::Web;
+use crate::blocking::PoolProbe;
 use crate::ports::StoreTotals;
 
-/// The process lives.
-pub(super) async fn healthz() -> &'static str {
-    "ok\n"
+/// The process lives and can still look at files: judging, tools and the store need the pool of blocking threads.
+pub(super) async fn healthz(pool: PoolProbe) -> Response {
+    if pool.answers().await {
+        "ok\n".into_response()
+    } else {
+        (StatusCode::SERVICE_UNAVAILABLE, "pool exhausted\n").into_response()
+    }
 }
 
 /// The last daemon's threads are taken up and every adapter is past its first check.
@@ -79,4 +84,28 @@ pub(super) async fn info(State(web): State<Arc<Web>>) -> Json<Value> {
         "adapters": adapters,
         "sandbox": *web.parts.sandbox.borrow(),
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn health_fails_while_the_blocking_pool_is_exhausted() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .max_blocking_threads(1)
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let pool = PoolProbe::default();
+            assert_eq!(healthz(pool.clone()).await.status(), StatusCode::OK);
+            let (release, released) = std::sync::mpsc::channel::<()>();
+            let stuck = tokio::task::spawn_blocking(move || released.recv().is_ok());
+            assert_eq!(healthz(pool.clone()).await.status(), StatusCode::SERVICE_UNAVAILABLE);
+            drop(release);
+            stuck.await.unwrap();
+            assert_eq!(healthz(pool).await.status(), StatusCode::OK);
+        });
+    }
 }

@@ -25,6 +25,7 @@ use super::{
     WebOptions, WebParts, access, approvals, chat, events, execute, files, grants, health, hooks, page,
     threads,
 };
+use crate::blocking::PoolProbe;
 use crate::ports::{AdapterIo, Clock, Door};
 
 /// What every request is served from.
@@ -123,7 +124,10 @@ pub(super) fn router(web: Arc<Web>) -> Router {
 
 /// Probes come by whatever address they know, and learn one word.
 fn probes() -> Router<Arc<Web>> {
-    Router::new().route("/healthz", get(health::healthz)).route("/readyz", get(health::readyz))
+    let pool = PoolProbe::default();
+    Router::new()
+        .route("/healthz", get(move || health::healthz(pool.clone())))
+        .route("/readyz", get(health::readyz))
 }
 
 /// What is served to those for whom there is no place left: the probes, and a plain word to everybody else.

@@ -190,6 +190,7 @@ pub(super) fn risk_of(reason: &Reason) -> Risk {
         | Reason::DeniedByMode
         | Reason::UnknownTool(_)
         | Reason::PerhapsDenied
+        | Reason::Unchecked(_)
         | Reason::Unparsed
         | Reason::TooLong
         | Reason::StrangeCharacter(_)

@@ -1,6 +1,7 @@
 //! Puts the readers, the lists and the operator's rules together: one command in, one judgement out.
 
 use super::danger::{dangers, is_network_device, risk_of};
+use super::depends::{Dependencies, depends};
 use super::launchers::SHELLS;
 use super::plain::{self, Part};
 use super::readonly::{Look, look};
@@ -35,6 +36,8 @@ pub struct ShellJudgement {
     pub commands: Vec<Vec<String>>,
     /// Files that a command runs as program or script, as written: their content belongs to the fingerprint.
     pub scripts: Vec<String>,
+    /// Every file of the project that it depends on, as far as its words tell.
+    pub depends: Dependencies,
     /// The simple commands in their order, when that is all there is to the line; empty otherwise.
     pub parts: Vec<ShellPart>,
     /// Whether a grant may cover it: no file is written by redirection, no secret is named.
@@ -95,6 +98,7 @@ pub fn judge(rules: &ShellRules, call: &ShellCall<'_>) -> ShellJudgement {
         verdict,
         commands: found.commands.iter().filter_map(|words| literal(words)).collect(),
         scripts: scripts(&found),
+        depends: depends(call.cwd, call.command, &found.commands, &script.redirects),
         grantable: parts.is_some() && !judged.blocks_grants,
         parts: judged.shell_parts,
         compound,

@@ -2,7 +2,9 @@
 //! every command there is, however deep, for the deny list and the risk; the strict one understands little, and only
 //! what both read the same way can run unasked.
 
+mod build_files;
 mod danger;
+mod depends;
 mod judge;
 mod launchers;
 mod parse;
@@ -16,6 +18,7 @@ mod tests;
 mod word;
 mod wrappers;
 
+pub use depends::{Dependencies, Dependency, has_script_name, named_in};
 pub use judge::{ReadPath, ShellCall, ShellJudgement, ShellPart, judge};
 pub(in crate::policy) use launchers::{INTERPRETERS, SHELLS};
 pub use readonly::{NotHardened, RepositoryConfig, Unasked, read_config, unasked};

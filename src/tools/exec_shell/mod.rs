@@ -25,4 +25,4 @@ pub use environment::{git_hardened, programs_of};
 pub use scratch::{Scratch, sweep};
 pub use settings::{ExecSettings, Redact};
 pub use tool::ExecShell;
-pub use unasked_reads::object_to_reads;
+pub use unasked_reads::{hides_secrets, object_to_reads};

@@ -19,9 +19,10 @@ use super::quarantine::Quarantine;
 use super::run::run;
 use super::settings::ExecSettings;
 use super::unasked::{Arranged, arrange_unasked};
-use crate::domain::{Class, Effects, ToolSpec};
+use crate::domain::{Class, Effects, ThreadId, ToolSpec};
 use crate::ports::{BoxFuture, Tool, ToolContext, ToolFailure, ToolOutcome};
 use crate::sandbox::{Isolation, Spec};
+use crate::tools::job::on_blocking_thread;
 use crate::tools::open::must_be_directory;
 use crate::tools::reserved::is_reserved_name;
 use crate::tools::{Confinement, arguments, schema_of};
@@ -104,7 +105,7 @@ impl ExecShell {
         let ran = run(settings, &spec, &environment, allowed, &context.cancel, &mut transcript).await;
         let said = transcript.finish().await;
         let call = plain_name(context.call.as_str());
-        notes.extend(blocking(move || Ok(quarantine.after(&call))).await?);
+        notes.extend(blocking(&context.thread, move || Ok(quarantine.after(&call))).await?);
         let (why, ended, took) = ran?;
         Ok(Ran { why, ended, said, took, class: spec.class, isolation, notes }.into_output())
     }
@@ -136,7 +137,7 @@ impl ExecShell {
         let (confinement, permit) = (Confinement::new(context), context.permit);
         let memory = self.settings.memory.clone();
         let own_files = context.project.join(".ship/files").join(context.thread.file_name());
-        blocking(move || {
+        blocking(&context.thread, move || {
             memory.prepare();
             let cwd = confinement.resolve(arguments.cwd.as_deref().unwrap_or_default())?;
             must_be_directory(&cwd, &confinement.absolute(&cwd))?;
@@ -213,8 +214,8 @@ fn check(command: &str) -> Result<(), ToolFailure> {
 }
 
 async fn blocking<T: Send + 'static>(
+    thread: &ThreadId,
     job: impl FnOnce() -> Result<T, ToolFailure> + Send + 'static,
 ) -> Result<T, ToolFailure> {
-    let done = tokio::task::spawn_blocking(job).await;
-    done.unwrap_or_else(|_| Err(ToolFailure::Failed("the tool broke down".to_owned())))
+    on_blocking_thread(thread, job).await
 }

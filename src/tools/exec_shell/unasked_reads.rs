@@ -17,19 +17,16 @@ use crate::tools::secret_search::{
 /// How often links may lead to directories that have not been looked at yet.
 const ROUNDS: usize = 8;
 
-/// What speaks against running a command unasked that reads this. Waits until it is known whether there is a sandbox,
-/// where that matters.
-pub async fn object_to_reads(
-    project: PathBuf,
-    reads: Vec<ReadPath>,
-    found: Finding,
-    mode: Mode,
-) -> Option<Reason> {
-    // Where a sandbox is required and missing nothing runs.
-    let hides = !reads.iter().any(|read| read.deep)
-        || found.isolation_for(mode).await.map_or(true, crate::sandbox::Isolation::hides);
-    let checked = tokio::task::spawn_blocking(move || examine(&project, &reads, hides).err()).await;
-    checked.unwrap_or_else(|_| Some(too_large(&[])))
+/// What speaks against running a command unasked that reads this; `hides` says whether secrets are hidden from it.
+/// Touches the disk.
+pub fn object_to_reads(project: &Path, reads: &[ReadPath], hides: bool) -> Option<Reason> {
+    examine(project, reads, hides).err()
+}
+
+/// Whether secrets are hidden from commands that run unasked, as soon as it is known what this machine has. Where a
+/// sandbox is required and missing nothing runs.
+pub async fn hides_secrets(found: Finding, mode: Mode) -> bool {
+    found.isolation_for(mode).await.map_or(true, crate::sandbox::Isolation::hides)
 }
 
 /// What has to be hidden from a command that reads this; `hides` says whether it can be. Touches the disk.

@@ -14,7 +14,7 @@ use shipagent::policy::shell::ShellRules;
 use shipagent::policy::{Compound, Mode as Rule};
 use shipagent::ports::{CallToJudge, Judge, Judgement, Ruling, SystemClock, Tool};
 use shipagent::sandbox::{Finding, Isolation, Mode};
-use shipagent::tools::{ExecSettings, ExecShell, git_hardened, object_to_reads};
+use shipagent::tools::{ExecSettings, ExecShell, git_hardened, hides_secrets, object_to_reads};
 
 use super::bench::{Bench, SECRET, put};
 
@@ -221,9 +221,8 @@ fn judge(project: &Path, found: Finding, mode: Mode) -> ProjectJudge {
         state: project.join(".ship"),
         language: Language::En,
         project: project.clone(),
-        object_to_reads: Arc::new(move |reads| {
-            Box::pin(object_to_reads(project.clone(), reads, found.clone(), mode))
-        }),
+        object_to_reads: Arc::new(move |reads, hides| object_to_reads(&project, reads, hides)),
+        hides_secrets: Arc::new(move || Box::pin(hides_secrets(found.clone(), mode))),
     };
     ProjectJudge::new(settings, Arc::new(SystemClock))
 }

@@ -1,0 +1,431 @@
+//! Which files of the project a command line depends on: what it runs, what that looks for by itself, and every file it
+//! names. It is answered by words alone, and generously: a file too many makes a question be asked again, a file too few
+//! runs what was not shown. What files say inside of themselves is followed one step, by [`named_in`].
+
+use std::collections::BTreeSet;
+
+use super::build_files::{build_files, is_python, takes_data};
+use super::rules::base_name;
+use super::script::Redirect;
+use super::word::Word;
+
+/// The most that is looked at for one command line.
+const MOST_WORDS: usize = 256;
+const MOST_FOLDERS: usize = 24;
+const MOST_FILES: usize = 2_000;
+const LONGEST_WORD: usize = 1_024;
+
+/// Options whose value is the folder that a command works in.
+const FOLDER_OPTIONS: &[&str] = &[
+    "-C",
+    "--directory",
+    "--chdir",
+    "--cwd",
+    "--prefix",
+    "--project",
+    "--project-directory",
+    "--dir",
+    "--root",
+    "--rootdir",
+    "--workdir",
+    "--work-tree",
+    "--working-directory",
+    "--path",
+    "--chart",
+    "-w",
+];
+
+/// Something a command depends on, relative to the project or absolute.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Dependency {
+    /// A file, if it is there.
+    File(String),
+    /// The files directly in a folder: which of them are meant is only known when the command runs.
+    Folder(String),
+}
+
+/// What a command line depends on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Dependencies {
+    /// What it runs, and what that looks for by itself.
+    pub scripts: BTreeSet<Dependency>,
+    /// The other files it names.
+    pub operands: BTreeSet<Dependency>,
+    /// The files that it writes by redirection and names nowhere else: what they hold does not matter, where they are
+    /// does.
+    pub written: BTreeSet<String>,
+    /// Whether some of it is only known when it runs, or there was too much of it.
+    pub undetermined: bool,
+}
+
+/// Finds what a command line depends on. `text` is the line as written, `commands` are the commands found in it, at any
+/// depth, and `redirects` are its own redirections.
+pub(super) fn depends(cwd: &str, text: &str, commands: &[Vec<Word>], redirects: &[Redirect]) -> Dependencies {
+    let mut found = Dependencies::default();
+    let mut words = literal_words(commands);
+    let only_written = only_written(text, &words, redirects);
+    words.extend(tokens(text).filter(|token| !only_written.contains(*token)).map(str::to_owned));
+    found.undetermined |= words.len() > MOST_WORDS;
+    let folders = folders(cwd, commands, &mut found);
+    let searched = with_parents(&folders);
+
+    let programs: Vec<&str> =
+        commands.iter().filter_map(|words| words.first()).map(|word| base_name(word.text())).collect();
+    let only_data = programs.iter().all(|program| takes_data(program));
+    for program in programs.iter().copied().chain(words.iter().map(|word| base_name(word))) {
+        for file in build_files(program) {
+            found.scripts.extend(searched.iter().map(|folder| looked_for(folder, file)));
+        }
+    }
+    // A program of the project is run whatever it is.
+    for first in commands.iter().filter_map(|words| words.first()).filter(|word| word.text().contains('/')) {
+        found.scripts.extend(folders.iter().map(|folder| dependency(folder, first.text())));
+    }
+    for name in &only_written {
+        found.written.extend(folders.iter().map(|folder| normal(&join(folder, name))));
+    }
+    let python = words.iter().any(|word| is_python(base_name(word)));
+    for word in words.iter().take(MOST_WORDS) {
+        let names = spellings(word, python);
+        let named = folders.iter().flat_map(|folder| names.iter().map(move |name| dependency(folder, name)));
+        if only_data {
+            found.operands.extend(named);
+        } else {
+            found.scripts.extend(named);
+        }
+    }
+    if !only_data {
+        dynamic(&folders, text, commands, &mut found);
+    }
+    for set in [&mut found.scripts, &mut found.operands] {
+        found.undetermined |= set.len() > MOST_FILES;
+        while set.len() > MOST_FILES {
+            set.pop_last();
+        }
+    }
+    found
+}
+
+/// The files that are written by redirection and stand nowhere else in the line.
+fn only_written<'a>(text: &str, words: &BTreeSet<String>, redirects: &'a [Redirect]) -> BTreeSet<&'a str> {
+    let targets: Vec<&str> = redirects
+        .iter()
+        .filter_map(|redirect| match redirect {
+            Redirect::Write(path) => Some(path.as_str()),
+            Redirect::Read(_) | Redirect::Harmless => None,
+        })
+        .collect();
+    let same = |one: &str, other: &str| normal(one) == normal(other);
+    let alone = |target: &&str| {
+        let as_target = targets.iter().filter(|other| same(other, target)).count();
+        let in_text = tokens(text).filter(|token| same(token, target)).count();
+        in_text <= as_target && !words.iter().any(|word| same(word, target))
+    };
+    targets.iter().copied().filter(alone).collect()
+}
+
+/// The words whose value is known, with the values inside of options.
+fn literal_words(commands: &[Vec<Word>]) -> BTreeSet<String> {
+    let mut out = BTreeSet::new();
+    for word in commands.iter().flatten().filter_map(Word::literal) {
+        if word.len() > LONGEST_WORD || word.is_empty() {
+            continue;
+        }
+        out.insert(word.to_owned());
+        out.extend(word.split(['=', ':', ',']).skip(1).filter(|piece| !piece.is_empty()).map(str::to_owned));
+    }
+    out
+}
+
+/// Everything in a text that may be the name of a file: quotes, operators and signs are taken for what is between.
+fn tokens(text: &str) -> impl Iterator<Item = &str> {
+    let is_part = |c: char| c.is_alphanumeric() || "_-./+@%~^#".contains(c);
+    text.split(move |c| !is_part(c)).filter(|token| !token.is_empty() && token.len() <= LONGEST_WORD)
+}
+
+/// The ways a program may take a word for a file.
+fn spellings(word: &str, python: bool) -> Vec<String> {
+    let bare = word.trim_start_matches('@');
+    let value = match bare.strip_prefix('-') {
+        // `-fFILE`, `-Ifolder`
+        Some(short) if !short.starts_with('-') => short.chars().skip(1).collect(),
+        Some(_) => return Vec::new(),
+        None => bare.to_owned(),
+    };
+    if value.is_empty() || value.contains(['\n', '\0']) {
+        return Vec::new();
+    }
+    let mut out = vec![value.clone()];
+    let value = value.trim_end_matches('/');
+    for end in [".js", ".mjs", ".cjs", ".ts", "/index.js", "/package.json"] {
+        out.push(format!("{value}{end}"));
+    }
+    if python {
+        let path = value.replace('.', "/");
+        for module in [value, path.as_str()] {
+            for end in [".py", "/__main__.py", "/__init__.py"] {
+                out.push(format!("{module}{end}"));
+            }
+        }
+        // The folders of `a.b` have a beginning of their own.
+        out.extend(path.split_once('/').map(|(first, _)| format!("{first}/__init__.py")));
+    }
+    out
+}
+
+/// Every folder that a part of the line may work in: after any `cd`, with any `-C`, however they follow each other.
+fn folders(cwd: &str, commands: &[Vec<Word>], found: &mut Dependencies) -> Vec<String> {
+    let mut changes: BTreeSet<&str> = BTreeSet::new();
+    for words in commands {
+        let name = words.first().map(|word| base_name(word.text())).unwrap_or_default();
+        if matches!(name, "cd" | "pushd" | "chdir") {
+            let target = words.iter().skip(1).find(|word| !word.text().starts_with('-'));
+            match target.map(Word::literal) {
+                Some(Some(folder)) => drop(changes.insert(folder)),
+                Some(None) | None => found.undetermined = true,
+            }
+        }
+        for (at, word) in words.iter().enumerate() {
+            let Some(text) = word.literal() else { continue };
+            if FOLDER_OPTIONS.contains(&text) {
+                changes.extend(words.get(at + 1).and_then(Word::literal));
+            } else if let Some((option, value)) = text.split_once('=') {
+                changes.extend(FOLDER_OPTIONS.contains(&option).then_some(value));
+            } else if let Some(value) = text.strip_prefix("-C") {
+                changes.insert(value);
+            }
+            if let Some(manifest) = text.rsplit_once('/').filter(|(_, file)| is_build_file(file)) {
+                changes.insert(manifest.0.rsplit('=').next().unwrap_or_default());
+            }
+        }
+    }
+    let mut folders = vec![normal(cwd)];
+    for _ in 0..changes.len().min(4) {
+        for change in &changes {
+            for from in folders.clone() {
+                let next = normal(&join(&from, change));
+                if folders.contains(&next) {
+                    continue;
+                }
+                if folders.len() == MOST_FOLDERS {
+                    found.undetermined = true;
+                    return folders;
+                }
+                folders.push(next);
+            }
+        }
+    }
+    folders
+}
+
+/// Whether a path to this file says where a program works.
+fn is_build_file(name: &str) -> bool {
+    matches!(
+        name,
+        "Cargo.toml" | "package.json" | "pyproject.toml" | "Makefile" | "pom.xml" | "build.gradle" | "go.mod"
+    )
+}
+
+/// The folders and those above them, up to the project: programs look there too.
+fn with_parents(folders: &[String]) -> BTreeSet<String> {
+    let mut out = BTreeSet::from([String::new()]);
+    for folder in folders {
+        let mut folder = folder.as_str();
+        while out.insert(folder.to_owned()) {
+            folder = folder.rsplit_once('/').map_or("", |(parent, _)| parent);
+        }
+    }
+    out
+}
+
+/// Words that are only known when the line runs: the folder they begin with stands for them, and so does every folder
+/// that is named anywhere in the line, as in `for f in scripts/*; do sh $f; done`.
+fn dynamic(folders: &[String], text: &str, commands: &[Vec<Word>], found: &mut Dependencies) {
+    let mut named: BTreeSet<String> = BTreeSet::new();
+    for word in commands.iter().flatten().filter(|word| word.literal().is_none()) {
+        found.undetermined = true;
+        let known: String = word.text().chars().take_while(|c| !"*?[{$`'\"\\~!".contains(*c)).collect();
+        let known = known.rsplit_once('=').map_or(known.as_str(), |(_, value)| value);
+        named.insert(known.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned());
+    }
+    if found.undetermined {
+        for token in tokens(text).take(MOST_WORDS).filter(|token| !token.starts_with('-')) {
+            named.extend(token.rsplit_once('/').map(|(parent, _)| parent.to_owned()));
+            named.insert(token.to_owned());
+        }
+    }
+    for name in named {
+        let in_folder = |folder: &String| Dependency::Folder(normal(&join(folder, &name)));
+        found.scripts.extend(folders.iter().map(in_folder));
+    }
+}
+
+/// A file that a word names.
+fn dependency(folder: &str, name: &str) -> Dependency {
+    Dependency::File(normal(&join(folder, name)))
+}
+
+/// A file or folder of the table.
+fn looked_for(folder: &str, name: &str) -> Dependency {
+    match name.strip_suffix('/') {
+        Some(inner) => Dependency::Folder(normal(&join(folder, inner))),
+        None => dependency(folder, name),
+    }
+}
+
+fn join(folder: &str, name: &str) -> String {
+    if name.starts_with('/') || folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
+}
+
+/// The path without `.` and empty names; `..` stays, links decide what it means.
+fn normal(path: &str) -> String {
+    let names: Vec<&str> = path.split('/').filter(|name| !matches!(*name, "" | ".")).collect();
+    let root = if path.starts_with('/') { "/" } else { "" };
+    format!("{root}{}", names.join("/"))
+}
+
+/// The files that a script or build file names in its text and runs, relative to its folder or to where it is run.
+/// Nothing for files that are no scripts.
+pub fn named_in(path: &str, text: &str) -> BTreeSet<String> {
+    let name = base_name(path);
+    let mut out = BTreeSet::new();
+    if name == "package.json" {
+        let json: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
+        let scripts = json.get("scripts").and_then(serde_json::Value::as_object);
+        for script in scripts.into_iter().flatten().filter_map(|(_, script)| script.as_str()) {
+            out.extend(tokens(script).filter(|token| looks_run(token)).map(str::to_owned));
+        }
+    } else if name == "Cargo.toml" {
+        for token in tokens(text).filter(|token| !token.starts_with('-')) {
+            if token.ends_with(".rs") {
+                out.insert(token.to_owned());
+            } else if token.contains('/') || text.contains("[workspace]") {
+                let folder = token.trim_end_matches('/');
+                out.extend([format!("{folder}/build.rs"), format!("{folder}/Cargo.toml")]);
+            }
+        }
+    } else if is_script(name, text) {
+        out.extend(tokens(text).filter(|token| looks_run(token)).map(str::to_owned));
+    }
+    out.into_iter().take(MOST_WORDS).collect()
+}
+
+fn is_script(name: &str, text: &str) -> bool {
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending);
+    let build = name.to_ascii_lowercase().contains("makefile") || name.eq_ignore_ascii_case("justfile");
+    build || text.starts_with("#!") || matches!(ending, Some("sh" | "bash" | "zsh" | "mk" | "mak"))
+}
+
+/// Whether a word in a script may be a program or script of the project. A path without such a name counts only if the
+/// file is executable, which is for the caller to find out.
+fn looks_run(token: &str) -> bool {
+    token.contains('/') || has_script_name(token)
+}
+
+/// Whether the name of a file alone says that it is run.
+pub fn has_script_name(path: &str) -> bool {
+    const ENDINGS: &[&str] = &[
+        ".sh", ".bash", ".zsh", ".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php", ".lua", ".mk",
+        ".awk", ".sed",
+    ];
+    let ending = ENDINGS.iter().any(|ending| path.ends_with(ending));
+    ending || is_build_file(base_name(path)) || path.ends_with("build.rs")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::shell::{ShellCall, ShellRules, judge};
+    use crate::policy::{Compound, Mode};
+
+    fn of(cwd: &str, command: &str) -> Dependencies {
+        let none: &[&str] = &[];
+        let rules = ShellRules::new(Mode::Ask, Compound::Ask, none, none, "/home/u/p").unwrap();
+        judge(&rules, &ShellCall { command, cwd }).depends
+    }
+
+    fn file(path: &str) -> Dependency {
+        Dependency::File(path.into())
+    }
+
+    #[test]
+    fn what_a_line_runs_is_found_wherever_it_works() {
+        for (command, want) in [
+            ("./y", "y"),
+            ("cd x && ./y", "x/y"),
+            ("cd x && cd z && ./y", "x/z/y"),
+            ("(cd x; ./y)", "x/y"),
+            ("pushd x && sh y.sh", "x/y.sh"),
+            ("sh -c 'cd x && ./y'", "x/y"),
+            ("env -C x ./y", "x/y"),
+            ("git -C x commit", "x/.git/config"),
+            ("make -C x", "x/Makefile"),
+            ("make -Cx", "x/Makefile"),
+            ("make --directory=x", "x/Makefile"),
+            ("npm --prefix x test", "x/package.json"),
+            ("cargo build --manifest-path x/Cargo.toml", "x/build.rs"),
+            ("sh < y.sh", "y.sh"),
+            ("cat y.sh | sh", "y.sh"),
+            ("python3.11 -X dev y.py", "y.py"),
+            ("python3 -m pkg.tool", "pkg/tool.py"),
+            ("python3 -m pkg", "pkg/__main__.py"),
+            ("node --require ./a.js b.js", "a.js"),
+            ("node -r ./a", "a.js"),
+            ("bash --rcfile y", "y"),
+            ("ruby -I lib y.rb", "y.rb"),
+            ("X=y.sh; sh $X", "y.sh"),
+            ("sh \"$(echo y.sh)\"", "y.sh"),
+            ("bash <<E\nsource y.sh\nE", "y.sh"),
+            ("awk -fy.awk z", "y.awk"),
+            ("python3 -c \"exec(open('y.py').read())\"", "y.py"),
+            ("sh 'a file.sh'", "a file.sh"),
+            ("timeout 5 env A=1 make", "Makefile"),
+            ("pytest", "conftest.py"),
+        ] {
+            let found = of("", command);
+            assert!(found.scripts.contains(&file(want)), "{command}: {found:?}");
+        }
+        assert!(of("sub/deep", "npm test").scripts.contains(&file("sub/package.json")), "above the folder");
+        assert!(of("", "git commit -m x").scripts.contains(&Dependency::Folder(".git/hooks".into())));
+    }
+
+    #[test]
+    fn files_that_are_only_data_are_no_scripts() {
+        let found = of("", "git add src/a.rs");
+        assert!(found.operands.contains(&file("src/a.rs")) && !found.scripts.contains(&file("src/a.rs")));
+        let found = of("", "cp a.txt b.txt");
+        assert!(found.operands.contains(&file("a.txt")) && found.scripts.is_empty());
+        assert!(of("", "cat a.sh | sh").scripts.contains(&file("a.sh")));
+        let found = of("", "echo x >> out/log.txt");
+        assert_eq!(found.written, ["out/log.txt".to_owned()].into());
+        assert!(!found.operands.contains(&file("out/log.txt")));
+        assert!(of("", "echo x > a.sh; sh ./a.sh").scripts.contains(&file("a.sh")), "it is run as well");
+    }
+
+    #[test]
+    fn what_is_only_known_later_is_said_so() {
+        for (command, folder) in [
+            ("sh scripts/*.sh", "scripts"),
+            ("sh $x", ""),
+            ("./tools/run-$x", "tools"),
+            ("cd x; sh *.sh", "x"),
+        ] {
+            let found = of("", command);
+            assert!(found.undetermined, "{command}");
+            assert!(found.scripts.contains(&Dependency::Folder(folder.into())), "{command}: {found:?}");
+        }
+        assert!(of("", "cd $x && ./y").undetermined);
+        assert!(!of("", "cd x && ./y").undetermined);
+    }
+
+    #[test]
+    fn scripts_and_build_files_are_followed_one_step() {
+        let package = r#"{"main": "src/index.js", "scripts": {"test": "node scripts/t.js && ./x"}}"#;
+        assert_eq!(named_in("package.json", package), ["./x", "scripts/t.js"].map(str::to_owned).into());
+        assert!(named_in("sub/Makefile", "include rules.mk\nall:\n\t./build.sh\n").contains("rules.mk"));
+        assert!(named_in("Cargo.toml", "[package]\nbuild = \"src/build.rs\"\n").contains("src/build.rs"));
+        assert!(named_in("Cargo.toml", "[workspace]\nmembers = [\"core\"]\n").contains("core/build.rs"));
+        assert!(named_in("a.sh", "#!/bin/sh\n. ./lib.sh\n").contains("./lib.sh"));
+        assert!(named_in("a.txt", "see ./lib.sh").is_empty());
+    }
+}
