@@ -10,9 +10,10 @@ use serde_json::Value;
 use super::details::{self, ChangePreview};
 use super::grants::{GrantBook, StoredGrant};
 use crate::domain::Class;
-use crate::domain::{Approval, Effects, GrantNumber, Language, Reach, Risk, Scope, ThreadId, Timestamp};
+use crate::domain::{Approval, Effects, GrantNumber, Language, Risk, Scope, ThreadId, Timestamp};
+use crate::policy::coverage::coverage;
 use crate::policy::fingerprint::{FileDigest, digest_of, fingerprint};
-use crate::policy::grants::{CallFacts, Calls, Grant, covering, proposed};
+use crate::policy::grants::{CallFacts, Grant, Proposal, covering, proposed};
 use crate::policy::shell::{ShellCall, ShellJudgement, ShellRules};
 use crate::policy::tools::ToolFacts;
 use crate::policy::{Mode, Reason, Verdict, shell, tools};
@@ -67,14 +68,27 @@ impl ProjectJudge {
         Self { settings: Arc::new(settings), clock }
     }
 
-    /// What an answer grants beyond the call it was given for.
-    pub fn propose(&self, approval: &Approval, scope: Scope, now: Timestamp) -> Option<(Calls, Reach)> {
+    /// What an answer grants beyond the call it was given for. Reads files.
+    pub fn propose(&self, approval: &Approval, scope: Scope, now: Timestamp) -> Option<Proposal> {
+        let settings = &self.settings;
+        let tool = approval.tool.as_str();
         // What was said once is no leave to say anything else to anybody.
-        if (self.settings.effects_of)(&approval.tool) == Some(Effects::Speaks) {
+        let in_advance = (settings.effects_of)(tool) != Some(Effects::Speaks);
+        let mut facts = CallFacts { tool, risk: approval.risk, in_advance, shell: None, scripts: None };
+        if tool != SHELL {
+            return proposed(scope, &approval.thread, now, &facts);
+        }
+        let judged = settings.shell_judgement(&approval.input);
+        let cwd = approval.input.get("cwd").and_then(Value::as_str).unwrap_or_default();
+        let scripts = settings.script_digests(&judged, cwd);
+        if fingerprint(tool, &approval.input, cwd, &scripts) != approval.fingerprint {
+            // What the files hold now is not what was shown.
             return None;
         }
-        let shell = (approval.tool == SHELL).then(|| self.settings.shell_judgement(&approval.input));
-        proposed(scope, &approval.thread, now, shell.as_ref())
+        facts.risk = facts.risk.max(judged.risk);
+        facts.shell = Some(&judged);
+        facts.scripts = settings.determined(cwd, &scripts);
+        proposed(scope, &approval.thread, now, &facts)
     }
 }
 
@@ -113,14 +127,20 @@ impl JudgeSettings {
         {
             verdict = Verdict::ask(Risk::High, Reason::Outside(path.clone()));
         }
-        let facts = CallFacts { tool: &call.tool, risk: judged.risk, shell: Some(&judged) };
         let cwd = call.input.get("cwd").and_then(Value::as_str).unwrap_or_default();
-        let scripts: Vec<FileDigest> = judged.scripts.iter().map(|script| self.digest(cwd, script)).collect();
+        let scripts = self.script_digests(&judged, cwd);
+        let facts = CallFacts {
+            tool: &call.tool,
+            risk: risk_of(&verdict, judged.risk).max(judged.risk),
+            in_advance: true,
+            shell: Some(&judged),
+            scripts: self.determined(cwd, &scripts),
+        };
         let (ruling, grants) = self.ruling(&verdict, &call.thread, now, &facts);
         let command = call.input.get("command").and_then(Value::as_str).unwrap_or_default();
         let more = || details::command(command, cwd, &judged.summary, self.language);
         Judgement {
-            details: self.details(&verdict, &ruling, more),
+            details: self.details(&verdict, &ruling, &facts, more),
             ruling,
             grants,
             fingerprint: fingerprint(&call.tool, &call.input, cwd, &scripts),
@@ -138,7 +158,8 @@ impl JudgeSettings {
         let facts = ToolFacts { tool: &call.tool, effects, elsewhere, path, own_files: &own_files };
         let verdict = tools::judge(self.modes.get(&call.tool).copied(), &facts);
         let risk = risk_of(&verdict, Risk::Medium);
-        let facts = CallFacts { tool: &call.tool, risk, shell: None };
+        let in_advance = effects != Some(Effects::Speaks);
+        let facts = CallFacts { tool: &call.tool, risk, in_advance, shell: None, scripts: None };
         let changes = !matches!(effects, Some(Effects::ReadOnly | Effects::Speaks));
         let preview = OnceCell::new();
         let preview = || preview.get_or_init(|| (self.preview)(call));
@@ -156,7 +177,7 @@ impl JudgeSettings {
             None => Some(details::input(&call.input)),
         };
         Judgement {
-            details: self.details(&verdict, &ruling, more),
+            details: self.details(&verdict, &ruling, &facts, more),
             ruling,
             grants,
             fingerprint: fingerprint(&call.tool, &call.input, "", &files),
@@ -202,13 +223,15 @@ impl JudgeSettings {
         &self,
         verdict: &Verdict,
         ruling: &Ruling,
+        facts: &CallFacts<'_>,
         more: impl FnOnce() -> Option<String>,
     ) -> Option<String> {
         let (Verdict::Ask { reasons, .. }, Ruling::Ask) = (verdict, ruling) else { return None };
-        let reasons = details::reasons(reasons, self.language);
+        let told =
+            format!("{}\n\n{}", details::reasons(reasons, self.language), coverage(facts, self.language));
         Some(match more() {
-            Some(more) => format!("{reasons}\n\n{more}"),
-            None => reasons,
+            Some(more) => format!("{told}\n\n{more}"),
+            None => told,
         })
     }
 
@@ -217,6 +240,23 @@ impl JudgeSettings {
     fn is_within(&self, path: &str) -> bool {
         let full = if path.starts_with('/') { PathBuf::from(path) } else { self.project.join(path) };
         full.canonicalize().map_or(true, |real| real.starts_with(&self.project))
+    }
+
+    fn script_digests(&self, judged: &ShellJudgement, cwd: &str) -> Vec<FileDigest> {
+        judged.scripts.iter().map(|script| self.digest(cwd, script)).collect()
+    }
+
+    /// The digests, unless a file without one is there: then nobody can tell whether it stays the same. Programs of the
+    /// system are not files that a command can change.
+    fn determined<'a>(&self, cwd: &str, scripts: &'a [FileDigest]) -> Option<&'a [FileDigest]> {
+        const SYSTEM: &[&str] = &["/bin/", "/sbin/", "/usr/", "/opt/", "/lib"];
+        let is_missing = |script: &FileDigest| {
+            let full = self.project.join(cwd).join(&script.path);
+            let system =
+                !script.path.contains("..") && SYSTEM.iter().any(|begin| script.path.starts_with(begin));
+            system || full.symlink_metadata().is_err()
+        };
+        scripts.iter().all(|script| script.digest.is_some() || is_missing(script)).then_some(scripts)
     }
 
     fn digest(&self, cwd: &str, path: &str) -> FileDigest {

@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use ring::digest::{Context, SHA256, digest};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::shell::{INTERPRETERS, SHELLS};
 
 /// A file that a command runs, and what was in it; nothing when it could not be read.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FileDigest {
     /// The path as the command names it.
     pub path: String,

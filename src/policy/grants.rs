@@ -1,12 +1,14 @@
-//! What people agreed to for more than once, and whether it covers a call. A grant that was taken back is simply not
-//! there any more.
+//! What people agreed to for more than once, and whether it covers a call. A grant that was revoked is not in the list
+//! any more.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::shape::shape_of;
-use super::shell::ShellJudgement;
+use super::fingerprint::FileDigest;
+use super::paths::{self, Place};
+use super::shape::{is_plain_argument, runs_project_files, shape_of};
+use super::shell::{ShellJudgement, ShellPart};
 use crate::domain::{GrantNumber, Reach, Risk, Scope, ThreadId, Timestamp};
 
 /// What somebody agreed to.
@@ -19,6 +21,9 @@ pub struct Grant {
     pub tool: String,
     /// Which calls of it.
     pub calls: Calls,
+    /// The files that the commands run, as they were; a file without a digest was not there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scripts: Vec<FileDigest>,
     /// Where and how long.
     pub reach: Reach,
 }
@@ -30,42 +35,99 @@ pub enum Calls {
     /// Every call. Never for the shell.
     Any,
     /// Shell lines of which each part is one of these.
-    Commands(Vec<Pattern>),
+    Commands(Vec<GrantedCommand>),
+}
+
+/// Which simple commands, in which folder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GrantedCommand {
+    /// Which.
+    #[serde(flatten)]
+    pub pattern: Pattern,
+    /// The folders of the project it may run in, all of them: more than one after a `cd` that may fail.
+    #[serde(default = "project_folder")]
+    pub folders: Vec<String>,
+}
+
+fn project_folder() -> Vec<String> {
+    vec![String::new()]
 }
 
 /// Which simple commands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
-    /// Those that begin with these words.
-    Begins(Vec<String>),
-    /// This very one.
+    /// This very one. Grants of older versions were for commands that begin with certain words (`begins`); they are
+    /// read as grants for the command of these words alone.
+    #[serde(alias = "begins")]
     Exactly(Vec<String>),
+    /// Those of a shape: these words, then options and operands that are known to be harmless.
+    Shape(String),
+    /// A program of the project with plain arguments: no option, no assignment, no path elsewhere.
+    ProgramWithPlainArguments(String),
 }
 
 impl Pattern {
     /// The shape of a command, or the command itself when it has none.
-    pub fn of(argv: &[String]) -> Self {
-        match shape_of(argv) {
-            Some(shape) => Self::Begins(shape),
+    pub fn of(argv: &[String], folders: &[String]) -> Self {
+        match shape_of(argv, folders) {
+            Some(shape) => Self::Shape(shape.words.to_owned()),
             None => Self::Exactly(argv.to_vec()),
         }
     }
 
-    /// Whether this simple command is meant.
-    pub fn matches(&self, argv: &[String]) -> bool {
+    /// The program of a command with other plain arguments; nothing unless it is a file of the project.
+    pub fn program_of(argv: &[String], folders: &[String]) -> Option<Self> {
+        let program = argv.first().filter(|program| program.contains('/') && !program.starts_with('/'))?;
+        let pattern = Self::ProgramWithPlainArguments(program.clone());
+        pattern.varying(argv, folders).map(|_| pattern)
+    }
+
+    /// Whether this simple command is meant, and which of its words may differ from call to call.
+    fn varying(&self, argv: &[String], folders: &[String]) -> Option<Vec<String>> {
         match self {
-            Self::Begins(words) => !words.is_empty() && argv.starts_with(words),
-            Self::Exactly(words) => !words.is_empty() && argv == words.as_slice(),
+            Self::Exactly(words) => (!words.is_empty() && argv == words.as_slice()).then(Vec::new),
+            Self::Shape(words) => {
+                shape_of(argv, folders).filter(|shape| shape.words == words).map(|shape| shape.paths)
+            }
+            Self::ProgramWithPlainArguments(program) => {
+                let (name, args) = argv.split_first()?;
+                let inside = folders.iter().all(|folder| is_ordinary(folder, name));
+                let plain = args.iter().all(|arg| is_plain_argument(arg, folders));
+                (name == program && !folders.is_empty() && inside && plain).then(|| args.to_vec())
+            }
         }
     }
+
+    /// Whether the command runs files of the project, as far as is known.
+    fn runs_project_files(&self) -> bool {
+        match self {
+            Self::Exactly(_) | Self::ProgramWithPlainArguments(_) => true,
+            Self::Shape(words) => runs_project_files(words),
+        }
+    }
+}
+
+fn is_ordinary(folder: &str, path: &str) -> bool {
+    matches!(paths::locate("", folder, path), Place::Inside(inside) if !paths::is_sensitive(&inside))
 }
 
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Begins(words) => write!(f, "{} …", words.join(" ")),
             Self::Exactly(words) => f.write_str(&words.join(" ")),
+            Self::Shape(words) => write!(f, "{words} …"),
+            Self::ProgramWithPlainArguments(program) => write!(f, "{program} …"),
+        }
+    }
+}
+
+impl fmt::Display for GrantedCommand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.pattern.fmt(f)?;
+        match self.folders.iter().rev().find(|folder| !folder.is_empty()) {
+            Some(folder) => write!(f, " ({folder}/)"),
+            None => Ok(()),
         }
     }
 }
@@ -77,18 +139,28 @@ pub struct CallFacts<'a> {
     pub tool: &'a str,
     /// How dangerous the call looks.
     pub risk: Risk,
+    /// Whether calls of this tool can be agreed to in advance.
+    pub in_advance: bool,
     /// What is known about the command, when the tool is the shell.
     pub shell: Option<&'a ShellJudgement>,
+    /// The files that the command runs, as they are; nothing when that cannot be determined.
+    pub scripts: Option<&'a [FileDigest]>,
 }
 
-/// What a person's answer grants beyond this call; nothing for once. `shell` is the judgement on the command that was
-/// shown, when it was one.
-pub fn proposed(
-    scope: Scope,
-    thread: &ThreadId,
-    now: Timestamp,
-    shell: Option<&ShellJudgement>,
-) -> Option<(Calls, Reach)> {
+/// What an answer grants beyond its own call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proposal {
+    /// Which calls.
+    pub calls: Calls,
+    /// While these files are as they are.
+    pub scripts: Vec<FileDigest>,
+    /// Where and how long.
+    pub reach: Reach,
+}
+
+/// What a person's answer grants beyond this call; nothing for once, and nothing for a call that can only be allowed
+/// once.
+pub fn proposed(scope: Scope, thread: &ThreadId, now: Timestamp, call: &CallFacts<'_>) -> Option<Proposal> {
     let reach = match scope {
         Scope::Once => return None,
         Scope::Thread => Reach::Thread(thread.clone()),
@@ -99,21 +171,72 @@ pub fn proposed(
         Scope::Shape => Reach::Shape,
         Scope::Project => Reach::Project,
     };
-    let calls = match shell {
-        None => Calls::Any,
-        Some(shell) if shell.grantable && !shell.parts.is_empty() => {
-            let mut patterns: Vec<Pattern> = Vec::new();
-            for part in shell.parts.iter().filter(|part| !part.free) {
-                let pattern = Pattern::of(&part.argv);
-                if !patterns.contains(&pattern) {
-                    patterns.push(pattern);
-                }
-            }
-            Calls::Commands(patterns)
+    let (calls, scripts) = grantable(call)?;
+    Some(Proposal { calls, scripts, reach })
+}
+
+/// The calls that a longer answer to this one covers, and the files that have to stay as they are.
+pub(super) fn grantable(call: &CallFacts<'_>) -> Option<(Calls, Vec<FileDigest>)> {
+    if call.risk >= Risk::High || !call.in_advance {
+        return None;
+    }
+    let Some(shell) = call.shell else { return Some((Calls::Any, Vec::new())) };
+    let scripts = call.scripts.filter(|_| shell.grantable)?;
+    let mut commands: Vec<GrantedCommand> = Vec::new();
+    let mut varying = Varying::default();
+    for part in &shell.parts {
+        if part.free {
+            varying.add_free(part);
+            continue;
         }
-        Some(_) => return None,
-    };
-    Some((calls, reach))
+        let pattern = Pattern::of(&part.argv, &part.folders);
+        varying.add(part, pattern.varying(&part.argv, &part.folders)?, pattern.runs_project_files());
+        let command = GrantedCommand { pattern, folders: part.folders.clone() };
+        if !commands.contains(&command) {
+            commands.push(command);
+        }
+    }
+    let fixed = scripts.iter().filter(|script| !varying.has(script)).cloned().collect();
+    (!commands.is_empty()).then_some((Calls::Commands(commands), fixed))
+}
+
+/// Words of a line that may differ from call to call, with what else decides about them.
+#[derive(Default)]
+struct Varying<'a> {
+    words: Vec<(&'a ShellPart, Vec<String>)>,
+    /// Whether a part runs files of the project.
+    runs: bool,
+}
+
+impl<'a> Varying<'a> {
+    fn add(&mut self, part: &'a ShellPart, words: Vec<String>, runs: bool) {
+        self.words.push((part, words));
+        self.runs |= runs;
+    }
+
+    /// A part that the rules let run: what it reads may differ.
+    fn add_free(&mut self, part: &'a ShellPart) {
+        self.add(part, part.argv.iter().skip(1).cloned().collect(), false);
+    }
+
+    /// Whether a file is only named by one of these words, and so may be another one. Beside a part that runs files of
+    /// the project it may be one of those: `git add Makefile && make`.
+    fn has(&self, script: &FileDigest) -> bool {
+        if self.runs && self.words.len() > 1 {
+            return false;
+        }
+        let is = |folder: &str, word: &str| {
+            let Place::Inside(named) = paths::locate("", folder, word) else { return false };
+            let told = [paths::locate("", folder, &script.path), paths::locate("", "", &script.path)];
+            told.contains(&Place::Inside(named))
+        };
+        self.words.iter().any(|(part, words)| {
+            part.folders.iter().any(|folder| {
+                let program = part.argv.first().is_some_and(|program| is(folder, program));
+                !program && words.iter().any(|word| is(folder, word))
+            })
+        })
+    }
 }
 
 /// Whether one grant alone covers the call: each part of a command line, not only its beginning.
@@ -121,33 +244,61 @@ pub fn covers(grant: &Grant, thread: &ThreadId, now: Timestamp, call: &CallFacts
     covering(std::slice::from_ref(grant), thread, now, call).is_some()
 }
 
-/// The grants that together cover the call: each part of a command line by one of them, or free by the rules.
+/// The grants that together cover the call: each part of a command line by one of them, or free by the rules. The files
+/// it runs have to be as they were when these were given.
 pub fn covering<'a>(
     grants: &'a [Grant],
     thread: &ThreadId,
     now: Timestamp,
     call: &CallFacts<'_>,
 ) -> Option<Vec<&'a Grant>> {
-    let holding = || grants.iter().filter(|grant| grant.tool == call.tool && holds(grant, thread, now));
-    let Some(shell) = call.shell else {
-        // What is dangerous by itself was not in anybody's mind when they agreed to the tool.
-        let any = holding().find(|grant| grant.calls == Calls::Any && call.risk < Risk::High)?;
-        return Some(vec![any]);
-    };
-    if !shell.grantable {
+    if call.risk >= Risk::High || !call.in_advance {
         return None;
     }
+    let holding = || grants.iter().filter(|grant| grant.tool == call.tool && holds(grant, thread, now));
+    let Some(shell) = call.shell else {
+        return Some(vec![holding().find(|grant| grant.calls == Calls::Any)?]);
+    };
+    let scripts = call.scripts.filter(|_| shell.grantable)?;
     let mut used: Vec<&Grant> = Vec::new();
-    for part in shell.parts.iter().filter(|part| !part.free) {
-        let grant = holding().find(|grant| match &grant.calls {
-            Calls::Any => false,
-            Calls::Commands(patterns) => patterns.iter().any(|pattern| pattern.matches(&part.argv)),
-        })?;
+    let mut varying = Varying::default();
+    for part in &shell.parts {
+        if part.free {
+            varying.add_free(part);
+            continue;
+        }
+        let (grant, words, runs) = holding()
+            .filter(|grant| !is_stale(grant, scripts))
+            .find_map(|grant| matching(grant, part).map(|(words, runs)| (grant, words, runs)))?;
+        varying.add(part, words, runs);
         if !used.iter().any(|known| known.id == grant.id) {
             used.push(grant);
         }
     }
-    (!used.is_empty()).then_some(used)
+    let is_known = |script: &FileDigest| used.iter().any(|grant| grant.scripts.contains(script));
+    let unchanged = scripts.iter().all(|script| is_known(script) || varying.has(script));
+    (unchanged && !used.is_empty()).then_some(used)
+}
+
+/// Whether a file of the grant is another one now.
+fn is_stale(grant: &Grant, scripts: &[FileDigest]) -> bool {
+    grant
+        .scripts
+        .iter()
+        .any(|then| scripts.iter().any(|now| now.path == then.path && now.digest != then.digest))
+}
+
+/// The words of the part that may differ, and whether it runs files of the project, when the grant has this part.
+fn matching(grant: &Grant, part: &ShellPart) -> Option<(Vec<String>, bool)> {
+    match &grant.calls {
+        Calls::Any => None,
+        Calls::Commands(commands) => {
+            commands.iter().filter(|command| command.folders == part.folders).find_map(|command| {
+                let words = command.pattern.varying(&part.argv, &part.folders)?;
+                Some((words, command.pattern.runs_project_files()))
+            })
+        }
+    }
 }
 
 /// Whether a grant holds here and now.
@@ -180,84 +331,52 @@ mod tests {
         judge(&rules, &ShellCall { command, cwd: "" })
     }
 
-    fn grant(id: u32, words: &str, reach: Reach) -> Grant {
+    fn command(command: &str) -> GrantedCommand {
+        let argv: Vec<String> = command.split(' ').map(str::to_owned).collect();
+        let folders = project_folder();
+        GrantedCommand { pattern: Pattern::of(&argv, &folders), folders }
+    }
+
+    fn exactly(words: &str) -> GrantedCommand {
         let words = words.split(' ').map(str::to_owned).collect();
-        Grant {
-            id: GrantNumber(id),
-            tool: "exec_shell".into(),
-            calls: Calls::Commands(vec![Pattern::Begins(words)]),
-            reach,
+        GrantedCommand { pattern: Pattern::Exactly(words), folders: project_folder() }
+    }
+
+    fn grant(id: u32, granted: &str, reach: Reach) -> Grant {
+        let calls = Calls::Commands(vec![command(granted)]);
+        Grant { id: GrantNumber(id), tool: "exec_shell".into(), calls, scripts: Vec::new(), reach }
+    }
+
+    fn facts(shell: &ShellJudgement) -> CallFacts<'_> {
+        CallFacts {
+            tool: "exec_shell",
+            risk: shell.risk,
+            in_advance: true,
+            shell: Some(shell),
+            scripts: Some(&[]),
         }
     }
 
     fn covered(grants: &[Grant], compound: Compound, command: &str) -> bool {
         let shell = judged(compound, command);
-        let facts = CallFacts { tool: "exec_shell", risk: shell.risk, shell: Some(&shell) };
-        covering(grants, &here(), NOW, &facts).is_some()
-    }
-
-    #[test]
-    fn a_shape_covers_whole_words_of_plain_commands_only() {
-        let grants = [grant(1, "git commit", Reach::Shape)];
-        for (command, want) in [
-            ("git commit", true),
-            ("git commit -m 'x y'", true),
-            ("  git   commit  ", true),
-            ("git 'commit' -m x", true),
-            ("git commit 2>&1", true),
-            ("git commit && git commit", true),
-            ("git commit; git commit --amend", true),
-            ("git commitx", false),
-            ("git commit-tree", false),
-            ("git", false),
-            ("git add", false),
-            ("xgit commit", false),
-            ("echo git commit", false),
-            ("git commit && rm x", false),
-            ("git commit; rm x", false),
-            ("git commit | sh", false),
-            ("git commit\nrm x", false),
-            ("git commit & rm x", false),
-            ("git commit $(rm x)", false),
-            ("git commit -m \"$(rm x)\"", false),
-            ("git commit `rm x`", false),
-            ("git commit > x", false),
-            ("git commit < x > y", false),
-            ("git commit <(rm x)", false),
-            ("git commit $x", false),
-            ("git commit *", false),
-            ("git commit -F .env", false),
-            ("git commit -F ~/x", false),
-            ("A=1 git commit", false),
-            ("sudo git commit", false),
-            ("'git' commit", false),
-            ("\\git commit", false),
-            ("git\\\n commit", false),
-            ("git commit \u{202e}x", false),
-            ("/usr/bin/git commit", false),
-            ("if true; then git commit; fi", false),
-            ("(git commit)", false),
-            ("git commit && ls", false),
-        ] {
-            assert_eq!(covered(&grants, Compound::Ask, command), want, "{command}");
-        }
+        covering(grants, &here(), NOW, &facts(&shell)).is_some()
     }
 
     #[test]
     fn each_part_of_a_line_needs_a_grant_or_must_be_free() {
-        let grants = [grant(1, "git add", Reach::Shape), grant(2, "git commit", Reach::Project)];
-        assert!(covered(&grants, Compound::Ask, "git add . && git commit -m x"));
+        let grants = [grant(1, "git add .", Reach::Shape), grant(2, "git commit -m x", Reach::Project)];
+        assert!(covered(&grants, Compound::Ask, "git add . && git commit -m y"));
         assert!(!covered(&grants[..1], Compound::Ask, "git add . && git commit -m x"));
         assert!(!covered(&grants, Compound::Ask, "git add . | tail -5"));
         assert!(covered(&grants, Compound::Analyze, "git add . | tail -5"));
         assert!(!covered(&grants, Compound::Analyze, "git add . | tail -5 > x"));
         assert!(!covered(&grants, Compound::Analyze, "git add . | tee x"));
+        assert!(!covered(&grants, Compound::Analyze, "ls | git add ."));
     }
 
     #[test]
     fn a_grant_ends_at_its_moment_and_holds_in_its_thread() {
-        let facts = judged(Compound::Ask, "git commit");
-        let facts = CallFacts { tool: "exec_shell", risk: facts.risk, shell: Some(&facts) };
+        let shell = judged(Compound::Ask, "git commit -m x");
         let until = |millis| Reach::Until { thread: here(), until: Timestamp::from_millis(millis) };
         for (reach, want) in [
             (Reach::Thread(here()), true),
@@ -269,52 +388,72 @@ mod tests {
             (Reach::Shape, true),
             (Reach::Project, true),
         ] {
-            assert_eq!(
-                covers(&grant(1, "git commit", reach.clone()), &here(), NOW, &facts),
-                want,
-                "{reach:?}"
-            );
+            let grant = grant(1, "git commit -m x", reach.clone());
+            assert_eq!(covers(&grant, &here(), NOW, &facts(&shell)), want, "{reach:?}");
         }
     }
 
     #[test]
     fn a_grant_is_for_its_tool_and_never_for_any_shell_command() {
-        let shell = judged(Compound::Ask, "git commit");
-        let facts = CallFacts { tool: "exec_shell", risk: shell.risk, shell: Some(&shell) };
-        let mut other = grant(1, "git commit", Reach::Shape);
+        let shell = judged(Compound::Ask, "git commit -m x");
+        let mut other = grant(1, "git commit -m x", Reach::Shape);
         other.tool = "write_file".into();
-        assert!(!covers(&other, &here(), NOW, &facts));
-        let any = Grant { calls: Calls::Any, ..grant(1, "git commit", Reach::Shape) };
-        assert!(!covers(&any, &here(), NOW, &facts));
+        assert!(!covers(&other, &here(), NOW, &facts(&shell)));
+        let any = Grant { calls: Calls::Any, ..grant(1, "git commit -m x", Reach::Shape) };
+        assert!(!covers(&any, &here(), NOW, &facts(&shell)));
         let write = Grant { tool: "write_file".into(), ..any };
-        let facts = |risk| CallFacts { tool: "write_file", risk, shell: None };
-        assert!(covers(&write, &here(), NOW, &facts(Risk::Medium)));
-        assert!(!covers(&write, &here(), NOW, &facts(Risk::High)));
+        let call =
+            |risk| CallFacts { tool: "write_file", risk, in_advance: true, shell: None, scripts: None };
+        assert!(covers(&write, &here(), NOW, &call(Risk::Medium)));
+        assert!(!covers(&write, &here(), NOW, &call(Risk::High)));
+        let speaks = CallFacts { in_advance: false, ..call(Risk::Medium) };
+        assert!(!covers(&write, &here(), NOW, &speaks));
+        assert_eq!(proposed(Scope::Thread, &here(), NOW, &speaks), None);
+        assert_eq!(proposed(Scope::Thread, &here(), NOW, &call(Risk::High)), None);
     }
 
     #[test]
     fn an_answer_grants_the_shape_that_was_shown_or_only_the_very_same_command() {
         let minutes = |n: u32| Scope::Minutes(n.try_into().unwrap());
-        let begins = |words: &str| Pattern::Begins(words.split(' ').map(str::to_owned).collect());
-        let exactly = |words: &str| Pattern::Exactly(words.split(' ').map(str::to_owned).collect());
-        let of = |command: &str, scope| proposed(scope, &here(), NOW, Some(&judged(Compound::Ask, command)));
+        let of = |command: &str, scope| {
+            let shell = judged(Compound::Ask, command);
+            proposed(scope, &here(), NOW, &facts(&shell))
+        };
+        let proposal = |commands: &[GrantedCommand], reach| {
+            Some(Proposal { calls: Calls::Commands(commands.to_vec()), scripts: Vec::new(), reach })
+        };
         assert_eq!(of("git commit -m x", Scope::Once), None);
-        let shape = Calls::Commands(vec![begins("git commit")]);
-        assert_eq!(of("git commit -m x", Scope::Shape), Some((shape.clone(), Reach::Shape)));
+        let shape = [command("git commit -m x")];
+        assert_eq!(shape[0].pattern, Pattern::Shape("git commit".into()));
+        assert_eq!(of("git commit -m 'x y'", Scope::Shape), proposal(&shape, Reach::Shape));
         let until = Timestamp::from_millis(1_600_000);
-        assert_eq!(of("git commit", minutes(10)), Some((shape, Reach::Until { thread: here(), until })));
-        let exact = Calls::Commands(vec![exactly("rm -r build")]);
-        assert_eq!(of("rm -r build", Scope::Project), Some((exact.clone(), Reach::Project)));
-        let both = Calls::Commands(vec![begins("git add"), begins("git commit")]);
         assert_eq!(
-            of("git add . && git commit && git add x", Scope::Thread),
-            Some((both, Reach::Thread(here())))
+            of("git commit -m x", minutes(10)),
+            proposal(&shape, Reach::Until { thread: here(), until })
         );
-        assert_eq!(of("rm $x", Scope::Thread), None);
-        assert_eq!(of("ls > x", Scope::Thread), None);
-        let grant = Grant { calls: exact, ..grant(1, "x", Reach::Project) };
-        assert!(covered(std::slice::from_ref(&grant), Compound::Ask, "rm -r build"));
-        assert!(!covered(std::slice::from_ref(&grant), Compound::Ask, "rm -r build /"));
+        assert_eq!(of("git commit", Scope::Shape), proposal(&[exactly("git commit")], Reach::Shape));
+        assert_eq!(
+            of("make -j build", Scope::Project),
+            proposal(&[exactly("make -j build")], Reach::Project)
+        );
+        let both = [command("git add ."), command("git commit -m x")];
+        assert_eq!(
+            of("git add . && git commit -m x && git add x", Scope::Thread),
+            proposal(&both, Reach::Thread(here()))
+        );
+        for command in
+            ["make $x", "ls > x", "make < x", "rm x", "curl x", "touch .git/hooks/x", "make -C /etc"]
+        {
+            assert_eq!(of(command, Scope::Thread), None, "{command}");
+        }
+    }
+
+    #[test]
+    fn without_knowing_the_files_it_runs_nothing_is_granted_or_covered() {
+        let shell = judged(Compound::Ask, "git commit -m x");
+        let unknown = CallFacts { scripts: None, ..facts(&shell) };
+        assert_eq!(proposed(Scope::Thread, &here(), NOW, &unknown), None);
+        assert!(!covers(&grant(1, "git commit -m x", Reach::Shape), &here(), NOW, &unknown));
     }
 
     #[test]
@@ -324,11 +463,44 @@ mod tests {
     }
 
     #[test]
+    fn a_program_of_the_project_is_granted_with_plain_arguments_when_somebody_names_it() {
+        let argv = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let folders = project_folder();
+        let pattern = Pattern::program_of(&argv("./bump.sh g1"), &folders).unwrap();
+        let script = [FileDigest { path: "./bump.sh".into(), digest: Some("1".into()) }];
+        let calls = Calls::Commands(vec![GrantedCommand { pattern, folders: folders.clone() }]);
+        let grant = Grant { calls, scripts: script.to_vec(), ..grant(1, "x", Reach::Thread(here())) };
+        let changed = [FileDigest { path: "./bump.sh".into(), digest: Some("2".into()) }];
+        for (command, scripts, want) in [
+            ("./bump.sh g1", &script, true),
+            ("./bump.sh g2 g3", &script, true),
+            ("./bump.sh", &script, true),
+            ("./bump.sh g2", &changed, false),
+            ("./bump.sh --force", &script, false),
+            ("./bump.sh A=b", &script, false),
+            ("./bump.sh ../x", &script, false),
+            ("./bump.sh g1 > x", &script, false),
+            ("./bump.sh $x", &script, false),
+            ("./other.sh g1", &script, false),
+        ] {
+            let shell = judged(Compound::Ask, command);
+            let facts = CallFacts { scripts: Some(scripts), ..facts(&shell) };
+            assert_eq!(covers(&grant, &here(), NOW, &facts), want, "{command}");
+        }
+        for command in ["/bin/x a", "make a", "../x a", ".git/hooks/x a", "./x --all"] {
+            assert_eq!(Pattern::program_of(&argv(command), &folders), None, "{command}");
+        }
+    }
+
+    #[test]
     fn a_grant_survives_its_file() {
         let grants = [
-            grant(1, "git commit", Reach::Until { thread: here(), until: NOW }),
+            grant(1, "git commit -m x", Reach::Until { thread: here(), until: NOW }),
             Grant { calls: Calls::Any, ..grant(2, "x", Reach::Thread(here())) },
-            grant(3, "npm test", Reach::Shape),
+            Grant {
+                scripts: vec![FileDigest { path: "Makefile".into(), digest: None }],
+                ..grant(3, "npm test", Reach::Shape)
+            },
         ];
         let text = serde_json::to_string(&grants).unwrap();
         assert_eq!(serde_json::from_str::<Vec<Grant>>(&text).unwrap(), grants);

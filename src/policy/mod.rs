@@ -1,5 +1,6 @@
 //! May this run? What did this reply mean? Who may answer? Pure: domain only.
 
+pub mod coverage;
 pub mod fingerprint;
 pub mod grants;
 mod mode;

@@ -3,8 +3,11 @@
 //! what both read the same way can run unasked.
 
 mod danger;
+mod deny;
+mod globals;
 mod judge;
 mod launchers;
+mod opaque;
 mod parse;
 mod plain;
 mod readonly;
@@ -20,4 +23,3 @@ pub use judge::{ReadPath, ShellCall, ShellJudgement, ShellPart, judge};
 pub(in crate::policy) use launchers::{INTERPRETERS, SHELLS};
 pub use rules::{BadRule, ShellRules, check_rule};
 pub use screen::{is_invisible, shown};
-pub(in crate::policy) use wrappers::is_wrapper;

@@ -11,6 +11,8 @@ pub(super) struct Part {
     pub(super) argv: Vec<String>,
     /// Where its input and output go.
     pub(super) redirects: Vec<Redirect>,
+    /// Whether it reads the output of the part before it.
+    pub(super) piped: bool,
 }
 
 /// Words that are not commands where a command is expected.
@@ -41,6 +43,7 @@ pub(super) fn read(text: &str) -> Option<Vec<Part>> {
                 }
             } else {
                 parts.push(std::mem::take(&mut part));
+                part.piped = rest.starts_with('|') && !rest.starts_with("||");
                 wanted = joins;
             }
             rest = after;
