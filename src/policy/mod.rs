@@ -9,6 +9,7 @@ mod reason;
 pub mod reply;
 mod rights;
 pub mod shape;
+mod shape_table;
 pub mod shell;
 pub mod tools;
 mod verdict;

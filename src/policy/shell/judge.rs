@@ -122,6 +122,14 @@ fn everything(script: &Script) -> Found {
     let mut found = Found { hidden: script.oddities.contains(&Reason::Unparsed), ..Found::default() };
     found.hidden |= script.assigned.iter().any(|name| decides_programs(name));
     collect(script, 0, &mut found);
+    // What is written and then run in the same line is in no file that could be looked at.
+    let written = script.redirects.iter().filter_map(|redirect| match redirect {
+        Redirect::Write(path) => Some(path.trim_start_matches("./")),
+        Redirect::Read(_) | Redirect::Harmless => None,
+    });
+    let run = scripts(&found);
+    found.hidden |=
+        written.into_iter().any(|path| run.iter().any(|run| run.trim_start_matches("./") == path));
     found
 }
 

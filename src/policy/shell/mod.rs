@@ -16,6 +16,7 @@ mod screen;
 mod script;
 #[cfg(test)]
 mod tests;
+mod unseen;
 mod word;
 mod wrappers;
 

@@ -4,7 +4,7 @@
 /// Programs that start what their arguments, files or later input say, in a way that is not read here.
 pub(super) const OPAQUE: &str = "\
     . abduco adb alias ansible at batch bind bwrap capsh complete conda crontab daemonize devbox dtach \
-    ed emacs enable entr ex expect fabric fakeroot fc firejail gdb guix heroku lldb lxc machinectl \
+    ed emacs enable entr ex expect fabric fakeroot fc firejail gdb guix hash heroku lldb lxc machinectl \
     mapfile micromamba nano newgrp nix nix-shell nodemon nox nvim perf proot pueue qemu-x86_64 readarray \
     reflex rlwrap rr runsv screen sem sg source start-stop-daemon supervisord tmux tox tsp unbuffer \
     vagrant valgrind vi view vim virsh watchexec wine zellij";

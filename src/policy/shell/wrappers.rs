@@ -2,9 +2,10 @@
 //! them ever runs unasked. What cannot be looked through is said to be hidden.
 
 use super::globals::{Globals, Subcommand};
-use super::launchers::{Form, LAUNCHERS, Launcher, is_interpreter, is_shell, lists};
-use super::opaque::{CALLING, GIT_SELF_CONTAINED, GIT_STARTS, HIDING, OPAQUE, SELF_CONTAINED};
+use super::launchers::{Form, LAUNCHERS, Launcher, is_shell, lists};
+use super::opaque::{CALLING, OPAQUE};
 use super::rules::base_name;
+use super::unseen::{hides, may_carry_code};
 use super::word::Word;
 
 /// What a command starts.
@@ -21,7 +22,7 @@ pub(super) struct Inner {
 /// Whether the command exists to start another one.
 pub(super) fn is_launcher(words: &[Word]) -> bool {
     let Some((name, args)) = named(words) else { return false };
-    launcher(name, args).is_some() || lists(OPAQUE, name) || lists("trap hash", name)
+    launcher(name, args).is_some() || lists(OPAQUE, name) || lists("trap", name)
 }
 
 /// Whether an option or the program itself makes it run what is not read here.
@@ -83,91 +84,6 @@ fn launcher<'a>(name: &str, args: &'a [Word]) -> Option<(&'static Launcher, &'a 
         }?;
         Some((launcher, args.get(at + 1..).unwrap_or_default()))
     })
-}
-
-fn hides(name: &str, args: &[Word]) -> bool {
-    let has = |options: &str| {
-        let mut options = options.split_ascii_whitespace();
-        options.any(|option| args.iter().any(|arg| is_option(arg.text(), option)))
-    };
-    let awk = lists("awk gawk mawk nawk", name);
-    let code = if awk {
-        args.iter().any(|arg| arg.text().contains(['(', '|', '@']))
-            || has("-f -i -l -e -E --load --include --exec")
-    } else {
-        is_interpreter(name) && (args.is_empty() || takes_code(args))
-    };
-    let pager = lists("less more", name) && args.iter().any(|arg| arg.text().starts_with('+'));
-    let sed = lists("sed gsed", name) && args.iter().any(|arg| sed_executes(arg.text()));
-    let options = HIDING.iter().any(|(names, options)| lists(names, name) && has(options));
-    code || pager || sed || options || lists(OPAQUE, name) || (name == "git" && git_hides(args))
-}
-
-/// Whether an interpreter is given its program in the arguments: `-c x`, `-ne x`, `--eval=x`.
-fn takes_code(args: &[Word]) -> bool {
-    const LONG: &str =
-        "--eval --print --require --import --run --execute --command --exec --cmd --init-command";
-    args.iter().any(|arg| {
-        let text = arg.text();
-        let long = LONG.split_ascii_whitespace().any(|option| is_option(text, option));
-        let letters = text.strip_prefix('-').unwrap_or_default();
-        let cluster: String = letters.chars().take_while(char::is_ascii_alphabetic).collect();
-        long || matches!(text, "-" | "eval")
-            || (!text.starts_with("--") && cluster.contains(['c', 'e', 'E', 'n', 'p', 'r', 'R']))
-    })
-}
-
-/// Whether a script of sed may have the command `e`, or the flag `e` of `s`.
-fn sed_executes(text: &str) -> bool {
-    let is_substitution =
-        text.strip_prefix('s').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_punctuation()));
-    let flags = text.rsplit(|c: char| c.is_ascii_punctuation()).next().unwrap_or_default();
-    let address = text.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '$' | ',' | ' ' | '!'));
-    (is_substitution && flags.contains('e')) || address == "e" || address.starts_with("e ")
-}
-
-fn git_hides(args: &[Word]) -> bool {
-    let has = |word: &str| args.iter().any(|arg| arg.text() == word);
-    let at = match Globals::of("git").map(|globals| globals.subcommand(args)) {
-        Some(Subcommand::At(at)) => at,
-        Some(Subcommand::Missing) | None => return false,
-        Some(Subcommand::Unknown) => return true,
-    };
-    match args.get(at).map(Word::text).unwrap_or_default() {
-        "bisect" => has("run"),
-        "submodule" => has("foreach"),
-        subcommand => lists(GIT_STARTS, subcommand),
-    }
-}
-
-/// Whether an argument may be a program of a language that this program reads: one with signs of code in it, or one
-/// that is only known when it runs.
-fn may_carry_code(name: &str, args: &[Word]) -> bool {
-    let git = name == "git"
-        && args
-            .iter()
-            .find_map(Word::literal)
-            .is_some_and(|subcommand| lists(GIT_SELF_CONTAINED, subcommand));
-    let contained = git || lists(SELF_CONTAINED, name);
-    args.iter().any(|arg| match arg {
-        Word::Dynamic(text) => !contained && text.contains(['$', '`']),
-        // The shell evaluates the index in `test -v 'a[$(x)]'`.
-        Word::Literal(text) if contained => {
-            lists("[ test printf read declare typeset local export unset wait", name)
-                && (text.contains("$(") || text.contains('`'))
-        }
-        Word::Literal(text) => {
-            !lists("awk gawk mawk nawk", name)
-                && text.contains(['$', '`', '|', ';', '&', '(', ')', '<', '>', '\\'])
-        }
-    })
-}
-
-/// Whether an argument is this option, with or without a value in it.
-fn is_option(arg: &str, option: &str) -> bool {
-    let long = option.starts_with("--") || !option.starts_with('-');
-    let rest = arg.strip_prefix(option);
-    rest.is_some_and(|rest| rest.is_empty() || !long || rest.starts_with('='))
 }
 
 /// `sh [options] -c SCRIPT`, `sh FILE`, or a script on the input.
@@ -291,8 +207,8 @@ fn launch(launcher: &Launcher, args: &[Word], inner: &mut Inner) {
     }
     let rest: Vec<Word> = args.get(at..).unwrap_or_default().to_vec();
     // A launcher without a command starts a shell, or what its input says.
-    inner.hidden |=
-        rest.is_empty() && !started && inner.commands.is_empty() && !lists("flock exec", launcher.names);
+    let nothing_to_start = inner.commands.is_empty() || !launcher.scripts.is_empty();
+    inner.hidden |= rest.is_empty() && !started && nothing_to_start && !lists("flock exec", launcher.names);
     finish(launcher, rest, inner);
 }
 
