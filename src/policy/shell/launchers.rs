@@ -171,7 +171,7 @@ pub(super) const LAUNCHERS: &[Launcher] = &[
     Launcher { names: "nohup builtin noglob nocorrect catchsegv", ..PLAIN },
     Launcher { names: "dumb-init tini", flags: "cvsgw", valued: "rpe", ..PLAIN },
     Launcher { names: "stdbuf", valued: "ioe", long: "--error= --input= --output=", ..PLAIN },
-    Launcher { names: "command", flags: "pvV", ..PLAIN },
+    Launcher { names: "command", flags: "p", ..PLAIN },
     Launcher { names: "exec", flags: "cl", valued: "a", ..PLAIN },
     // `coproc NAME { … }` has a name first.
     Launcher { names: "coproc busybox toybox", long: "--list --list-full", ..PLAIN },

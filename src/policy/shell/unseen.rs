@@ -41,6 +41,7 @@ fn takes_code(args: &[Word]) -> bool {
 
 /// Whether a script of sed may have the command `e`, or the flag `e` of `s`.
 fn sed_executes(text: &str) -> bool {
+    let text = text.strip_prefix("--expression=").or_else(|| text.strip_prefix("-e")).unwrap_or(text);
     let is_substitution =
         text.strip_prefix('s').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_punctuation()));
     let flags = text.rsplit(|c: char| c.is_ascii_punctuation()).next().unwrap_or_default();
@@ -71,13 +72,18 @@ pub(super) fn may_carry_code(name: &str, args: &[Word]) -> bool {
             .find_map(Word::literal)
             .is_some_and(|subcommand| lists(GIT_SELF_CONTAINED, subcommand));
     let contained = git || lists(SELF_CONTAINED, name);
+    // The shell evaluates the index in `test -v 'a[$(x)]'`.
+    let evaluates = lists("[ test printf read declare typeset local export unset wait", name);
     args.iter().any(|arg| match arg {
-        Word::Dynamic(text) => !contained && text.contains(['$', '`']),
-        // The shell evaluates the index in `test -v 'a[$(x)]'`.
-        Word::Literal(text) if contained => {
-            lists("[ test printf read declare typeset local export unset wait", name)
-                && (text.contains("$(") || text.contains('`'))
+        Word::Dynamic(text) => {
+            // A pattern may find any program of the system.
+            let elsewhere = text.starts_with(['/', '~']) || text.starts_with("..");
+            let is_pattern = text.contains(['*', '?', '[', '{']);
+            (elsewhere && is_pattern)
+                || (evaluates && text.contains('['))
+                || (!contained && text.contains(['$', '`', '{']))
         }
+        Word::Literal(text) if contained => evaluates && (text.contains("$(") || text.contains('`')),
         Word::Literal(text) => {
             !lists("awk gawk mawk nawk", name)
                 && text.contains(['$', '`', '|', ';', '&', '(', ')', '<', '>', '\\'])

@@ -45,7 +45,9 @@ pub(super) fn inside(words: &[Word]) -> Inner {
     if shell {
         start_shell(args, &mut inner);
     }
-    if let Some((launcher, args)) = launcher {
+    // `command -v x` only says where x is.
+    let only_tells = name == "command" && args.first().is_some_and(|arg| matches!(arg.text(), "-v" | "-V"));
+    if let Some((launcher, args)) = launcher.filter(|_| !only_tells) {
         launch(launcher, args, &mut inner);
     }
     if lists("trap", name) {
@@ -157,18 +159,17 @@ fn launch(launcher: &Launcher, args: &[Word], inner: &mut Inner) {
     let mut at = 0;
     let mut operands = 0;
     let mut started = false;
+    let mut ended = false;
     while let Some(arg) = args.get(at) {
         let Some(text) = arg.literal() else {
             // It may be an option, an operand or the command itself.
             inner.hidden = true;
             break;
         };
-        let step = if text == "--" {
-            at += 1;
-            break;
-        } else if text == "-" {
+        let step = if !ended && matches!(text, "--" | "-") {
+            ended |= text == "--";
             Step::Skip(1)
-        } else if text.starts_with('-') {
+        } else if !ended && text.starts_with('-') {
             option(launcher, text)
         } else if (launcher.assigns && is_assignment(text)) || matches!(text, "!" | "{") {
             Step::Skip(1)
