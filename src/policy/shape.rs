@@ -19,8 +19,7 @@ pub fn shape_of(argv: &[String], folders: &[String]) -> Option<Shape> {
     let row = TABLE.iter().find(|row| fixed(row, argv).is_some())?;
     let mut reading = Reading { folders, paths: Vec::new(), met: Vec::new() };
     reading.arguments(row, fixed(row, argv)?)?;
-    let needed =
-        row.needs.is_empty() || row.needs.split(' ').any(|name| reading.met.iter().any(|met| *met == name));
+    let needed = row.needs.is_empty() || row.needs.split(' ').any(|name| reading.met.contains(&name));
     needed.then_some(Shape { words: row.words, paths: reading.paths })
 }
 

@@ -1,6 +1,6 @@
 //! The corpus of granted and later commands.
 
-use super::{NOW, facts, here, judged_in};
+use super::calls::{NOW, facts, here, judged_in};
 use crate::domain::{GrantNumber, Scope};
 use crate::policy::Compound;
 use crate::policy::fingerprint::FileDigest;

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
-use super::{NOW, facts, here, judged};
+use super::calls::{NOW, facts, here, judged};
 use crate::domain::{GrantNumber, Risk, Scope};
 use crate::policy::Compound;
 use crate::policy::grants::{Grant, Proposal, covers, proposed};

@@ -1,6 +1,6 @@
 //! What an answer grants, and where and how long a grant holds.
 
-use super::{NOW, facts, here, judged, thread};
+use super::calls::{NOW, facts, here, judged, thread};
 use crate::domain::{GrantNumber, Reach, Risk, Scope, Timestamp};
 use crate::policy::fingerprint::FileDigest;
 use crate::policy::grants::grant::project_folder;
