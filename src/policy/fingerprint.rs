@@ -10,12 +10,13 @@ use serde_json::Value;
 
 use super::shell::{INTERPRETERS, SHELLS};
 
-/// A file that a command runs, and what was in it; nothing when it could not be read.
+/// A file that a call depends on, and what was in it; nothing when there is none.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct FileDigest {
-    /// The path as the command names it.
+    /// The path from the project down; a folder ends with `/`.
     pub path: String,
-    /// The digest of its content.
+    /// The digest of its content, or of what else tells it from others.
     pub digest: Option<String>,
 }
 
