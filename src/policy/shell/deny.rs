@@ -93,7 +93,9 @@ fn begins(program: &str, rest: &[String], args: &[Word]) -> Match {
 fn in_order(rest: &[String], args: &[Word]) -> Match {
     let mut args_left = args.iter();
     for wanted in rest.iter().filter(|wanted| !wanted.starts_with('-')) {
-        if !args_left.any(|arg| arg.literal().is_none_or(|word| word == wanted)) {
+        // A file has many spellings: `./x`, `y/../x`.
+        let same = |word: &str| base_name(word).eq_ignore_ascii_case(base_name(wanted));
+        if !args_left.any(|arg| arg.literal().is_none_or(same)) {
             return Match::No;
         }
     }
@@ -185,6 +187,8 @@ mod tests {
             ("terraform destroy", "terraform -chdir=x destroy", Yes),
             ("foo bar", "foo --x 1 bar", Perhaps),
             ("foo bar", "foo baz", No),
+            ("cat notes.txt", "cat ./sub/../notes.txt", Perhaps),
+            ("cat notes.txt", "cat -n notes.txt", Perhaps),
         ] {
             assert_eq!(matches(&rule(deny), &words(command)), want, "{deny} / {command}");
         }
