@@ -7,8 +7,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::shared_file::{SharedFile, Touched, load};
-use crate::domain::{Approval, ApprovalState, AuthorId, GrantNumber, GrantSummary, Reach, Scope, Timestamp};
-use crate::policy::grants::{Calls, Grant};
+use crate::domain::{Approval, ApprovalState, AuthorId, GrantNumber, GrantSummary, Scope, Timestamp};
+use crate::policy::grants::{Calls, Grant, Proposal};
 use crate::ports::{Audit, AuditEvent, AuditLine, BoxFuture, Grants, Revoker, StoreError};
 
 /// The file's name, without its ending.
@@ -39,7 +39,7 @@ impl StoredGrant {
     fn as_summary(&self) -> GrantSummary {
         let commands = match &self.grant.calls {
             Calls::Any => Vec::new(),
-            Calls::Commands(patterns) => patterns.iter().map(ToString::to_string).collect(),
+            Calls::Commands(commands) => commands.iter().map(ToString::to_string).collect(),
         };
         GrantSummary {
             number: self.grant.id,
@@ -86,8 +86,8 @@ impl GrantFile {
     }
 }
 
-/// What an approval grants beyond its own call, by what is known about that call.
-pub type Propose = Box<dyn Fn(&Approval, Scope, Timestamp) -> Option<(Calls, Reach)> + Send + Sync>;
+/// What an approval grants beyond its own call, by what is known about that call. May read files.
+pub type Propose = Box<dyn Fn(&Approval, Scope, Timestamp) -> Option<Proposal> + Send + Sync>;
 
 /// Writes a file whole or not at all.
 pub type Replace = fn(&Path, &[u8], u32) -> io::Result<()>;
@@ -95,7 +95,7 @@ pub type Replace = fn(&Path, &[u8], u32) -> io::Result<()>;
 /// The grants of one project.
 pub struct GrantBook {
     file: Arc<SharedFile<GrantFile>>,
-    propose: Propose,
+    propose: Arc<Propose>,
     audit: Arc<dyn Audit>,
 }
 
@@ -108,7 +108,8 @@ impl std::fmt::Debug for GrantBook {
 impl GrantBook {
     /// The grants of this `.ship` directory.
     pub fn new(ship_dir: &Path, propose: Propose, replace: Replace, audit: Arc<dyn Audit>) -> Self {
-        Self { file: Arc::new(SharedFile::new(ship_dir, NAME, replace)), propose, audit }
+        let file = Arc::new(SharedFile::new(ship_dir, NAME, replace));
+        Self { file, propose: Arc::new(propose), audit }
     }
 
     /// The grants of this `.ship` directory, for somebody who adds none.
@@ -149,7 +150,9 @@ impl GrantBook {
 impl Grants for GrantBook {
     fn add(&self, approval: Approval, scope: Scope, now: Timestamp) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async move {
-            let Some((calls, reach)) = (self.propose)(&approval, scope, now) else { return Ok(()) };
+            let (propose, asked) = (self.propose.clone(), approval.clone());
+            let proposed = tokio::task::spawn_blocking(move || propose(&asked, scope, now)).await;
+            let Some(proposal) = proposed.map_err(|_| StoreError::Closed)? else { return Ok(()) };
             let decided = match &approval.state {
                 ApprovalState::Approved { decided, .. } => Some(decided.clone()),
                 _ => None,
@@ -159,7 +162,8 @@ impl Grants for GrantBook {
             let (at, summary) = (now.rfc3339(), approval.summary.clone());
             let added = self.change(now, move |content| {
                 let id = content.next();
-                let grant = Grant { id, tool, calls, reach };
+                let Proposal { calls, scripts, reach } = proposal;
+                let grant = Grant { id, tool, calls, scripts, reach };
                 content.grants.push(StoredGrant { grant, requested_by, by, at, summary });
                 (id, Touched::Yes)
             });
@@ -220,7 +224,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::domain::{ApprovalKind, ApprovalNumber, Decided, Risk};
+    use crate::domain::{ApprovalKind, ApprovalNumber, Decided, Reach, Risk};
+    use crate::policy::grants::{CallFacts, GrantedCommand, Pattern};
 
     /// An audit trail in memory.
     #[derive(Debug, Default)]
@@ -273,7 +278,9 @@ mod tests {
     fn book(dir: &Path) -> (GrantBook, Arc<Paper>) {
         let paper = Arc::new(Paper::default());
         let propose = Box::new(|approval: &Approval, scope, now| {
-            crate::policy::grants::proposed(scope, &approval.thread, now, None)
+            let (tool, risk) = (approval.tool.as_str(), approval.risk);
+            let call = CallFacts { tool, risk, in_advance: true, shell: None, scripts: None };
+            crate::policy::grants::proposed(scope, &approval.thread, now, &call)
         });
         (GrantBook::new(dir, propose, replace, paper.clone()), paper)
     }
@@ -347,5 +354,29 @@ mod tests {
             assert_eq!(std::fs::read_to_string(&path).unwrap(), garbled);
         }
         assert_eq!(paper.0.lock().unwrap().len(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_grant_of_an_older_version_is_listed_revoked_and_covers_its_words_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let old = r#"{"last":"G2","grants":[
+            {"id":"G1","tool":"exec_shell","calls":{"commands":[{"begins":["git","commit"]}]},"reach":"shape",
+             "requestedBy":null,"by":null,"at":"2025-01-01T00:00:00Z","summary":"git commit -m x"},
+            {"id":"G2","tool":"exec_shell","calls":{"commands":[{"exactly":["make","all"]}]},"reach":"project",
+             "requestedBy":null,"by":null,"at":"2025-01-01T00:00:00Z","summary":"make all"}]}"#;
+        replace(&dir.path().join("grants.json"), old.as_bytes(), 0).unwrap();
+        let (book, _) = book(dir.path());
+        let read = GrantBook::read(dir.path()).unwrap();
+        let exactly = |words: &[&str]| GrantedCommand {
+            pattern: Pattern::Exactly(words.iter().map(|word| (*word).to_owned()).collect()),
+            folders: vec![String::new()],
+        };
+        assert_eq!(read[0].grant.calls, Calls::Commands(vec![exactly(&["git", "commit"])]));
+        assert_eq!(read[1].grant.calls, Calls::Commands(vec![exactly(&["make", "all"])]));
+        let listed = book.list(at(0)).await.unwrap();
+        assert_eq!(listed[0].commands, ["git commit"]);
+        assert!(book.revoke(GrantNumber(1), bob(), at(0)).await.unwrap().is_some());
+        assert_eq!(numbers(&book, at(0)).await, ["G2"]);
+        assert_eq!(GrantBook::read(dir.path()).unwrap()[0], read[1], "the rest is written as it was read");
     }
 }

@@ -10,14 +10,15 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use super::details::{self, ChangePreview};
-use super::digests::{Operands, digest_file, files_of};
+use super::digests::{CallFiles, Operands, digest_file, files_of};
 use super::grants::{GrantBook, StoredGrant};
 use crate::blocking::{BlockingJobs, Panicked};
 use crate::domain::Class;
-use crate::domain::{Approval, Effects, GrantNumber, Language, Reach, Risk, Scope, ThreadId, Timestamp};
+use crate::domain::{Approval, Effects, GrantNumber, Language, Risk, Scope, ThreadId, Timestamp};
 use crate::files;
+use crate::policy::coverage::coverage;
 use crate::policy::fingerprint::{FileDigest, digest_of, fingerprint};
-use crate::policy::grants::{CallFacts, Calls, Grant, covering, proposed};
+use crate::policy::grants::{CallFacts, Grant, Proposal, covering, proposed};
 use crate::policy::paths::{PathClass, ResolvedPath};
 use crate::policy::shell::{ReadPath, ShellCall, ShellJudgement, ShellRules};
 use crate::policy::tools::ToolFacts;
@@ -93,14 +94,28 @@ impl ProjectJudge {
         Self { settings: Arc::new(settings), clock, jobs, deadline: DEADLINE }
     }
 
-    /// What an answer grants beyond the call it was given for.
-    pub fn propose(&self, approval: &Approval, scope: Scope, now: Timestamp) -> Option<(Calls, Reach)> {
+    /// What an answer grants beyond the call it was given for. Reads files.
+    pub fn propose(&self, approval: &Approval, scope: Scope, now: Timestamp) -> Option<Proposal> {
+        let settings = &self.settings;
+        let tool = approval.tool.as_str();
         // What was said once is no leave to say anything else to anybody.
-        if (self.settings.effects_of)(&approval.tool) == Some(Effects::Speaks) {
+        let in_advance = (settings.effects_of)(tool) != Some(Effects::Speaks);
+        let mut facts = CallFacts { tool, risk: approval.risk, in_advance, shell: None, scripts: None };
+        if tool != SHELL {
+            return proposed(scope, &approval.thread, now, &facts);
+        }
+        let judged = settings.shell_judgement(&approval.input);
+        let cwd = settings.cwd(&approval.input, &files::own_files_of(&approval.thread)).relative;
+        let cwd = &*cwd.to_string_lossy();
+        let files = settings.files_of(cwd, &judged);
+        if fingerprint(tool, &approval.input, cwd, &files.all()) != approval.fingerprint {
+            // What the files hold now is not what was shown.
             return None;
         }
-        let shell = (approval.tool == SHELL).then(|| self.settings.shell_judgement(&approval.input));
-        proposed(scope, &approval.thread, now, shell.as_ref())
+        facts.risk = facts.risk.max(judged.risk);
+        facts.shell = Some(&judged);
+        facts.scripts = (!files.undetermined).then_some(&files.scripts[..]);
+        proposed(scope, &approval.thread, now, &facts)
     }
 }
 
@@ -179,6 +194,12 @@ impl JudgeSettings {
         files::resolve(&self.project, own_files, &written)
     }
 
+    /// The files of the project that a command depends on, as they are now.
+    fn files_of(&self, cwd: &str, judged: &ShellJudgement) -> CallFiles {
+        let operands = if judged.writes { Operands::Content } else { Operands::Place };
+        files_of(&self.project, cwd, &judged.depends, operands)
+    }
+
     fn judge_shell(&self, call: &CallToJudge, now: Timestamp, hides: bool) -> Judgement {
         let own_files = files::own_files_of(&call.thread);
         let judged = self.shell_judgement(&call.input);
@@ -195,19 +216,21 @@ impl JudgeSettings {
         {
             verdict = Verdict::ask(Risk::High, reason);
         }
-        let facts = CallFacts { tool: &call.tool, risk: judged.risk, shell: Some(&judged) };
         let cwd = &*place.relative.to_string_lossy();
-        let operands = if judged.writes { Operands::Content } else { Operands::Place };
-        let files = files_of(&self.project, cwd, &judged.depends, operands);
-        let (mut ruling, mut grants) = self.ruling(&verdict, &call.thread, now, &facts);
-        if files.undetermined && !grants.is_empty() {
+        let files = self.files_of(cwd, &judged);
+        let facts = CallFacts {
+            tool: &call.tool,
+            risk: risk_of(&verdict, judged.risk).max(judged.risk),
+            in_advance: true,
+            shell: Some(&judged),
             // A grant is for what was seen when it was given.
-            (ruling, grants) = (Ruling::Ask, Vec::new());
-        }
+            scripts: (!files.undetermined).then_some(&files.scripts[..]),
+        };
+        let (ruling, grants) = self.ruling(&verdict, &call.thread, now, &facts);
         let command = text_argument(&call.input, "command").unwrap_or_default();
         let more = || details::command(&command, cwd, &judged.summary, self.language);
         Judgement {
-            details: self.details(&verdict, &ruling, more),
+            details: self.details(&verdict, &ruling, &facts, more),
             whole: details::whole_command(&ruling, &command),
             ruling,
             grants,
@@ -227,7 +250,8 @@ impl JudgeSettings {
         let facts = ToolFacts { tool: &call.tool, effects, elsewhere, path: resolved.as_ref() };
         let verdict = tools::judge(self.modes.get(&call.tool).copied(), &facts);
         let risk = risk_of(&verdict, Risk::Medium);
-        let facts = CallFacts { tool: &call.tool, risk, shell: None };
+        let in_advance = effects != Some(Effects::Speaks);
+        let facts = CallFacts { tool: &call.tool, risk, in_advance, shell: None, scripts: None };
         let changes = !matches!(effects, Some(Effects::ReadOnly | Effects::Speaks));
         let preview = OnceCell::new();
         let preview = || preview.get_or_init(|| (self.preview)(call));
@@ -245,7 +269,7 @@ impl JudgeSettings {
             None => Some(details::input(&call.input, self.language)),
         };
         Judgement {
-            details: self.details(&verdict, &ruling, more),
+            details: self.details(&verdict, &ruling, &facts, more),
             whole: details::whole_call(&ruling, &call.input, preview),
             ruling,
             grants,
@@ -294,13 +318,15 @@ impl JudgeSettings {
         &self,
         verdict: &Verdict,
         ruling: &Ruling,
+        facts: &CallFacts<'_>,
         more: impl FnOnce() -> Option<String>,
     ) -> Option<String> {
         let (Verdict::Ask { reasons, .. }, Ruling::Ask) = (verdict, ruling) else { return None };
-        let reasons = details::reasons(reasons, self.language);
+        let told =
+            format!("{}\n\n{}", details::reasons(reasons, self.language), coverage(facts, self.language));
         Some(match more() {
-            Some(more) => format!("{reasons}\n\n{more}"),
-            None => reasons,
+            Some(more) => format!("{told}\n\n{more}"),
+            None => told,
         })
     }
 }

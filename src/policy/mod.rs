@@ -1,5 +1,6 @@
 //! May this run? What did this reply mean? Who may answer? Pure: domain only.
 
+pub mod coverage;
 pub mod fingerprint;
 pub mod grants;
 mod mode;
@@ -9,6 +10,7 @@ mod reason;
 pub mod reply;
 mod rights;
 pub mod shape;
+mod shape_table;
 pub mod shell;
 pub mod tools;
 mod verdict;

@@ -1,135 +1,188 @@
-//! The shape of a command: the beginning of it that people may agree to for more than once. Commands where a longer
-//! ending could do anything at all have no shape; then only the very same command is meant.
+//! Which commands a longer yes covers with other arguments. A command has a shape only when the table knows every
+//! option and every operand of it to be harmless; any other command is covered word by word as it was shown.
 
-use super::shell::{INTERPRETERS, SHELLS, is_wrapper};
+use super::paths::{self, Place};
+use super::shape_table::{Kind, PATHS, Row, TABLE};
+use crate::domain::Language;
 
-/// Programs whose next word says what they do, and the verbs of them that have a verb of their own.
-const VERBS: &[(&[&str], &[&str])] = &[
-    (&["git"], &["stash", "remote", "worktree", "submodule", "bisect"]),
-    (&["cargo"], &["nextest"]),
-    (&["npm", "pnpm", "yarn", "bun"], &["run", "run-script", "exec", "dlx", "x"]),
-    (&["docker", "podman"], &["compose", "image", "container", "network", "volume"]),
-    (&["go"], &["mod", "work"]),
-    (
-        &["kubectl", "helm", "gh", "glab", "systemctl", "terraform", "brew"],
-        &["pr", "issue", "get", "repo", "run"],
-    ),
-    (
-        &[
-            "dotnet", "mvn", "gradle", "gradlew", "just", "task", "make", "bundle", "rails", "mix", "poetry",
-            "uv", "hatch",
-        ],
-        &["run", "exec"],
-    ),
-];
-
-/// Verbs that are too much to agree to in advance, whatever follows.
-const NEVER: &[&str] = &[
-    "apply",
-    "clean",
-    "config",
-    "delete",
-    "destroy",
-    "dlx",
-    "exec",
-    "filter-branch",
-    "login",
-    "prune",
-    "publish",
-    "push",
-    "rebase",
-    "reset",
-    "restore",
-    "rm",
-    "rmi",
-    "update-ref",
-    "x",
-];
-
-/// Programs that do one thing, whatever follows.
-const WHOLE: &[&str] = &[
-    "black",
-    "ctest",
-    "eslint",
-    "flake8",
-    "golangci-lint",
-    "jest",
-    "mkdir",
-    "mocha",
-    "mypy",
-    "ninja",
-    "phpunit",
-    "prettier",
-    "pylint",
-    "pyright",
-    "pytest",
-    "rspec",
-    "ruff",
-    "rustfmt",
-    "touch",
-    "tox",
-    "tsc",
-    "vitest",
-];
-
-/// The shape of a command, when it has one: `git commit -m x` has the shape `git commit`.
-pub fn shape_of(argv: &[String]) -> Option<Vec<String>> {
-    let (name, words) = argv.split_first()?;
-    let name_only = || vec![name.clone()];
-    if is_wrapper(name) || name.contains('/') {
-        return script(name, words);
-    }
-    if WHOLE.contains(&name.as_str()) {
-        return Some(name_only());
-    }
-    if SHELLS.contains(&name.as_str()) || INTERPRETERS.contains(&name.as_str()) {
-        return interpreted(name, words);
-    }
-    let (_, deeper) = VERBS.iter().find(|(names, _)| names.contains(&name.as_str()))?;
-    let verb = words.first().filter(|verb| is_verb(verb))?;
-    let mut shape = name_only();
-    shape.push(verb.clone());
-    if deeper.contains(&verb.as_str()) {
-        shape.push(words.get(1).filter(|inner| is_verb(inner))?.clone());
-    }
-    Some(shape)
+/// A command that the table knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// The words that stay: `git commit`.
+    pub words: &'static str,
+    /// The operands that are paths; they may differ from call to call.
+    pub paths: Vec<String>,
 }
 
-/// A word that says what is done: no option, no path elsewhere, nothing that is never agreed to.
-fn is_verb(word: &str) -> bool {
-    !word.is_empty()
-        && !word.starts_with(['-', '/', '.', '+'])
-        && !word.contains('=')
-        && !NEVER.contains(&word)
+/// The shape of a command that may run in any of these folders (relative to the project), when it has one.
+pub fn shape_of(argv: &[String], folders: &[String]) -> Option<Shape> {
+    let row = TABLE.iter().find(|row| fixed(row, argv).is_some())?;
+    let mut reading = Reading { folders, paths: Vec::new(), met: Vec::new() };
+    reading.arguments(row, fixed(row, argv)?)?;
+    let needed = row.needs.is_empty() || row.needs.split(' ').any(|name| reading.met.contains(&name));
+    needed.then_some(Shape { words: row.words, paths: reading.paths })
 }
 
-/// A language with a script of the project: the script is part of the shape, its arguments are not.
-fn interpreted(name: &str, words: &[String]) -> Option<Vec<String>> {
-    let (first, rest) = words.split_first()?;
-    if first == "-m" && name.starts_with("python") {
-        let module = rest.first().filter(|module| is_verb(module))?;
-        return Some(vec![name.to_owned(), first.clone(), module.clone()]);
+/// Whether commands of this shape run files of the project; so does one that is not in the table.
+pub fn runs_project_files(words: &str) -> bool {
+    TABLE.iter().find(|row| row.words == words).is_none_or(|row| row.runs)
+}
+
+/// What may differ in commands of this shape, in words.
+pub fn varies(words: &str, language: Language) -> &'static str {
+    let (english, chinese) = TABLE.iter().find(|row| row.words == words).map_or(PATHS, |row| row.varies);
+    match language {
+        Language::En => english,
+        Language::Zh => chinese,
     }
-    // A script with a name like a file; an editor or `awk` takes something else in this place.
-    let file = first.contains('.') && !first.starts_with('-') && is_inside(first);
-    let language =
-        !matches!(name, "awk" | "gawk" | "mawk" | "nawk" | "ed" | "ex" | "vi" | "vim" | "nvim" | "view")
-            && !matches!(name, "emacs" | "gdb" | "sqlite3");
-    (file && language).then(|| vec![name.to_owned(), first.clone()])
 }
 
-/// A program of the project: `./gradlew build`.
-fn script(name: &str, words: &[String]) -> Option<Vec<String>> {
-    if is_wrapper(name) || name.starts_with('/') || !is_inside(name) {
-        return None;
+/// The arguments after the words that stay, when the command begins with these.
+fn fixed<'a>(row: &Row, argv: &'a [String]) -> Option<&'a [String]> {
+    let words: Vec<&str> = row.words.split(' ').collect();
+    let same = argv.iter().map(String::as_str).take(words.len()).eq(words.iter().copied());
+    same.then(|| argv.get(words.len()..)).flatten()
+}
+
+/// What has been read of a command's arguments.
+struct Reading<'a> {
+    folders: &'a [String],
+    paths: Vec<String>,
+    /// The options with a value.
+    met: Vec<&'static str>,
+}
+
+impl Reading<'_> {
+    /// Reads arguments by a row; nothing when one of them is not in it.
+    fn arguments(&mut self, row: &'static Row, args: &[String]) -> Option<()> {
+        let mut args = args.iter();
+        while let Some(arg) = args.next() {
+            if arg == "--" {
+                return match row.tail {
+                    Some(tail) => self.arguments(tail, args.as_slice()),
+                    None => args.try_for_each(|arg| self.operand(row, arg)),
+                };
+            }
+            if arg.starts_with('-') {
+                self.option(row, arg, &mut args)?;
+            } else {
+                self.operand(row, arg)?;
+            }
+        }
+        Some(())
     }
-    let mut shape = vec![name.to_owned()];
-    shape.extend(words.first().filter(|verb| is_verb(verb)).cloned());
-    Some(shape)
+
+    fn operand(&mut self, row: &Row, arg: &str) -> Option<()> {
+        self.value(row.operands?, arg)
+    }
+
+    fn option<'a>(
+        &mut self,
+        row: &'static Row,
+        arg: &str,
+        rest: &mut impl Iterator<Item = &'a String>,
+    ) -> Option<()> {
+        if row.options.split_ascii_whitespace().any(|option| option == arg) {
+            return Some(());
+        }
+        // A whole option, alone or with `=`; a beginning of its name is not enough.
+        for (name, kind) in row.valued {
+            let is_letter = name.len() == 2;
+            let value = match arg.strip_prefix(name) {
+                Some("") => rest.next()?,
+                Some(attached) if !is_letter => attached.strip_prefix('=')?,
+                _ => continue,
+            };
+            self.met.push(name);
+            return self.value(*kind, value);
+        }
+        self.cluster(row, arg, rest)
+    }
+
+    /// `-qv`, `-am x`, `-mx`: letters without a value, and perhaps one with a value at the end.
+    fn cluster<'a>(
+        &mut self,
+        row: &'static Row,
+        arg: &str,
+        rest: &mut impl Iterator<Item = &'a String>,
+    ) -> Option<()> {
+        let mut letters = arg.strip_prefix('-')?.chars();
+        if arg.starts_with("--") || letters.as_str().is_empty() {
+            return None;
+        }
+        while let Some(letter) = letters.next() {
+            let valued = row
+                .valued
+                .iter()
+                .find(|(name, _)| name.strip_prefix('-').is_some_and(|name| name.chars().eq([letter])));
+            if let Some((name, kind)) = valued {
+                let value = if letters.as_str().is_empty() { rest.next()? } else { letters.as_str() };
+                self.met.push(name);
+                return self.value(*kind, value);
+            }
+            if !row.flags.contains(letter) {
+                return None;
+            }
+        }
+        Some(())
+    }
+
+    fn value(&mut self, kind: Kind, value: &str) -> Option<()> {
+        let fits = match kind {
+            Kind::Text => !value.starts_with('-'),
+            Kind::Name => is_name(value),
+            Kind::Names => value.split(' ').all(|name| name.chars().all(|c| c.is_alphanumeric() || c == '_')),
+            Kind::Number => !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()),
+            Kind::Choice(words) => words.split(' ').any(|word| word == value),
+            Kind::Path => self.path(value),
+            Kind::TestPath => match value.split_once("::") {
+                Some((path, name)) => {
+                    self.path(path) && name.chars().all(|c| c.is_alphanumeric() || "_:[]-.".contains(c))
+                }
+                None => self.path(value),
+            },
+            Kind::Package => {
+                let folder = value.strip_suffix("...").unwrap_or(value);
+                (value == "." || value.starts_with("./")) && self.path(folder)
+            }
+        };
+        fits.then_some(())
+    }
+
+    /// Whether the path is an ordinary one of the project, from each folder it may be seen from.
+    fn path(&mut self, path: &str) -> bool {
+        let plain = !path.is_empty()
+            && !path.starts_with(['-', '/', '@', ':', '~', '+', '#', '=', ' '])
+            && !path.ends_with(char::is_whitespace)
+            && path.chars().all(|c| !c.is_control() && !"*?[]{}!$`\\'\"=".contains(c));
+        let ordinary = |folder: &String| match paths::locate("", folder, path) {
+            Place::Inside(inside) => !paths::is_sensitive(&inside),
+            Place::Secret | Place::Outside => false,
+        };
+        let fits = plain && !self.folders.is_empty() && self.folders.iter().all(ordinary);
+        if fits {
+            self.paths.push(path.to_owned());
+        }
+        fits
+    }
 }
 
-fn is_inside(path: &str) -> bool {
-    !path.starts_with('/') && path.split('/').all(|name| name != "..")
+fn is_name(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_alphanumeric() || c == '_')
+        && !text.contains("..")
+        && text.chars().all(|c| c.is_alphanumeric() || "_:.-".contains(c))
+}
+
+/// Whether a word is an argument that says nothing but itself: no option, no assignment, no path that leaves the folder.
+pub fn is_plain_argument(word: &str, folders: &[String]) -> bool {
+    let plain = !word.is_empty()
+        && !word.starts_with(['-', '/', '.', '+', '@', '~'])
+        && word.chars().all(|c| c.is_alphanumeric() || "_.,:/-".contains(c));
+    plain
+        && folders.iter().all(|folder| match paths::locate("", folder, word) {
+            Place::Inside(inside) => !paths::is_sensitive(&inside),
+            Place::Secret | Place::Outside => false,
+        })
 }
 
 #[cfg(test)]
@@ -137,57 +190,80 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shape_says_what_is_done_and_never_only_who_does_it() {
+    fn only_arguments_that_the_table_knows_have_a_shape() {
         for (command, want) in [
-            ("git status -s", Some("git status")),
+            ("git add a b", Some("git add")),
+            ("git add -- a", Some("git add")),
+            ("git add -A", Some("git add")),
+            ("git add -p", None),
+            ("git add .env", None),
+            ("git add ../x", None),
+            ("git add :/", None),
+            ("git add .git/hooks/x", None),
             ("git commit -m x", Some("git commit")),
-            ("git stash pop", Some("git stash pop")),
-            ("git stash", None),
-            ("git push origin", None),
-            ("git reset --hard", None),
-            ("git -C x status", None),
-            ("git -c a=b status", None),
-            ("git", None),
-            ("npm test", Some("npm test")),
-            ("npm run build -- -w", Some("npm run build")),
-            ("npm run", None),
-            ("npm exec x", None),
-            ("cargo build --release", Some("cargo build")),
-            ("cargo +nightly build", None),
-            ("docker compose up -d", Some("docker compose up")),
-            ("docker rm x", None),
-            ("make", None),
-            ("make test", Some("make test")),
-            ("make CC=x test", None),
-            ("pytest -q tests", Some("pytest")),
-            ("mkdir -p a", Some("mkdir")),
-            ("python", None),
-            ("python x.py --all", Some("python x.py")),
-            ("python -c print", None),
-            ("python -m pytest -q", Some("python -m pytest")),
-            ("python -m", None),
-            ("python ../x.py", None),
-            ("python /tmp/x.py", None),
-            ("node -e x", None),
-            ("node build.js", Some("node build.js")),
-            ("sh", None),
-            ("sh -c x", None),
-            ("bash deploy.sh prod", Some("bash deploy.sh")),
-            ("./gradlew build -x", Some("./gradlew build")),
-            ("/tmp/x build", None),
-            ("../x build", None),
-            ("sudo git status", None),
-            ("env git status", None),
-            ("xargs git status", None),
-            ("rm x", None),
-            ("find . -name x", None),
-            ("curl x", None),
-            ("vim a.txt", None),
-            ("awk a.b", None),
+            ("git commit -am x", Some("git commit")),
+            ("git commit -qmx", Some("git commit")),
+            ("git commit --message=x", Some("git commit")),
+            ("git commit --mess=x", None),
+            ("git commit", None),
+            ("git commit -m x --amend", None),
+            ("git commit -m x -n", None),
+            ("git commit -m x a", None),
+            ("git commit -F a", None),
+            ("git -C x commit -m x", None),
+            ("git push", None),
+            ("cargo test", Some("cargo test")),
+            ("cargo test a::b -- --nocapture --test-threads=1", Some("cargo test")),
+            ("cargo test --config x", None),
+            ("cargo test -p x", None),
+            ("cargo test --manifest-path x", None),
+            ("cargo test -- --logfile x", None),
+            ("cargo +nightly test", None),
+            ("cargo clippy -- -D warnings", Some("cargo clippy")),
+            ("cargo clippy -- -Clinker=x", None),
+            ("cargo run", None),
+            ("pytest -q tests/a.py::test_x", Some("pytest")),
+            ("pytest -p x", None),
+            ("pytest -k a", Some("pytest")),
+            ("pytest -k __import__('os')", None),
+            ("python -m pytest -x", Some("python -m pytest")),
+            ("python -m http.server", None),
+            ("go test ./... -run=X", Some("go test")),
+            ("go test -exec x ./...", None),
+            ("go test example.com/x", None),
+            ("mkdir -p a/b", Some("mkdir")),
+            ("mkdir -m 777 a", None),
+            ("touch a", Some("touch")),
+            ("touch -r x a", None),
+            ("touch -c a", None),
+            ("npm test", None),
+            ("make test", None),
             ("", None),
         ] {
             let argv: Vec<String> = command.split(' ').filter(|w| !w.is_empty()).map(str::to_owned).collect();
-            assert_eq!(shape_of(&argv).map(|shape| shape.join(" ")).as_deref(), want, "{command}");
+            let shape = shape_of(&argv, &[String::new()]);
+            assert_eq!(shape.map(|shape| shape.words), want, "{command}");
+        }
+    }
+
+    #[test]
+    fn every_folder_a_command_may_run_in_counts() {
+        let argv = ["touch".to_owned(), "../a".to_owned()];
+        assert!(shape_of(&argv, &["sub".to_owned()]).is_some());
+        assert!(shape_of(&argv, &["sub".to_owned(), String::new()]).is_none());
+        assert!(shape_of(&argv, &[]).is_none());
+    }
+
+    #[test]
+    fn a_plain_argument_is_no_option_no_assignment_and_no_path_elsewhere() {
+        let here = [String::new()];
+        for word in ["g1", "v1.2.3", "a/b.txt", "会议", "a:b"] {
+            assert!(is_plain_argument(word, &here), "{word}");
+        }
+        for word in
+            ["", "-x", "+x", "a=b", "/etc", "../a", "a/../../b", ".env", "~", "a b", "$x", "a;b", "@f"]
+        {
+            assert!(!is_plain_argument(word, &here), "{word}");
         }
     }
 }

@@ -170,12 +170,13 @@ async fn whoever_is_asked_sees_the_whole_command_its_folder_and_the_change() {
     };
     let shell = details("exec_shell").await;
     assert!(shell.contains("In the folder `docs`"), "{shell}");
+    assert!(shell.contains("A longer yes would cover `touch …` with other paths of the project"), "{shell}");
     assert!(shell.contains(&format!("```sh\n{}\n```", long.trim())), "{shell}");
     let write = details("write_file").await;
-    assert!(
-        write.starts_with("- write_file changes something\n\n```diff\n--- /dev/null\n+++ b/docs/new.md\n"),
-        "{write}"
-    );
+    let covered = "A longer yes would cover every call of write_file whose risk is not high.";
+    let start =
+        format!("- write_file changes something\n\n{covered}\n\n```diff\n--- /dev/null\n+++ b/docs/new.md\n");
+    assert!(write.starts_with(&start), "{write}");
     assert!(write.contains("\n+# New\n```"), "{write}");
     let edit = details("edit_file").await;
     assert!(edit.contains("As things are it would fail: `old` does not stand in docs/old.md"), "{edit}");

@@ -113,7 +113,7 @@ async fn grants_tell_where_and_how_long_and_what_somebody_else_revoked() {
     let model = FakeModel::start([
         shell("touch one.txt"),
         Reply::text("one"),
-        shell("git push origin main"),
+        shell("git commit -m x"),
         Reply::text("two"),
         Reply::calls([("write_file", write)]),
         Reply::text("three"),
@@ -130,7 +130,7 @@ async fn grants_tell_where_and_how_long_and_what_somebody_else_revoked() {
     let grants = console.grants().await;
     for (row, expected) in [
         (0, ["限时", "30分钟后到期"].as_slice()),
-        (1, ["同类命令", "git push"].as_slice()),
+        (1, ["同类命令", "git commit …"].as_slice()),
         (2, ["write_file 的所有调用", "在本项目中始终"].as_slice()),
     ] {
         for words in expected {

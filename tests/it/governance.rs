@@ -245,3 +245,71 @@ async fn questions_are_seen_and_answered_on_the_command_line() {
     let by_cli = trail(project.path()).into_iter().find(|line| line["event"] == "grant-revoked").unwrap();
     assert_eq!((&by_cli["author"], &by_cli["via"]), (&json!("cli:user:operator"), &json!("cli")));
 }
+
+/// Approves the pending question for this thread.
+async fn approve_for_the_thread(daemon: &Daemon, asked: &Value) {
+    assert_eq!(asked["status"], "awaiting-approval", "{asked}");
+    let id = asked["approvals"][0]["id"].as_str().unwrap();
+    let decision = json!({ "decision": "approve", "scope": "thread" });
+    assert_eq!(post(daemon, &format!("/api/approvals/{id}"), decision).await.0, 200);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_grant_covers_the_same_command_in_the_same_folder_while_its_script_is_unchanged() {
+    let run =
+        |command: &str, cwd: &str| Reply::calls([("exec_shell", json!({ "command": command, "cwd": cwd }))]);
+    let model = FakeModel::start([
+        run("bash x.sh a", ""),
+        Reply::text("one"),
+        run("bash x.sh a", "."),
+        Reply::text("two"),
+        run("bash x.sh b", ""),
+        Reply::text("other words"),
+        run("bash x.sh a", "sub"),
+        Reply::text("other folder"),
+        run("bash x.sh a", ""),
+        Reply::text("other script"),
+    ])
+    .await;
+    let project = Project::with_model(&model.url(), json!({}));
+    project.write("x.sh", "echo one");
+    project.write("sub/x.sh", "echo one");
+    let daemon = project.start().await;
+    let asked = ask(&daemon, "m1", "go", "ada").await;
+    approve_for_the_thread(&daemon, &asked).await;
+    assert_eq!(ask(&daemon, "m1", "go", "ada").await["output"], "one");
+    assert_eq!(ask(&daemon, "m2", "again", "ada").await["output"], "two", "the grant covers it");
+    let deny = json!({ "decision": "deny" });
+    for (id, answer, number) in [("m3", "other words", "A2"), ("m4", "other folder", "A3")] {
+        let asked = ask(&daemon, id, "more", "ada").await;
+        assert_eq!(asked["status"], "awaiting-approval", "{asked}");
+        assert_eq!(post(&daemon, &format!("/api/approvals/{number}"), deny.clone()).await.0, 200);
+        assert_eq!(ask(&daemon, id, "more", "ada").await["output"], answer);
+    }
+    project.write("x.sh", "echo two");
+    let asked = ask(&daemon, "m5", "once more", "ada").await;
+    assert_eq!(asked["status"], "awaiting-approval", "the script is another one: {asked}");
+    assert!(daemon.stop().await.success());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_may_hide_a_denied_command_asks_where_everything_is_allowed_and_is_never_granted() {
+    let hidden = "X=rm; echo $X > y.txt";
+    let model =
+        FakeModel::start([shell(hidden), Reply::text("one"), shell(hidden), Reply::text("two")]).await;
+    let permissions = json!({ "exec_shell": { "mode": "allow", "deny": ["rm"] } });
+    let project = Project::with_model(&model.url(), json!({ "permissions": permissions, "language": "en" }));
+    let daemon = project.start().await;
+    let asked = ask(&daemon, "m1", "go", "ada").await;
+    let pending = daemon.get_json("/api/approvals?state=pending").await;
+    let approval = &pending["approvals"][0];
+    assert_eq!(approval["risk"], "high", "{approval}");
+    let details = approval["details"].as_str().unwrap();
+    assert!(details.contains("it may hide a command the project forbids"), "{details}");
+    assert!(details.contains("This can only be allowed once."), "{details}");
+    approve_for_the_thread(&daemon, &asked).await;
+    assert_eq!(ask(&daemon, "m1", "go", "ada").await["output"], "one");
+    assert_eq!(daemon.get_json("/api/grants").await["grants"], json!([]));
+    assert_eq!(ask(&daemon, "m2", "again", "ada").await["status"], "awaiting-approval");
+    assert!(daemon.stop().await.success());
+}

@@ -1,9 +1,9 @@
 //! What is dangerous about a command, by its name and first words: for the risk that is shown, not for permission.
 
-use super::launchers::{INTERPRETERS, SHELLS};
+use super::launchers::{is_interpreter, is_shell};
 use super::rules::base_name;
 use super::word::Word;
-use super::wrappers::is_wrapper;
+use super::wrappers::{is_launcher, runs_unseen};
 use crate::domain::Risk;
 use crate::policy::Reason;
 
@@ -77,7 +77,11 @@ const NETWORK_VERBS: &[(&[&str], &[&str])] = &[
             "update", "view",
         ],
     ),
-    (&["npx", "bunx", "uvx", "pipx", "pip", "pip3", "uv", "poetry"], &[]),
+    (&["npx", "bunx", "uvx", "pipx", "pip", "pip3"], &[]),
+    (
+        &["uv", "poetry", "pipenv", "pdm", "rye", "hatch"],
+        &["add", "install", "lock", "pip", "publish", "remove", "self", "sync", "tool", "update"],
+    ),
     (&["cargo"], &["add", "fetch", "install", "login", "publish", "search", "update", "yank"]),
     (&["go"], &["get", "install", "mod"]),
     (&["gem", "bundle", "composer"], &["install", "push", "update"]),
@@ -172,12 +176,12 @@ pub(super) fn dangers(words: &[Word]) -> Vec<Reason> {
     if DESTROYS.contains(&name) || name.starts_with("mkfs.") || by_verb {
         out.push(Reason::Destroys(name.to_owned()));
     }
-    if is_wrapper(name) {
+    if is_launcher(words) {
         out.push(Reason::Wrapper(name.to_owned()));
     }
     let inline = |arg: &Word| matches!(arg.text(), "-c" | "-e" | "-E" | "-r" | "--eval" | "-p" | "-");
-    let language = SHELLS.contains(&name) || INTERPRETERS.contains(&name);
-    if language && (words.len() == 1 || args.any(inline)) {
+    let language = is_shell(name) || is_interpreter(name);
+    if runs_unseen(words) || (language && (words.len() == 1 || args.any(inline))) {
         out.push(Reason::Inline(name.to_owned()));
     }
     out

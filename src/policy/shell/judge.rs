@@ -2,7 +2,8 @@
 
 use super::danger::{dangers, is_network_device, risk_of};
 use super::depends::{Dependencies, depends};
-use super::launchers::SHELLS;
+use super::launchers::is_shell;
+use super::opaque::decides_programs;
 use super::plain::{self, Part};
 use super::readonly::{Look, look};
 use super::rules::{Denied, ShellRules};
@@ -40,7 +41,9 @@ pub struct ShellJudgement {
     pub depends: Dependencies,
     /// The simple commands in their order, when that is all there is to the line; empty otherwise.
     pub parts: Vec<ShellPart>,
-    /// Whether a grant may cover it: no file is written by redirection, no secret is named.
+    /// Whether a grant may cover it: it is plain, its risk is not high, it hides no denied command, nothing outside the
+    /// project and no secret is named, no file is read or written by redirection, and no pipe feeds what may do more
+    /// than look.
     pub grantable: bool,
     /// Whether it is more than one simple command.
     pub compound: bool,
@@ -63,6 +66,8 @@ pub struct ShellPart {
     pub argv: Vec<String>,
     /// Whether the rules let it run unasked beside others.
     pub free: bool,
+    /// The folders it may run in: more than one after a `cd` that may fail.
+    pub folders: Vec<String>,
 }
 
 /// Something that is read.
@@ -92,14 +97,18 @@ pub fn judge(rules: &ShellRules, call: &ShellCall<'_>) -> ShellJudgement {
         None => judged.form(&script),
     }
     judged.look_for_dangers(&found, &script);
+    judged.look_for_denied(rules, &found, call.command);
     let risk = judged.reasons().map(risk_of).max().unwrap_or(Risk::Low);
-    let verdict = judged.verdict(rules, &found, compound, risk);
+    let verdict = judged.verdict(rules, compound, risk);
     ShellJudgement {
         verdict,
         commands: found.commands.iter().filter_map(|words| literal(words)).collect(),
         scripts: scripts(&found),
         depends: depends(call.cwd, call.command, &found.commands, &script.redirects),
-        grantable: parts.is_some() && !judged.blocks_grants,
+        grantable: parts.is_some()
+            && !judged.blocks_grants
+            && judged.denied == Denied::No
+            && risk < Risk::High,
         parts: judged.shell_parts,
         compound,
         risk,
@@ -119,7 +128,16 @@ struct Found {
 
 fn everything(script: &Script) -> Found {
     let mut found = Found { hidden: script.oddities.contains(&Reason::Unparsed), ..Found::default() };
+    found.hidden |= script.assigned.iter().any(|name| decides_programs(name));
     collect(script, 0, &mut found);
+    // What is written and then run in the same line is in no file that could be looked at.
+    let written = script.redirects.iter().filter_map(|redirect| match redirect {
+        Redirect::Write(path) => Some(path.trim_start_matches("./")),
+        Redirect::Read(_) | Redirect::Harmless => None,
+    });
+    let run = scripts(&found);
+    found.hidden |=
+        written.into_iter().any(|path| run.iter().any(|run| run.trim_start_matches("./") == path));
     found
 }
 
@@ -127,10 +145,7 @@ fn collect(script: &Script, depth: usize, found: &mut Found) {
     let mut todo: Vec<(Vec<Word>, usize)> =
         script.commands.iter().map(|words| (words.clone(), depth)).collect();
     let fed = script.commands.iter().any(|words| {
-        words
-            .first()
-            .and_then(Word::literal)
-            .is_some_and(|name| SHELLS.contains(&super::rules::base_name(name)))
+        words.first().and_then(Word::literal).is_some_and(|name| is_shell(super::rules::base_name(name)))
     });
     let mut scripts: Vec<(String, usize)> = Vec::new();
     if fed {
@@ -213,21 +228,28 @@ struct Judged {
     by_rule: bool,
     blocks_grants: bool,
     only_looks: bool,
+    /// Whether every part is on the built-in list, whatever the operator's rules say.
+    is_harmless: bool,
+    /// What the deny list says.
+    denied: Denied,
     reads: Vec<ReadPath>,
     shell_parts: Vec<ShellPart>,
 }
 
 impl Judged {
     fn reasons(&self) -> impl Iterator<Item = &Reason> {
-        self.odd.iter().chain(&self.against).chain(&self.dangers)
+        let perhaps = (self.denied == Denied::Perhaps).then_some(&Reason::PerhapsDenied);
+        self.odd.iter().chain(&self.dangers).chain(&self.against).chain(perhaps)
     }
 
     /// Judges each part of a line that is understood.
     fn parts(&mut self, rules: &ShellRules, call: &ShellCall<'_>, parts: &[Part], compound: bool) {
         self.only_looks = true;
+        self.is_harmless = true;
         let mut cwds = vec![call.cwd.trim_matches('/').to_owned()];
         for part in parts {
             let before = self.against.len();
+            let folders = self.folders(rules, &cwds);
             self.redirects(rules, &cwds, part);
             self.names(rules, &cwds, &part.argv);
             let looked = match part.argv.split_first() {
@@ -237,6 +259,10 @@ impl Judged {
                 }
                 _ => look(&part.argv).and_then(|looked| self.at(rules, &cwds, looked)),
             };
+            if looked.is_err() {
+                self.changes(rules, &folders, part);
+            }
+            self.is_harmless &= looked.is_ok();
             match looked {
                 Ok(()) if rules.mode() != Mode::Deny => {}
                 Ok(()) | Err(_) if rules.allows(&part.argv) => self.by_rule = true,
@@ -245,7 +271,7 @@ impl Judged {
             }
             self.only_looks &= self.against.len() == before && !self.by_rule;
             let free = self.against.len() == before && (!compound || rules.compound() == Compound::Analyze);
-            self.shell_parts.push(ShellPart { argv: part.argv.clone(), free });
+            self.shell_parts.push(ShellPart { argv: part.argv.clone(), free, folders });
         }
     }
 
@@ -256,13 +282,50 @@ impl Judged {
                 Redirect::Harmless => {}
                 Redirect::Write(path) => {
                     self.blocks_grants = true;
+                    self.is_harmless = false;
                     self.against.push(Reason::WritesFile(path.clone()));
                 }
                 Redirect::Read(path) => {
+                    self.blocks_grants = true;
                     let looked = Look { paths: vec![path.clone()], ..Look::default() };
                     if let Err(reason) = self.at(rules, cwds, looked) {
-                        self.blocks_grants = true;
                         self.against.push(reason);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The folders of the project a part may run in, by one spelling each. No grant covers a command elsewhere.
+    fn folders(&mut self, rules: &ShellRules, cwds: &[String]) -> Vec<String> {
+        let mut folders = Vec::new();
+        for cwd in cwds {
+            match paths::locate(rules.root(), "", cwd) {
+                Place::Inside(folder) => folders.push(folder),
+                Place::Secret | Place::Outside => self.blocks_grants = true,
+            }
+        }
+        folders
+    }
+
+    /// What makes a part that may do more than look too much for a grant: input from a pipe, a word that names something
+    /// outside the project, a word that names a file through which programs are started.
+    fn changes(&mut self, rules: &ShellRules, folders: &[String], part: &Part) {
+        self.blocks_grants |= part.piped;
+        for word in part.argv.iter().skip(1) {
+            for piece in word.split(['=', ':', ',']).filter(|piece| *piece != "/dev/null") {
+                let places = folders.iter().map(|folder| paths::locate(rules.root(), folder, piece));
+                for place in places {
+                    match place {
+                        Place::Outside => self.blocks_grants = true,
+                        Place::Inside(inside) if paths::is_sensitive(&inside) => {
+                            self.blocks_grants = true;
+                            let reason = Reason::Sensitive(word.clone());
+                            if !self.dangers.contains(&reason) {
+                                self.dangers.push(reason);
+                            }
+                        }
+                        Place::Inside(_) | Place::Secret => {}
                     }
                 }
             }
@@ -355,17 +418,34 @@ impl Judged {
         }
     }
 
-    /// The deny list, the operator's rules, the built-in list, the compound rule, and the mode for the rest.
-    fn verdict(&self, rules: &ShellRules, found: &Found, compound: bool, risk: Risk) -> Verdict {
-        let mut perhaps = false;
+    /// What the deny list says: of each command, and of the text where something in it may run another command. The
+    /// built-in list has no command that runs what its arguments say.
+    fn look_for_denied(&mut self, rules: &ShellRules, found: &Found, text: &str) {
+        if !rules.denies_anything() {
+            return;
+        }
+        let unseen = found.hidden || rules.mentions_denied(text);
+        if !self.odd.is_empty() || (unseen && !self.is_harmless) {
+            self.denied = Denied::Perhaps;
+        }
         for words in &found.commands {
             match rules.denied(words) {
-                Denied::Yes(rule) => return Verdict::Deny { reason: Reason::DeniedByRule(rule) },
-                Denied::Perhaps => perhaps = true,
+                Denied::Yes(rule) => {
+                    self.denied = Denied::Yes(rule);
+                    return;
+                }
+                Denied::Perhaps => self.denied = Denied::Perhaps,
                 Denied::No => {}
             }
         }
-        perhaps |= rules.denies_anything() && (found.hidden || !self.odd.is_empty());
+    }
+
+    /// The deny list, the operator's rules, the built-in list, the compound rule, and the mode for the rest.
+    fn verdict(&self, rules: &ShellRules, compound: bool, risk: Risk) -> Verdict {
+        if let Denied::Yes(rule) = &self.denied {
+            return Verdict::Deny { reason: Reason::DeniedByRule(rule.clone()) };
+        }
+        let perhaps = self.denied == Denied::Perhaps;
         let held_up = compound && rules.compound() == Compound::Ask;
         let fine = self.odd.is_empty() && self.against.is_empty();
         if fine && !held_up && !perhaps {
@@ -378,9 +458,7 @@ impl Judged {
             Mode::Allow | Mode::Ask => {}
         }
         let mut reasons: Vec<Reason> = Vec::new();
-        let added = [(perhaps, Reason::PerhapsDenied), (held_up, Reason::Compound)];
-        let added = added.into_iter().filter_map(|(there, reason)| there.then_some(reason));
-        for reason in self.odd.iter().chain(&self.dangers).chain(&self.against).cloned().chain(added) {
+        for reason in self.reasons().cloned().chain(held_up.then_some(Reason::Compound)) {
             if !reasons.contains(&reason) {
                 reasons.push(reason);
             }

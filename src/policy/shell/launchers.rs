@@ -8,33 +8,49 @@ pub(in crate::policy) const SHELLS: &[&str] =
 pub(in crate::policy) const INTERPRETERS: &[&str] = &[
     "awk",
     "bun",
+    "clojure",
     "deno",
     "ed",
+    "elixir",
     "emacs",
+    "erl",
     "ex",
     "expect",
     "gawk",
     "gdb",
+    "ghc",
+    "groovy",
+    "guile",
     "irb",
     "julia",
     "lua",
     "luajit",
     "mawk",
+    "mysql",
     "nawk",
     "node",
     "nodejs",
+    "ocaml",
     "octave",
     "osascript",
     "perl",
     "php",
+    "psql",
     "pwsh",
+    "pypy",
+    "pypy3",
     "python",
     "python2",
     "python3",
     "R",
+    "racket",
+    "raku",
     "Rscript",
     "ruby",
+    "sbcl",
+    "scala",
     "sqlite3",
+    "swift",
     "tclsh",
     "ts-node",
     "tsx",
@@ -45,15 +61,26 @@ pub(in crate::policy) const INTERPRETERS: &[&str] = &[
     "wish",
 ];
 
-/// How a command names the one it starts.
-pub(super) struct Wrapper {
-    pub(super) names: &'static [&'static str],
-    /// Options that take a value as their own word: one letter each.
-    pub(super) short: &'static str,
-    /// The same, long.
-    pub(super) long: &'static [&'static str],
-    /// How many operands stand before the command.
-    pub(super) skip: usize,
+/// How a command names the one it starts. An option that is not listed makes the rest unreadable. Lists are words with
+/// spaces between them.
+pub(super) struct Launcher {
+    pub(super) names: &'static str,
+    /// The subcommands that start another command; empty when the program always does.
+    pub(super) subcommands: &'static str,
+    /// One-letter options without a value.
+    pub(super) flags: &'static str,
+    /// One-letter options with a value, attached or as the next word.
+    pub(super) valued: &'static str,
+    /// One-letter options that may have a value, attached.
+    pub(super) attached: &'static str,
+    /// Long options: `--x` takes no value, `--x=` takes one, `--x[=]` may have one attached.
+    pub(super) long: &'static str,
+    /// Options whose value is a script: `-c`, `--command`.
+    pub(super) scripts: &'static str,
+    /// How many operands stand before the command, at least and at most.
+    pub(super) operands: (usize, usize),
+    /// Whether `A=b` may stand before the command.
+    pub(super) assigns: bool,
     pub(super) form: Form,
 }
 
@@ -67,131 +94,277 @@ pub(super) enum Form {
     Open,
 }
 
-const fn argv(names: &'static [&'static str], short: &'static str, skip: usize) -> Wrapper {
-    Wrapper { names, short, long: &[], skip, form: Form::Argv }
-}
+const PLAIN: Launcher = Launcher {
+    names: "",
+    subcommands: "",
+    flags: "",
+    valued: "",
+    attached: "",
+    long: "",
+    scripts: "",
+    operands: (0, 0),
+    assigns: false,
+    form: Form::Argv,
+};
 
 /// Commands that start the one they are given.
-pub(super) const WRAPPERS: &[Wrapper] = &[
-    Wrapper {
-        names: &["sudo", "doas"],
-        short: "ughpCrtTUDRa",
-        long: &[
-            "--user",
-            "--group",
-            "--host",
-            "--prompt",
-            "--chdir",
-            "--chroot",
-            "--role",
-            "--type",
-            "--other-user",
-        ],
-        skip: 0,
-        form: Form::Argv,
+pub(super) const LAUNCHERS: &[Launcher] = &[
+    Launcher {
+        names: "sudo",
+        flags: "ABbEHiKkNnPSs",
+        valued: "CDgGhpRrTtUu",
+        long: "--askpass --background --bell --chdir= --chroot= --close-from= --command-timeout= --group= \
+            --host= --login --no-update --non-interactive --other-user= --preserve-env[=] \
+            --preserve-groups --prompt= --remove-timestamp --reset-timestamp --role= --set-home --shell \
+            --stdin --type= --user=",
+        assigns: true,
+        ..PLAIN
     },
-    Wrapper { names: &["env"], short: "uC", long: &["--unset", "--chdir"], skip: 0, form: Form::Argv },
-    Wrapper {
-        names: &["timeout", "gtimeout"],
-        short: "ks",
-        long: &["--kill-after", "--signal"],
-        skip: 1,
-        form: Form::Argv,
+    Launcher { names: "doas", flags: "nsLS", valued: "uCa", assigns: true, ..PLAIN },
+    Launcher { names: "gosu su-exec", operands: (1, 1), ..PLAIN },
+    Launcher {
+        names: "env genv",
+        flags: "i0v",
+        valued: "uCaP",
+        long: "--argv0= --block-signal[=] --chdir= --debug --default-signal[=] --ignore-environment \
+            --ignore-signal[=] --list-signal-handling --null --unset=",
+        scripts: "-S --split-string",
+        assigns: true,
+        ..PLAIN
     },
-    Wrapper {
-        names: &["xargs"],
-        short: "adEILnPsJR",
-        long: &[
-            "--arg-file",
-            "--delimiter",
-            "--max-args",
-            "--max-lines",
-            "--max-procs",
-            "--max-chars",
-            "--replace",
-            "--process-slot-var",
-        ],
-        skip: 0,
+    Launcher {
+        names: "timeout gtimeout",
+        flags: "fpv",
+        valued: "ks",
+        long: "--foreground --kill-after= --preserve-status --signal= --verbose",
+        operands: (1, 1),
+        ..PLAIN
+    },
+    Launcher {
+        names: "xargs gxargs",
+        flags: "0oprtx",
+        valued: "adEILnPsJRS",
+        attached: "eil",
+        long: "--arg-file= --delimiter= --eof[=] --exit --interactive --max-args= --max-chars= \
+            --max-lines[=] --max-procs= --no-run-if-empty --null --open-tty --process-slot-var= \
+            --replace[=] --show-limits --verbose",
         form: Form::Open,
+        ..PLAIN
     },
-    Wrapper {
-        names: &["nice", "ionice", "setsid", "nohup", "stdbuf"],
-        short: "ncioep",
-        long: &["--adjustment", "--class", "--classdata", "--input", "--output", "--error"],
-        skip: 0,
-        form: Form::Argv,
+    Launcher {
+        names: "parallel",
+        flags: "0kqtuX",
+        valued: "jSaILnNdP",
+        long: "--dry-run --halt= --jobs= --keep-order --null --quote --tag --will-cite",
+        form: Form::Open,
+        ..PLAIN
     },
-    argv(&["command", "builtin", "exec", "coproc", "noglob", "nocorrect", "busybox", "toybox"], "a", 0),
-    argv(&["time"], "fo", 0),
-    argv(
-        &["chroot", "chrt", "taskset", "flock", "setarch", "linux32", "linux64", "catchsegv", "faketime"],
-        "",
-        1,
-    ),
-    argv(
-        &["strace", "ltrace", "perf", "valgrind", "rlwrap", "unbuffer", "fakeroot", "proot", "firejail"],
-        "oepSEu",
-        0,
-    ),
-    argv(
-        &["unshare", "nsenter", "setpriv", "systemd-run", "bwrap", "caffeinate", "doppler", "dotenv"],
-        "tSGu",
-        0,
-    ),
-    Wrapper { names: &["watch"], short: "n", long: &["--interval"], skip: 0, form: Form::Joined },
-    Wrapper { names: &["eval"], short: "", long: &[], skip: 0, form: Form::Joined },
-    Wrapper { names: &["ssh"], short: "bcDEeFIiJLlmOopQRSWw", long: &[], skip: 1, form: Form::Joined },
-    Wrapper { names: &["parallel"], short: "jSaIkLnN", long: &["--jobs"], skip: 0, form: Form::Open },
+    Launcher { names: "nice", flags: "0123456789", valued: "n", long: "--adjustment=", ..PLAIN },
+    Launcher {
+        names: "ionice",
+        flags: "t",
+        valued: "cnpPu",
+        long: "--class= --classdata= --ignore --pgid= --pid= --uid=",
+        ..PLAIN
+    },
+    Launcher { names: "setsid", flags: "cfw", long: "--ctty --fork --wait", ..PLAIN },
+    Launcher { names: "nohup builtin noglob nocorrect catchsegv", ..PLAIN },
+    Launcher { names: "dumb-init tini", flags: "cvsgw", valued: "rpe", ..PLAIN },
+    Launcher { names: "stdbuf", valued: "ioe", long: "--error= --input= --output=", ..PLAIN },
+    Launcher { names: "command", flags: "p", ..PLAIN },
+    Launcher { names: "exec", flags: "cl", valued: "a", ..PLAIN },
+    // `coproc NAME { … }` has a name first.
+    Launcher { names: "coproc busybox toybox", long: "--list --list-full", ..PLAIN },
+    Launcher {
+        names: "time gtime",
+        flags: "pvqaV",
+        valued: "fo",
+        long: "--append --format= --output= --portability --quiet --verbose",
+        assigns: true,
+        ..PLAIN
+    },
+    Launcher {
+        names: "chroot",
+        valued: "ugG",
+        long: "--groups= --skip-chdir --userspec=",
+        operands: (1, 1),
+        ..PLAIN
+    },
+    Launcher {
+        names: "chrt",
+        flags: "abdefiormRv",
+        valued: "TPD",
+        long: "--all-tasks --batch --deadline --ext --fifo --idle --other --reset-on-fork --rr \
+            --sched-deadline= --sched-period= --sched-runtime= --verbose",
+        operands: (1, 1),
+        ..PLAIN
+    },
+    Launcher { names: "taskset", flags: "ac", long: "--all-tasks --cpu-list", operands: (1, 1), ..PLAIN },
+    Launcher { names: "faketime", flags: "mf", operands: (1, 1), ..PLAIN },
+    Launcher {
+        names: "flock",
+        flags: "enosuxFv",
+        valued: "wE",
+        long: "--close --conflict-exit-code= --exclusive --nb --no-fork --nonblock --shared --timeout= \
+            --unlock --verbose --wait=",
+        scripts: "-c --command",
+        operands: (1, 1),
+        ..PLAIN
+    },
+    Launcher {
+        names: "setarch linux32 linux64 i386 i686 x86_64 aarch64 uname26",
+        flags: "3BFILRSTXZv",
+        long: "--32bit --3gb --4gb --addr-compat-layout --addr-no-randomize --fdpic-funcptrs \
+            --mmap-page-zero --read-implies-exec --short-inode --sticky-timeouts --uname-2.6 --verbose \
+            --whole-seconds",
+        // `setarch x86_64 -R rm x`, `setarch -R rm x`: the architecture may be left out, and options may follow it.
+        operands: (0, 1),
+        ..PLAIN
+    },
+    Launcher {
+        names: "unshare",
+        flags: "imnpuUCTfrc",
+        valued: "RwSGl",
+        long: "--boottime= --cgroup[=] --fork --ipc[=] --keep-caps --kill-child[=] --map-auto \
+            --map-current-user --map-group= --map-groups= --map-root-user --map-user= --map-users= \
+            --monotonic= --mount-proc[=] --mount[=] --net[=] --pid[=] --propagation= --root= --setgid= \
+            --setgroups= --setuid= --time[=] --user[=] --uts[=] --wd=",
+        ..PLAIN
+    },
+    Launcher {
+        names: "nsenter",
+        flags: "aFeZc",
+        valued: "tSGW",
+        attached: "muinpUCTrw",
+        long: "--all --cgroup[=] --env --follow-context --ipc[=] --join-cgroup --mount[=] --net[=] \
+            --no-fork --pid[=] --preserve-credentials --root[=] --setgid= --setuid= --target= --time[=] \
+            --user[=] --uts[=] --wd[=] --wdns=",
+        ..PLAIN
+    },
+    Launcher {
+        names: "setpriv",
+        long: "--ambient-caps= --apparmor-profile= --bounding-set= --clear-groups --egid= --euid= --groups= \
+            --inh-caps= --init-groups --keep-groups --landlock-access= --landlock-rule= --no-new-privs \
+            --nnp --pdeathsig= --ptracer= --regid= --reset-env --reuid= --rgid= --ruid= \
+            --seccomp-filter= --securebits= --selinux-label=",
+        ..PLAIN
+    },
+    Launcher {
+        names: "strace",
+        flags: "AcCdfFhiknNqrtTvVwxyYzZD",
+        valued: "abeEIoOpPsSuUX",
+        long: "--attach= --follow-forks --output-separately --output= --quiet[=] --string-limit= --trace=",
+        ..PLAIN
+    },
+    Launcher { names: "ltrace", flags: "bcCfhiLrStTV", valued: "aAdDeFlnosuwxX", ..PLAIN },
+    Launcher {
+        names: "watch",
+        flags: "bcdegprtwx",
+        valued: "nqs",
+        long: "--beep --chgexit --color --differences[=] --equexit= --errexit --exec --interval= --no-title \
+            --no-wrap --precise",
+        form: Form::Joined,
+        ..PLAIN
+    },
+    Launcher { names: "eval", form: Form::Joined, ..PLAIN },
+    Launcher {
+        names: "ssh",
+        flags: "46AaCfGgKkMNnqsTtVvXxYy",
+        valued: "BbcDEeIiJLlmOpPQRSWw",
+        operands: (1, 1),
+        form: Form::Joined,
+        ..PLAIN
+    },
+    Launcher {
+        names: "su runuser",
+        flags: "lmpfP",
+        valued: "ugGsw",
+        long: "--fast --group= --login --preserve-environment --pty --shell= --supp-group= --user= \
+            --whitelist-environment=",
+        scripts: "-c --command --session-command",
+        operands: (0, 1),
+        ..PLAIN
+    },
+    Launcher {
+        names: "script",
+        flags: "aefqrk",
+        valued: "BEIOTmoF",
+        attached: "t",
+        long: "--append --echo= --flush --force --log-in= --log-io= --log-out= --log-timing= \
+            --logging-format= --output-limit= --quiet --return --timing[=]",
+        scripts: "-c --command",
+        operands: (1, 1),
+        ..PLAIN
+    },
+    Launcher {
+        names: "systemd-run",
+        flags: "Gqrt",
+        valued: "pEuMH",
+        long: "--collect --description= --gid= --no-block --pipe --property= --pty --quiet --same-dir \
+            --scope --setenv= --slice= --system --uid= --unit= --user --wait --working-directory=",
+        ..PLAIN
+    },
+    Launcher {
+        names: "npx pnpx",
+        flags: "yq",
+        valued: "pw",
+        long: "--ignore-existing --no --no-install --package= --quiet --workspace= --yes",
+        scripts: "-c --call",
+        ..PLAIN
+    },
+    Launcher { names: "bunx", valued: "p", long: "--bun --package=", ..PLAIN },
+    Launcher {
+        names: "npm pnpm yarn bun",
+        subcommands: "exec x dlx",
+        flags: "yq",
+        valued: "pw",
+        long: "--no --package= --quiet --workspace= --yes",
+        scripts: "-c --call",
+        ..PLAIN
+    },
+    Launcher {
+        names: "poetry pipenv uv rye pdm pixi dotenv doppler op hatch pipx",
+        subcommands: "run",
+        flags: "q",
+        valued: "p",
+        long: "--all-extras --frozen --group= --isolated --locked --no-sync --python= --spec= --with=",
+        ..PLAIN
+    },
+    Launcher { names: "uvx", flags: "q", valued: "p", long: "--from= --python= --with=", ..PLAIN },
+    Launcher { names: "rustup", subcommands: "run", long: "--install", operands: (1, 1), ..PLAIN },
+    Launcher { names: "bundle rbenv pyenv opam stack cabal composer", subcommands: "exec", ..PLAIN },
+    Launcher { names: "direnv aws-vault", subcommands: "exec", operands: (1, 1), ..PLAIN },
+    Launcher { names: "mise asdf", subcommands: "exec x", operands: (0, 1), ..PLAIN },
+    Launcher {
+        names: "ld.so",
+        long: "--argv0= --audit= --glibc-hwcaps-mask= --glibc-hwcaps-prepend= --inhibit-cache \
+            --inhibit-rpath= --library-path= --preload=",
+        ..PLAIN
+    },
 ];
 
-/// Options of other programs after which a command follows, up to `;` or `+`.
-pub(super) const CALLING: &[(&[&str], &[&str])] = &[
-    (&["find", "gfind"], &["-exec", "-execdir", "-ok", "-okdir"]),
-    (&["fd", "fdfind"], &["-x", "-X", "--exec", "--exec-batch"]),
-];
+/// Whether a list has a name, in any case, with or without a version at its end.
+pub(super) fn lists(list: &str, name: &str) -> bool {
+    let has = |name: &str| list.split_ascii_whitespace().any(|known| known.eq_ignore_ascii_case(name));
+    has(name) || has(unversioned(name))
+}
 
-/// Options of other programs whose value is a script.
-pub(super) const SCRIPTED: &[(&[&str], &[&str])] = &[
-    (&["su", "runuser", "script", "flock"], &["-c", "--command"]),
-    (&["env"], &["-S", "--split-string"]),
-    (&["trap"], &[]),
-];
+/// Whether the name is that of a shell.
+pub(super) fn is_shell(name: &str) -> bool {
+    is_in(SHELLS, name)
+}
 
-/// Options of other programs that run something we do not look into.
-pub(super) const HIDING: &[(&[&str], &[&str])] = &[
-    (
-        &["git"],
-        &[
-            "-c",
-            "--config-env",
-            "--exec",
-            "--exec-path",
-            "foreach",
-            "run",
-            "-x",
-            "--upload-pack",
-            "--ext-diff",
-        ],
-    ),
-    (
-        &["tar", "bsdtar", "gtar"],
-        &[
-            "-I",
-            "-F",
-            "--use-compress-program",
-            "--to-command",
-            "--checkpoint-action",
-            "--info-script",
-            "--rsh-command",
-        ],
-    ),
-    (&["rsync"], &["-e", "--rsh", "--rsync-path"]),
-    (&["zip"], &["-TT", "--unzip-command"]),
-    (&["sort"], &["--compress-program"]),
-    (&["rg"], &["--pre", "--hostname-bin"]),
-    (&["man"], &["-P", "--pager", "-H", "--html"]),
-    (&["scp", "sftp"], &["-S", "-o"]),
-    (&["make", "gmake"], &["--eval", "SHELL"]),
-    (&["docker", "podman", "kubectl"], &["exec", "run"]),
-    (&["enable"], &["-f"]),
-];
+/// Whether the name is that of a language.
+pub(super) fn is_interpreter(name: &str) -> bool {
+    is_in(INTERPRETERS, name)
+}
+
+fn is_in(list: &[&str], name: &str) -> bool {
+    list.iter().any(|known| known.eq_ignore_ascii_case(name) || known.eq_ignore_ascii_case(unversioned(name)))
+}
+
+/// The name without a version at its end: `python3.12` is `python`.
+pub(super) fn unversioned(name: &str) -> &str {
+    let short = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').trim_end_matches('-');
+    if short.is_empty() { name } else { short }
+}

@@ -4,9 +4,12 @@
 
 mod build_files;
 mod danger;
+mod deny;
 mod depends;
+mod globals;
 mod judge;
 mod launchers;
+mod opaque;
 mod parse;
 mod plain;
 mod readonly;
@@ -15,6 +18,7 @@ mod screen;
 mod script;
 #[cfg(test)]
 mod tests;
+mod unseen;
 mod word;
 mod wrappers;
 
@@ -24,4 +28,3 @@ pub(in crate::policy) use launchers::{INTERPRETERS, SHELLS};
 pub use readonly::{NotHardened, RepositoryConfig, Unasked, read_config, unasked};
 pub use rules::{BadRule, ShellRules, check_rule};
 pub use screen::{is_invisible, shown};
-pub(in crate::policy) use wrappers::is_wrapper;

@@ -76,7 +76,8 @@ fn visit(node: Node<'_>, text: &str, script: &mut Script) {
             script.commands.push(node_text(node, text).split_whitespace().map(Word::read).collect());
         }
         "file_redirect" => redirect(node, text, script),
-        "variable_assignment" | "variable_assignments" => odd(Reason::Assignment),
+        "variable_assignment" => assignment(node, text, script),
+        "variable_assignments" => odd(Reason::Assignment),
         "command_substitution" | "process_substitution" => odd(Reason::Substitution),
         "heredoc_redirect" | "heredoc_start" | "heredoc_end" => odd(Reason::HereDocument),
         "heredoc_body" | "herestring_redirect" => {
@@ -138,6 +139,11 @@ fn visit(node: Node<'_>, text: &str, script: &mut Script) {
         _ if node.is_named() => odd(Reason::Unparsed),
         _ => {}
     }
+}
+
+fn assignment(node: Node<'_>, text: &str, script: &mut Script) {
+    script.oddities.insert(Reason::Assignment);
+    script.assigned.extend(node.child_by_field_name("name").map(|name| node_text(name, text).to_owned()));
 }
 
 fn command(node: Node<'_>, text: &str, script: &mut Script) {

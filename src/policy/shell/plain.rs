@@ -15,6 +15,8 @@ pub(super) struct Part {
     pub(super) spans: Vec<Range<usize>>,
     /// Where its input and output go.
     pub(super) redirects: Vec<Redirect>,
+    /// Whether it reads the output of the part before it.
+    pub(super) piped: bool,
 }
 
 /// Words that are not commands where a command is expected.
@@ -45,6 +47,7 @@ pub(super) fn read(text: &str) -> Option<Vec<Part>> {
                 }
             } else {
                 parts.push(std::mem::take(&mut part));
+                part.piped = rest.starts_with('|') && !rest.starts_with("||");
                 wanted = joins;
             }
             rest = after;

@@ -1,6 +1,7 @@
 //! The operator's rules for the shell. A rule is the beginning of a simple command, word by word: `git status` is not
 //! the beginning of `git statusx`.
 
+use super::deny::{self, Match};
 use super::plain;
 use super::word::Word;
 use crate::policy::{Compound, Mode};
@@ -61,25 +62,31 @@ impl ShellRules {
         self.allow.iter().any(|rule| argv.starts_with(rule))
     }
 
-    /// The deny rule that is, or may be, the beginning of this command.
+    /// The deny rule that matches this command, or may.
     pub(super) fn denied(&self, words: &[Word]) -> Denied {
         let mut perhaps = false;
         for rule in &self.deny {
-            match begins(rule, words) {
-                Some(true) => return Denied::Yes(rule.join(" ")),
-                Some(false) => {}
-                None => perhaps = true,
+            match deny::matches(rule, words) {
+                Match::Yes => return Denied::Yes(rule.join(" ")),
+                Match::Perhaps => perhaps = true,
+                Match::No => {}
             }
         }
         if perhaps { Denied::Perhaps } else { Denied::No }
     }
+
+    /// Whether the words of a deny rule stand anywhere in the text.
+    pub(super) fn mentions_denied(&self, text: &str) -> bool {
+        self.deny.iter().any(|rule| deny::mentions(rule, text))
+    }
 }
 
 /// Whether the deny list has a command.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Denied {
+    #[default]
     No,
-    /// It depends on words that are only known when it runs.
+    /// It depends on what is only known when it runs.
     Perhaps,
     /// By this rule.
     Yes(String),
@@ -100,22 +107,6 @@ fn prefix(rule: &str) -> Result<Vec<String>, BadRule> {
 /// Where it is not the beginning of one simple command.
 pub fn check_rule(rule: &str) -> Result<(), BadRule> {
     prefix(rule).map(drop)
-}
-
-/// Whether the words begin with the rule; nothing when that is only known at run time. A program is the same
-/// program by any path.
-fn begins(rule: &[String], words: &[Word]) -> Option<bool> {
-    for (i, wanted) in rule.iter().enumerate() {
-        match words.get(i) {
-            None => return Some(false),
-            Some(Word::Dynamic(_)) => return None,
-            Some(Word::Literal(word)) if word == wanted => {}
-            Some(Word::Literal(word))
-                if i == 0 && base_name(word).eq_ignore_ascii_case(base_name(wanted)) => {}
-            Some(Word::Literal(_)) => return Some(false),
-        }
-    }
-    Some(true)
 }
 
 /// The last part of a path.
@@ -141,7 +132,8 @@ mod tests {
             ("git push", git.clone()),
             ("git push origin", git.clone()),
             ("/usr/bin/git push", git),
-            ("git pushx", Denied::No),
+            ("git pushx", Denied::Perhaps),
+            ("git log", Denied::No),
             ("git", Denied::No),
             ("git $x", Denied::Perhaps),
             ("$x push", Denied::Perhaps),

@@ -14,6 +14,8 @@ pub(super) struct Script {
     pub(super) redirects: Vec<Redirect>,
     /// Why it cannot run unasked, as far as its form tells.
     pub(super) oddities: BTreeSet<Reason>,
+    /// The variables that are set.
+    pub(super) assigned: Vec<String>,
     /// Texts that a shell may be fed with: here-documents and here-strings.
     pub(super) texts: Vec<String>,
 }

@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 
 use super::{ShellCall, ShellRules, judge};
-use crate::domain::Class;
-use crate::policy::{Compound, Mode, Verdict};
+use crate::domain::{Class, Risk};
+use crate::policy::{Compound, Mode, Reason, Verdict};
 
 const CORPUS: &str = include_str!("../../../tests/fixtures/shell_corpus.tsv");
 
@@ -22,6 +22,22 @@ fn rules(set: &str) -> ShellRules {
             &["rm", "git push", "curl"][..],
         ),
         "open" => (Mode::Allow, Compound::Ask, NONE, &["rm", "git push"][..]),
+        "wide" => (
+            Mode::Allow,
+            Compound::Ask,
+            NONE,
+            &[
+                "npm install",
+                "docker rm",
+                "kubectl delete",
+                "terraform destroy",
+                "systemctl stop",
+                "cargo publish",
+                "pip uninstall",
+                "rm -rf",
+                "python",
+            ][..],
+        ),
         "free" => (Mode::Allow, Compound::Ask, NONE, NONE),
         "closed" => (Mode::Deny, Compound::Analyze, &["git status", "npm test"][..], NONE),
         other => panic!("the corpus names no rule set {other}"),
@@ -98,6 +114,9 @@ fn what_asks_says_why_and_what_looks_does_not_write() {
             Verdict::Ask { reasons, risk } => {
                 assert!(!reasons.is_empty(), "line {line}");
                 assert_eq!(*risk, judged.risk, "line {line}");
+                if reasons.contains(&Reason::PerhapsDenied) {
+                    assert!(*risk == Risk::High && !judged.grantable, "line {line}");
+                }
             }
             Verdict::Allow(Class::ReadOnly) => assert!(!judged.writes && !judged.network, "line {line}"),
             Verdict::Allow(Class::ProjectWritable) | Verdict::Deny { .. } => {}
@@ -244,4 +263,105 @@ proptest! {
             prop_assert!(word(&verdict(set, &text)) == "deny", "{set} {text:?} {:?}", verdict(set, &text));
         }
     }
+
+    #[test]
+    fn no_launcher_and_no_option_lets_a_denied_command_run(
+        denied in proptest::sample::select(vec!["rm x", "/bin/rm -f x", "git push", "git -C y push", "r\"\"m x", "RM x"]),
+        launchers in proptest::collection::vec(launcher(), 0..4),
+        before in proptest::sample::select(vec!["", "make && ", "ls | ", "A=1 ", "X=y; ", "2>&1 ", "! ", "cd y; ", "true || "]),
+        after in proptest::sample::select(vec!["", " && ls", "; ls", " | cat", " > y", " 2>&1", " # x", " &"]),
+    ) {
+        let text = format!("{before}{}{denied}{after}", launchers.concat());
+        for set in ["rules", "open"] {
+            let got = verdict(set, &text);
+            prop_assert!(!got.is_allowed(), "{set} {text:?} {got:?}");
+            if let Verdict::Ask { risk, reasons } = &got {
+                prop_assert!(*risk == Risk::High && reasons.contains(&Reason::PerhapsDenied), "{text:?} {got:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_denied_command_in_a_text_that_something_may_run_always_asks(
+        denied in proptest::sample::select(vec!["rm x", "git push", "/bin/rm x", "git --bare push"]),
+        program in proptest::sample::select(vec![
+            "foo", "foo -e", "foo --run", "python -c", "perl -e", "ssh host", "tmux new", "docker run x", "make", "npx x", "awk", "sed",
+            "X=y foo", "export X=", "printf %s", "tee y <<<", "su -c", "find . -name", "xargs -I{} sh -c", "nix-shell --run", "at now -f",
+        ]),
+        quote in proptest::sample::select(vec!["'", "\""]),
+    ) {
+        let text = format!("{program} {quote}{denied}{quote} > y");
+        let got = verdict("open", &text);
+        prop_assert!(!got.is_allowed(), "{text:?} {got:?}");
+    }
+}
+
+/// A launcher with any of its options, known to us or not.
+fn launcher() -> impl Strategy<Value = String> {
+    let names = proptest::sample::select(vec![
+        "sudo",
+        "doas",
+        "env",
+        "env A=b",
+        "timeout 5",
+        "nice",
+        "ionice",
+        "nohup",
+        "setsid",
+        "stdbuf -oL",
+        "command",
+        "exec",
+        "time",
+        "/usr/bin/time",
+        "strace",
+        "ltrace",
+        "flock /l",
+        "setpriv",
+        "setarch x86_64",
+        "unshare",
+        "nsenter",
+        "chroot .",
+        "chrt 1",
+        "taskset 1",
+        "runuser -u a",
+        "npx",
+        "npm exec",
+        "pnpm dlx",
+        "poetry run",
+        "uv run",
+        "pipenv run",
+        "bundle exec",
+        "xargs",
+        "parallel",
+        "watch",
+        "ssh host",
+        "busybox",
+        "systemd-run",
+        "eval",
+        "builtin",
+        "coproc",
+        "firejail",
+        "somewrapper",
+        "tmux new",
+        "docker run x",
+        "kubectl exec x --",
+        "find . -exec",
+        "fd x -x",
+        "script -q y",
+        "su a -s",
+        "trap",
+        "ld-linux-x86-64.so.2",
+    ]);
+    let options = proptest::collection::vec(
+        proptest::sample::select(vec![
+            "-a", "-c", "-e", "-f", "-i", "-n 5", "-o y", "-p", "-q", "-s", "-u a", "-v", "-x", "-C y", "-E",
+            "-I{}", "-P4", "-S", "-0", "--", "--foo", "--foo=y", "--foo y", "--user=a", "--user a", "-abc",
+            "A=b", "$x", "\"$x\"", "y",
+        ]),
+        0..3,
+    );
+    (names, options).prop_map(|(name, options)| {
+        let options: String = options.iter().map(|option| format!("{option} ")).collect();
+        format!("{name} {options}")
+    })
 }

@@ -76,6 +76,12 @@ impl<'a> Reader<'a> {
                     self.value.push(escaped);
                     self.before = None;
                 }
+                // Empty braces stand for themselves: `-I{}`.
+                '{' if self.rest.starts_with('}') => {
+                    self.rest = self.rest.strip_prefix('}')?;
+                    self.value.push_str("{}");
+                    self.before = Some('}');
+                }
                 _ => self.bare(c)?,
             }
         }
@@ -158,6 +164,8 @@ mod tests {
             ("HEAD~1", "HEAD~1"),
             ("HEAD^", "HEAD^"),
             ("{}", "{}"),
+            ("-I{}", "-I{}"),
+            ("a{}/b", "a{}/b"),
             ("!", "!"),
             ("a#b", "a#b"),
             ("会议", "会议"),
@@ -188,6 +196,8 @@ mod tests {
             "a:~",
             "{a,b}",
             "a{1..3}",
+            "{a,{}}",
+            "{},x}",
             "a!b",
             "'a",
             "\"a",

@@ -1,8 +1,11 @@
 //! Commands that start other commands. They are looked through so that the deny list finds what is inside; none of
-//! them ever runs unasked.
+//! them ever runs unasked. What cannot be looked through is said to be hidden.
 
-use super::launchers::{CALLING, Form, HIDING, INTERPRETERS, SCRIPTED, SHELLS, WRAPPERS, Wrapper};
+use super::globals::{Globals, Subcommand};
+use super::launchers::{Form, LAUNCHERS, Launcher, is_shell, lists};
+use super::opaque::{CALLING, OPAQUE};
 use super::rules::base_name;
+use super::unseen::{hides, may_carry_code};
 use super::word::Word;
 
 /// What a command starts.
@@ -16,62 +19,79 @@ pub(super) struct Inner {
     pub(super) hidden: bool,
 }
 
-/// Whether the command of this name exists to start others.
-pub(in crate::policy) fn is_wrapper(name: &str) -> bool {
-    WRAPPERS.iter().any(|wrapper| wrapper.names.contains(&name))
-        || SCRIPTED.iter().any(|(names, _)| names.contains(&name))
-        || matches!(
-            name,
-            "source" | "." | "at" | "batch" | "alias" | "bind" | "complete" | "mapfile" | "hash"
-        )
+/// Whether the command exists to start another one.
+pub(super) fn is_launcher(words: &[Word]) -> bool {
+    let Some((name, args)) = named(words) else { return false };
+    launcher(name, args).is_some() || lists(OPAQUE, name) || lists("trap", name)
+}
+
+/// Whether an option or the program itself makes it run what is not read here.
+pub(super) fn runs_unseen(words: &[Word]) -> bool {
+    named(words).is_some_and(|(name, args)| hides(name, args))
 }
 
 /// What this command starts, as far as its words tell.
 pub(super) fn inside(words: &[Word]) -> Inner {
     let mut inner = Inner::default();
-    let Some((first, args)) = words.split_first() else { return inner };
-    let Some(name) = first.literal().map(base_name) else {
+    if words.is_empty() {
+        return inner;
+    }
+    let Some((name, args)) = named(words) else {
         inner.hidden = true;
         return inner;
     };
-    if SHELLS.contains(&name) {
-        shell(args, &mut inner);
+    let launcher = launcher(name, args);
+    let shell = is_shell(name);
+    if shell {
+        start_shell(args, &mut inner);
     }
-    for (names, options) in SCRIPTED.iter().filter(|(names, _)| names.contains(&name)) {
-        scripted(names, options, args, &mut inner);
+    // `command -v x` only says where x is.
+    let only_tells = name == "command" && args.first().is_some_and(|arg| matches!(arg.text(), "-v" | "-V"));
+    if let Some((launcher, args)) = launcher.filter(|_| !only_tells) {
+        launch(launcher, args, &mut inner);
     }
-    for (_, options) in CALLING.iter().filter(|(names, _)| names.contains(&name)) {
+    if lists("trap", name) {
+        trap(args, &mut inner);
+    }
+    for (_, options) in CALLING.iter().filter(|(names, _)| lists(names, name)) {
         calling(options, args, &mut inner);
     }
-    if let Some(wrapper) = WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&name)) {
-        wrapped(wrapper, args, &mut inner);
-    }
-    inner.hidden |= hides(name, args);
+    let looked_through = shell || launcher.is_some() || lists("trap", name);
+    inner.hidden |= hides(name, args) || (!looked_through && may_carry_code(name, args));
     inner
 }
 
-fn hides(name: &str, args: &[Word]) -> bool {
-    let has =
-        |options: &[&str]| args.iter().any(|arg| options.iter().any(|option| is_option(arg.text(), option)));
-    let runs_text = INTERPRETERS.contains(&name)
-        && (args.is_empty() || has(&["-c", "-e", "-E", "-r", "--eval", "-p", "-", "--cmd"]));
-    let awk = name.ends_with("awk") && args.iter().any(|arg| arg.text().contains(['(', '|']));
-    let editor = matches!(name, "vi" | "vim" | "nvim" | "view" | "less" | "more")
-        && args.iter().any(|arg| arg.text().starts_with('+'));
-    let escapes = HIDING.iter().any(|(names, options)| names.contains(&name) && has(options));
-    let source = matches!(name, "source" | "." | "alias" | "enable");
-    runs_text || awk || editor || escapes || source
+fn named(words: &[Word]) -> Option<(&str, &[Word])> {
+    let (first, args) = words.split_first()?;
+    let name = base_name(first.literal()?);
+    // The loader of shared libraries runs the program it is given.
+    let loader = name.starts_with("ld-linux") || name.starts_with("ld-musl") || name.starts_with("ld64");
+    Some((if loader { "ld.so" } else { name }, args))
 }
 
-/// Whether an argument is this option, with or without a value in it.
-fn is_option(arg: &str, option: &str) -> bool {
-    let long = option.starts_with("--") || !option.starts_with('-');
-    let rest = arg.strip_prefix(option);
-    rest.is_some_and(|rest| rest.is_empty() || !long || rest.starts_with('='))
+/// The entry of the table for a command, and the arguments after its subcommand.
+fn launcher<'a>(name: &str, args: &'a [Word]) -> Option<(&'static Launcher, &'a [Word])> {
+    LAUNCHERS.iter().find_map(|launcher| {
+        if !lists(launcher.names, name) {
+            return None;
+        }
+        if launcher.subcommands.is_empty() {
+            return Some((launcher, args));
+        }
+        let is_subcommand = |arg: &Word| arg.literal().is_some_and(|arg| lists(launcher.subcommands, arg));
+        let at = match Globals::of(name).map(|globals| globals.subcommand(args)) {
+            Some(Subcommand::At(at)) => args.get(at).is_some_and(is_subcommand).then_some(at),
+            // Options that are not known may be skipped wrongly; the words are searched as well.
+            Some(Subcommand::Missing | Subcommand::Unknown) | None => args.iter().position(is_subcommand),
+        }?;
+        Some((launcher, args.get(at + 1..).unwrap_or_default()))
+    })
 }
 
-/// `sh [options] -c SCRIPT`, `sh FILE`, or whatever comes on the input.
-fn shell(args: &[Word], inner: &mut Inner) {
+/// `sh [options] -c SCRIPT`, `sh FILE`, or a script on the input.
+fn start_shell(args: &[Word], inner: &mut Inner) {
+    const FLAGS: &str = "--debugger --login --noediting --noprofile --norc --no-config --no-execute --posix \
+        --private --restricted --verbose";
     let mut takes_script = false;
     let mut args = args.iter();
     while let Some(arg) = args.next() {
@@ -80,12 +100,20 @@ fn shell(args: &[Word], inner: &mut Inner) {
             return;
         };
         match text {
-            "--rcfile" | "--init-file" | "-o" | "+o" | "-O" | "+O" => {
-                args.next();
-            }
+            "--rcfile" | "--init-file" => inner.hidden |= args.next().is_none() || takes_script,
+            "--command" => takes_script = true,
             "--" | "-" => {}
-            _ if text.starts_with("--") => {}
-            _ if text.starts_with(['-', '+']) => takes_script |= text.starts_with('-') && text.contains('c'),
+            _ if text.starts_with("--") => {
+                inner.hidden |= !FLAGS.split_ascii_whitespace().any(|flag| flag == text)
+            }
+            _ if text.starts_with(['-', '+']) => {
+                takes_script |= text.starts_with('-') && text.contains('c');
+                if text.contains(['o', 'O']) {
+                    args.next();
+                }
+                // `fish -C x` runs x first.
+                inner.hidden |= text.contains('C') && text.starts_with('-');
+            }
             _ if takes_script => {
                 inner.scripts.push(text.to_owned());
                 return;
@@ -97,68 +125,96 @@ fn shell(args: &[Word], inner: &mut Inner) {
     inner.hidden = true;
 }
 
-fn scripted(names: &[&str], options: &[&str], args: &[Word], inner: &mut Inner) {
-    if names.contains(&"trap") {
-        let script = args.iter().find(|arg| !arg.text().starts_with('-'));
-        inner.scripts.extend(script.and_then(Word::literal).map(str::to_owned));
-        inner.hidden |= script.is_some_and(|arg| arg.literal().is_none());
-        return;
-    }
-    for (i, arg) in args.iter().enumerate() {
-        let Some(option) = options.iter().find(|option| is_option(arg.text(), option)) else { continue };
-        let attached = arg.text().strip_prefix(option).unwrap_or_default().trim_start_matches('=');
-        let value =
-            if attached.is_empty() { args.get(i + 1).and_then(Word::literal) } else { Some(attached) };
-        match (value, arg.literal()) {
-            (Some(value), Some(_)) => inner.scripts.push(value.to_owned()),
-            _ => inner.hidden = true,
-        }
-    }
+fn trap(args: &[Word], inner: &mut Inner) {
+    let script = args.iter().find(|arg| !arg.text().starts_with('-'));
+    inner.scripts.extend(script.and_then(Word::literal).map(str::to_owned));
+    inner.hidden |= script.is_some_and(|arg| arg.literal().is_none());
 }
 
-fn calling(options: &[&str], args: &[Word], inner: &mut Inner) {
+fn calling(options: &str, args: &[Word], inner: &mut Inner) {
     for (i, arg) in args.iter().enumerate() {
-        if options.contains(&arg.text()) {
+        if options.split_ascii_whitespace().any(|option| option == arg.text()) {
             let rest = args.iter().skip(i + 1);
             let command: Vec<Word> =
                 rest.take_while(|word| !matches!(word.text(), ";" | "+")).cloned().collect();
             inner.commands.push(command);
+        } else if arg.literal().is_none() && arg.text().contains(['$', '`']) {
+            inner.hidden = true;
         }
     }
 }
 
-fn wrapped(wrapper: &Wrapper, args: &[Word], inner: &mut Inner) {
+/// What an option does to the words after it.
+enum Step {
+    /// It takes so many words, itself included.
+    Skip(usize),
+    /// Its value is a script: the text attached to it, or the next word.
+    Script(Option<String>),
+    Unknown,
+}
+
+/// Looks through the options and operands of a launcher to the command it starts.
+fn launch(launcher: &Launcher, args: &[Word], inner: &mut Inner) {
+    let (least, most) = launcher.operands;
     let mut at = 0;
     let mut operands = 0;
+    let mut started = false;
+    let mut ended = false;
     while let Some(arg) = args.get(at) {
-        let text = arg.text();
-        if arg.literal().is_none() {
+        let Some(text) = arg.literal() else {
             // It may be an option, an operand or the command itself.
             inner.hidden = true;
-        }
-        if text == "--" {
-            at += 1;
-            inner.hidden |= operands < wrapper.skip;
             break;
-        } else if text.starts_with("--") {
-            at += if wrapper.long.contains(&text) { 2 } else { 1 };
-        } else if text.len() > 1 && text.starts_with('-') {
-            // The last letter of a cluster may take the next word.
-            let takes = text.chars().last().is_some_and(|c| wrapper.short.contains(c));
-            let attached =
-                text.chars().nth(1).is_some_and(|c| wrapper.short.contains(c)) && text.chars().count() > 2;
-            at += if takes && !attached { 2 } else { 1 };
-        } else if is_assignment(text) || matches!(text, "!" | "{" | "time") {
-            at += 1;
-        } else if operands < wrapper.skip {
+        };
+        let step = if !ended && matches!(text, "--" | "-") {
+            ended |= text == "--";
+            Step::Skip(1)
+        } else if !ended && text.starts_with('-') {
+            option(launcher, text)
+        } else if (launcher.assigns && is_assignment(text)) || matches!(text, "!" | "{") {
+            Step::Skip(1)
+        } else if operands < most {
+            if operands >= least {
+                inner.commands.push(args.get(at..).unwrap_or_default().to_vec());
+            }
             operands += 1;
-            at += 1;
+            Step::Skip(1)
         } else {
             break;
+        };
+        match step {
+            Step::Skip(words) => at += words,
+            Step::Unknown => {
+                inner.hidden = true;
+                return;
+            }
+            Step::Script(attached) => {
+                let words = usize::from(attached.is_none()) + 1;
+                let value = attached.or_else(|| args.get(at + 1)?.literal().map(str::to_owned));
+                let rest: Option<Vec<&str>> =
+                    args.get(at + words..).unwrap_or_default().iter().map(Word::literal).collect();
+                match (value, rest) {
+                    // `env -S` takes the words after it too; others ignore them.
+                    (Some(value), Some(rest)) => {
+                        inner.scripts.push([&[value.as_str()], rest.as_slice()].concat().join(" "));
+                        inner.scripts.push(value);
+                    }
+                    _ => inner.hidden = true,
+                }
+                started = true;
+                at += words;
+            }
         }
     }
-    let mut rest: Vec<Word> = args.get(at..).unwrap_or_default().to_vec();
-    match wrapper.form {
+    let rest: Vec<Word> = args.get(at..).unwrap_or_default().to_vec();
+    // A launcher without a command starts a shell, or what its input says.
+    let nothing_to_start = inner.commands.is_empty() || !launcher.scripts.is_empty();
+    inner.hidden |= rest.is_empty() && !started && nothing_to_start && !lists("flock exec", launcher.names);
+    finish(launcher, rest, inner);
+}
+
+fn finish(launcher: &Launcher, mut rest: Vec<Word>, inner: &mut Inner) {
+    match launcher.form {
         Form::Joined => {
             let literal: Option<Vec<&str>> = rest.iter().map(Word::literal).collect();
             match literal {
@@ -174,6 +230,45 @@ fn wrapped(wrapper: &Wrapper, args: &[Word], inner: &mut Inner) {
         }
         Form::Argv => inner.commands.push(rest),
     }
+}
+
+fn option(launcher: &Launcher, text: &str) -> Step {
+    let is_script = |name: &str| launcher.scripts.split_ascii_whitespace().any(|script| script == name);
+    if text.starts_with("--") {
+        let (name, value) = match text.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (text, None),
+        };
+        if is_script(name) {
+            return Step::Script(value.map(str::to_owned));
+        }
+        let known = |ending: &str| {
+            launcher.long.split_ascii_whitespace().any(|long| long.strip_suffix(ending) == Some(name))
+        };
+        return match value {
+            Some(_) if known("=") || known("[=]") => Step::Skip(1),
+            None if known("[=]") || known("") => Step::Skip(1),
+            None if known("=") => Step::Skip(2),
+            _ => Step::Unknown,
+        };
+    }
+    let mut letters = text.strip_prefix('-').unwrap_or_default().chars();
+    while let Some(letter) = letters.next() {
+        if is_script(&format!("-{letter}")) {
+            let attached = letters.as_str();
+            return Step::Script((!attached.is_empty()).then(|| attached.to_owned()));
+        }
+        if launcher.valued.contains(letter) {
+            return Step::Skip(if letters.as_str().is_empty() { 2 } else { 1 });
+        }
+        if launcher.attached.contains(letter) {
+            return Step::Skip(1);
+        }
+        if !launcher.flags.contains(letter) {
+            return Step::Unknown;
+        }
+    }
+    Step::Skip(1)
 }
 
 fn is_assignment(text: &str) -> bool {

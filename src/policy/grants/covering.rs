@@ -1,0 +1,186 @@
+//! Which calls a longer answer grants, and which grants cover a call. A grant that was revoked is not in the list any
+//! more.
+
+use super::grant::{Calls, Grant, GrantedCommand, Pattern};
+use crate::domain::{Reach, Risk, Scope, ThreadId, Timestamp};
+use crate::policy::fingerprint::FileDigest;
+use crate::policy::paths::{self, Place};
+use crate::policy::shell::{ShellJudgement, ShellPart};
+
+/// What is known about a call that asks.
+#[derive(Clone, Copy, Debug)]
+pub struct CallFacts<'a> {
+    /// The tool.
+    pub tool: &'a str,
+    /// How dangerous the call looks.
+    pub risk: Risk,
+    /// Whether calls of this tool can be agreed to in advance.
+    pub in_advance: bool,
+    /// What is known about the command, when the tool is the shell.
+    pub shell: Option<&'a ShellJudgement>,
+    /// The files that the command runs, as they are; nothing when that cannot be determined.
+    pub scripts: Option<&'a [FileDigest]>,
+}
+
+/// What an answer grants beyond its own call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proposal {
+    /// Which calls.
+    pub calls: Calls,
+    /// While these files are as they are.
+    pub scripts: Vec<FileDigest>,
+    /// Where and how long.
+    pub reach: Reach,
+}
+
+/// What a person's answer grants beyond this call; nothing for once, and nothing for a call that can only be allowed
+/// once.
+pub fn proposed(scope: Scope, thread: &ThreadId, now: Timestamp, call: &CallFacts<'_>) -> Option<Proposal> {
+    let reach = match scope {
+        Scope::Once => return None,
+        Scope::Thread => Reach::Thread(thread.clone()),
+        Scope::Minutes(minutes) => {
+            let until = now.as_millis().saturating_add(i64::from(minutes.get()).saturating_mul(60_000));
+            Reach::Until { thread: thread.clone(), until: Timestamp::from_millis(until) }
+        }
+        Scope::Shape => Reach::Shape,
+        Scope::Project => Reach::Project,
+    };
+    let (calls, scripts) = grantable(call)?;
+    Some(Proposal { calls, scripts, reach })
+}
+
+/// The calls that a longer answer to this one covers, and the files that have to stay as they are.
+pub(in crate::policy) fn grantable(call: &CallFacts<'_>) -> Option<(Calls, Vec<FileDigest>)> {
+    if call.risk >= Risk::High || !call.in_advance {
+        return None;
+    }
+    let Some(shell) = call.shell else { return Some((Calls::Any, Vec::new())) };
+    let scripts = call.scripts.filter(|_| shell.grantable)?;
+    let mut commands: Vec<GrantedCommand> = Vec::new();
+    let mut varying = Varying::default();
+    for part in &shell.parts {
+        if part.free {
+            varying.add_free(part);
+            continue;
+        }
+        let pattern = Pattern::of(&part.argv, &part.folders);
+        varying.add(part, pattern.varying(&part.argv, &part.folders)?, pattern.runs_project_files());
+        let command = GrantedCommand { pattern, folders: part.folders.clone() };
+        if !commands.contains(&command) {
+            commands.push(command);
+        }
+    }
+    let fixed = scripts.iter().filter(|script| !varying.has(script)).cloned().collect();
+    (!commands.is_empty()).then_some((Calls::Commands(commands), fixed))
+}
+
+/// Words of a line that may differ from call to call, with what else decides about them.
+#[derive(Default)]
+struct Varying<'a> {
+    words: Vec<(&'a ShellPart, Vec<String>)>,
+    /// Whether a part runs files of the project.
+    runs: bool,
+}
+
+impl<'a> Varying<'a> {
+    fn add(&mut self, part: &'a ShellPart, words: Vec<String>, runs: bool) {
+        self.words.push((part, words));
+        self.runs |= runs;
+    }
+
+    /// A part that the rules let run: what it reads may differ.
+    fn add_free(&mut self, part: &'a ShellPart) {
+        self.add(part, part.argv.iter().skip(1).cloned().collect(), false);
+    }
+
+    /// Whether a file is only named by one of these words, and so may be another one. Beside a part that runs files of
+    /// the project it may be one of those: `git add Makefile && make`.
+    fn has(&self, script: &FileDigest) -> bool {
+        if self.runs && self.words.len() > 1 {
+            return false;
+        }
+        let is = |folder: &str, word: &str| {
+            let Place::Inside(named) = paths::locate("", folder, word) else { return false };
+            let told = [paths::locate("", folder, &script.path), paths::locate("", "", &script.path)];
+            told.contains(&Place::Inside(named))
+        };
+        self.words.iter().any(|(part, words)| {
+            part.folders.iter().any(|folder| {
+                let program = part.argv.first().is_some_and(|program| is(folder, program));
+                !program && words.iter().any(|word| is(folder, word))
+            })
+        })
+    }
+}
+
+/// Whether one grant alone covers the call: each part of a command line, not only its beginning.
+pub fn covers(grant: &Grant, thread: &ThreadId, now: Timestamp, call: &CallFacts<'_>) -> bool {
+    covering(std::slice::from_ref(grant), thread, now, call).is_some()
+}
+
+/// The grants that together cover the call: each part of a command line by one of them, or free by the rules. The files
+/// it runs have to be as they were when these were given.
+pub fn covering<'a>(
+    grants: &'a [Grant],
+    thread: &ThreadId,
+    now: Timestamp,
+    call: &CallFacts<'_>,
+) -> Option<Vec<&'a Grant>> {
+    if call.risk >= Risk::High || !call.in_advance {
+        return None;
+    }
+    let holding = || grants.iter().filter(|grant| grant.tool == call.tool && holds(grant, thread, now));
+    let Some(shell) = call.shell else {
+        return Some(vec![holding().find(|grant| grant.calls == Calls::Any)?]);
+    };
+    let scripts = call.scripts.filter(|_| shell.grantable)?;
+    let mut used: Vec<&Grant> = Vec::new();
+    let mut varying = Varying::default();
+    for part in &shell.parts {
+        if part.free {
+            varying.add_free(part);
+            continue;
+        }
+        let (grant, words, runs) = holding()
+            .filter(|grant| !is_stale(grant, scripts))
+            .find_map(|grant| matching(grant, part).map(|(words, runs)| (grant, words, runs)))?;
+        varying.add(part, words, runs);
+        if !used.iter().any(|known| known.id == grant.id) {
+            used.push(grant);
+        }
+    }
+    let is_known = |script: &FileDigest| used.iter().any(|grant| grant.scripts.contains(script));
+    let unchanged = scripts.iter().all(|script| is_known(script) || varying.has(script));
+    (unchanged && !used.is_empty()).then_some(used)
+}
+
+/// Whether a file of the grant is another one now.
+fn is_stale(grant: &Grant, scripts: &[FileDigest]) -> bool {
+    grant
+        .scripts
+        .iter()
+        .any(|then| scripts.iter().any(|now| now.path == then.path && now.digest != then.digest))
+}
+
+/// The words of the part that may differ, and whether it runs files of the project, when the grant has this part.
+fn matching(grant: &Grant, part: &ShellPart) -> Option<(Vec<String>, bool)> {
+    match &grant.calls {
+        Calls::Any => None,
+        Calls::Commands(commands) => {
+            commands.iter().filter(|command| command.folders == part.folders).find_map(|command| {
+                let words = command.pattern.varying(&part.argv, &part.folders)?;
+                Some((words, command.pattern.runs_project_files()))
+            })
+        }
+    }
+}
+
+/// Whether a grant holds here and now.
+pub fn holds(grant: &Grant, thread: &ThreadId, now: Timestamp) -> bool {
+    match &grant.reach {
+        Reach::Thread(of) => of == thread,
+        Reach::Until { thread: of, until } => of == thread && now < *until,
+        Reach::Shape | Reach::Project => true,
+    }
+}

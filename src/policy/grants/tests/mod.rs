@@ -1,0 +1,6 @@
+//! Grants and the calls they cover.
+
+mod calls;
+mod corpus;
+mod effects;
+mod holding;

@@ -1,0 +1,201 @@
+//! The commands that a longer yes covers with other arguments, and every option and operand of them that is known to be
+//! harmless. Data only.
+
+/// What a value or an operand may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Any text that does not look like an option: it is only stored or compared.
+    Text,
+    /// A name such as `parser::reads_a_line`.
+    Name,
+    /// Names with spaces between them.
+    Names,
+    Number,
+    /// One of these words.
+    Choice(&'static str),
+    /// A file or folder of the project that is neither secret nor sensitive.
+    Path,
+    /// The same, perhaps followed by `::name`.
+    TestPath,
+    /// `./x`, `./...`: a package of the project.
+    Package,
+}
+
+/// A command of the table. Lists are words with spaces between them.
+#[derive(Debug)]
+pub(super) struct Row {
+    /// The words that stay.
+    pub(super) words: &'static str,
+    /// One-letter options without a value.
+    pub(super) flags: &'static str,
+    /// Other options without a value.
+    pub(super) options: &'static str,
+    /// Options with a value, attached or as the next word.
+    pub(super) valued: &'static [(&'static str, Kind)],
+    /// Options of which one must be there.
+    pub(super) needs: &'static str,
+    /// What operands may be; none when there may be none.
+    pub(super) operands: Option<Kind>,
+    /// What may stand after `--` where it is not more operands.
+    pub(super) tail: Option<&'static Row>,
+    /// Whether it runs files of the project that a path may name; hooks are sensitive, no path of the table names them.
+    pub(super) runs: bool,
+    /// What may differ, in English and Chinese.
+    pub(super) varies: (&'static str, &'static str),
+}
+
+pub(super) const PATHS: (&str, &str) = ("with other paths of the project", "可换成项目内的其他路径");
+const TESTS: (&str, &str) = ("with other test names", "可换成其他测试名");
+const OPTIONS: (&str, &str) = ("with other harmless options", "可换用其他无害的选项");
+
+const PLAIN: Row = Row {
+    words: "",
+    flags: "",
+    options: "",
+    valued: &[],
+    needs: "",
+    operands: None,
+    tail: None,
+    runs: false,
+    varies: PATHS,
+};
+
+const CARGO: Row = Row {
+    flags: "vqr",
+    options: "--all-targets --frozen --keep-going --lib --locked --offline --quiet --release --tests --verbose",
+    valued: &[
+        ("-j", Kind::Number),
+        ("--jobs", Kind::Number),
+        ("--color", Kind::Choice("always auto never")),
+        ("--message-format", Kind::Choice("human json short")),
+    ],
+    runs: true,
+    varies: OPTIONS,
+    ..PLAIN
+};
+
+const PYTEST: Row = Row {
+    flags: "lqsvx",
+    options: "--co --collect-only --exitfirst --failed-first --ff --last-failed --lf --no-header --quiet \
+        --showlocals --verbose",
+    valued: &[
+        ("-k", Kind::Names),
+        ("-m", Kind::Names),
+        ("--durations", Kind::Number),
+        ("--maxfail", Kind::Number),
+        ("--tb", Kind::Choice("auto long short line native no")),
+    ],
+    operands: Some(Kind::TestPath),
+    runs: true,
+    varies: ("with other test files and names", "可换成其他测试文件或测试名"),
+    ..PLAIN
+};
+
+/// The table. Left out on purpose: options that run, load or write something else, options that pick other packages,
+/// manifests or folders, and programs whose options are not all known here.
+pub(super) const TABLE: &[Row] = &[
+    Row {
+        words: "git add",
+        flags: "vuAN",
+        options: "--all --ignore-errors --intent-to-add --refresh --update --verbose",
+        operands: Some(Kind::Path),
+        ..PLAIN
+    },
+    Row {
+        words: "git commit",
+        flags: "aqsv",
+        options: "--all --quiet --signoff --verbose",
+        valued: &[("-m", Kind::Text), ("--message", Kind::Text)],
+        // Without a message an editor is started.
+        needs: "-m --message",
+        varies: ("with another message", "可换成其他提交说明"),
+        ..PLAIN
+    },
+    Row {
+        words: "cargo test",
+        options: "--all-targets --doc --frozen --lib --locked --no-fail-fast --no-run --offline --quiet --release \
+            --tests --verbose",
+        operands: Some(Kind::Name),
+        tail: Some(&Row {
+            flags: "q",
+            options: "--exact --ignored --include-ignored --list --nocapture --quiet --show-output",
+            valued: &[("--test-threads", Kind::Number), ("--skip", Kind::Name)],
+            operands: Some(Kind::Name),
+            ..PLAIN
+        }),
+        varies: TESTS,
+        ..CARGO
+    },
+    Row {
+        words: "cargo nextest run",
+        options: "--all-targets --frozen --lib --locked --no-capture --no-fail-fast --nocapture --offline --release \
+            --tests --verbose",
+        operands: Some(Kind::Name),
+        varies: TESTS,
+        ..CARGO
+    },
+    Row { words: "cargo build", ..CARGO },
+    Row { words: "cargo check", ..CARGO },
+    Row {
+        words: "cargo clippy",
+        tail: Some(&Row { valued: &[("-A", Kind::Name), ("-D", Kind::Name), ("-W", Kind::Name)], ..PLAIN }),
+        ..CARGO
+    },
+    Row {
+        words: "cargo fmt",
+        flags: "vq",
+        options: "--all --check --quiet --verbose",
+        varies: OPTIONS,
+        ..PLAIN
+    },
+    Row { words: "pytest", ..PYTEST },
+    Row { words: "python -m pytest", ..PYTEST },
+    Row { words: "python3 -m pytest", ..PYTEST },
+    Row {
+        words: "go test",
+        options: "-cover -failfast -race -short -v -x",
+        valued: &[
+            ("-count", Kind::Number),
+            ("-p", Kind::Number),
+            ("-parallel", Kind::Number),
+            ("-run", Kind::Text),
+            ("-skip", Kind::Text),
+            ("-timeout", Kind::Name),
+        ],
+        operands: Some(Kind::Package),
+        runs: true,
+        varies: ("with other test names and packages of the project", "可换成其他测试名或项目内的包"),
+        ..PLAIN
+    },
+    Row {
+        words: "go vet",
+        options: "-v -x",
+        operands: Some(Kind::Package),
+        varies: ("with other packages of the project", "可换成项目内的其他包"),
+        ..PLAIN
+    },
+    Row {
+        words: "ruff check",
+        flags: "qv",
+        options: "--no-cache --quiet --statistics --verbose",
+        operands: Some(Kind::Path),
+        ..PLAIN
+    },
+    Row {
+        words: "ruff format",
+        flags: "qv",
+        options: "--check --diff --no-cache --quiet --verbose",
+        operands: Some(Kind::Path),
+        ..PLAIN
+    },
+    Row {
+        words: "rustfmt",
+        flags: "lqv",
+        options: "--check --files-with-diff --quiet --verbose",
+        valued: &[("--edition", Kind::Choice("2015 2018 2021 2024"))],
+        operands: Some(Kind::Path),
+        ..PLAIN
+    },
+    Row { words: "mkdir", flags: "pv", options: "--parents --verbose", operands: Some(Kind::Path), ..PLAIN },
+    Row { words: "touch", operands: Some(Kind::Path), ..PLAIN },
+];

@@ -1,0 +1,78 @@
+//! Programs that start others in a way that is not read here, and those that start none. Data only; lists are words with
+//! spaces between them.
+
+/// Programs that start what their arguments, files or later input say, in a way that is not read here.
+pub(super) const OPAQUE: &str = "\
+    . abduco adb alias ansible at batch bind bwrap capsh complete conda crontab daemonize devbox dtach \
+    ed emacs enable entr ex expect fabric fakeroot fc firejail gdb guix hash heroku lldb lxc machinectl \
+    mapfile micromamba nano newgrp nix nix-shell nodemon nox nvim perf proot pueue qemu-x86_64 readarray \
+    reflex rlwrap rr runsv screen sem sg source start-stop-daemon supervisord tmux tox tsp unbuffer \
+    vagrant valgrind vi view vim virsh watchexec wine zellij";
+
+/// Options of other programs after which a command follows, up to `;` or `+`.
+pub(super) const CALLING: &[(&str, &str)] =
+    &[("find gfind", "-exec -execdir -ok -okdir"), ("fd fdfind", "-x -X --exec --exec-batch")];
+
+/// Options and words of other programs that run something we do not look into.
+pub(super) const HIDING: &[(&str, &str)] = &[
+    (
+        "git",
+        "-c --config --config-env --exec --exec-path --extcmd --ext-diff --open-files-in-pager \
+        --receive-pack --template --textconv --to-cmd --upload-pack -O -x",
+    ),
+    (
+        "tar bsdtar gtar",
+        "-I -F --use-compress-program --to-command --checkpoint-action --info-script --new-volume-script \
+        --rsh-command --rmt-command",
+    ),
+    ("rsync", "-e --rsh --rsync-path"),
+    ("zip", "-TT --unzip-command"),
+    ("sort gsort", "--compress-program"),
+    ("split gsplit", "--filter"),
+    ("rg", "--pre --hostname-bin"),
+    ("man", "-P --pager -H --html"),
+    ("scp sftp", "-S -o -D"),
+    ("ssh", "-o -F"),
+    ("make gmake", "--eval -E SHELL .SHELLFLAGS MAKEFLAGS"),
+    ("docker podman nerdctl kubectl oc", "exec run debug"),
+    ("go", "-exec -toolexec -vettool --exec --toolexec --vettool"),
+    ("cargo", "--config -Z"),
+    ("npm pnpm yarn bun npx", "--script-shell --node-options --shell --editor"),
+    ("pytest py.test", "-p -c -o --pdbcls --override-ini"),
+    ("hg", "--config"),
+    ("curl", "-K --config"),
+    ("wget", "--use-askpass -e --execute"),
+    ("nix-build ghci openssl", "-engine --run --command"),
+    ("rustc clang gcc cc", "-wrapper -fplugin -fuse-ld -B"),
+];
+
+/// Programs that never start what their arguments name, whatever signs these have in them.
+pub(super) const SELF_CONTAINED: &str = "\
+    [ basename base64 cat cd chgrp chmod chown cksum cmp column comm cp curl cut date declare df diff \
+    dirname du echo egrep exit expand export expr false fd fdfind fgrep file find fmt fold gfind grep \
+    head hexdump hostname id install join jq kill less ln local ls md5sum mkdir mktemp more mv nl od \
+    paste pkill printf ps pwd read readlink readonly realpath return rev rg rm rmdir scp seq set sha1sum \
+    sha256sum shasum shift sleep sort split stat strings sum tac tail tee test touch tr tree true \
+    truncate type typeset uname uniq unlink unset wait wc wget which whoami xxd yes";
+
+/// Subcommands of git that start what their arguments or the settings say.
+pub(super) const GIT_STARTS: &str =
+    "config daemon difftool filter-branch for-each-repo hook instaweb mergetool send-email";
+
+/// Subcommands of git that start nothing their arguments name.
+pub(super) const GIT_SELF_CONTAINED: &str =
+    "add branch checkout commit diff log mv reset restore rm show stash status switch tag";
+
+/// Whether a variable of this name decides which programs run.
+pub(super) fn decides_programs(variable: &str) -> bool {
+    const NAMES: &str = "\
+    AR BASHOPTS BASH_ENV BROWSER CC CXX EDITOR ENV FCEDIT HOME IFS LD LESSCLOSE LESSOPEN MAKEFLAGS \
+    NODE_OPTIONS NODE_PATH PAGER PATH PERL5LIB PERL5OPT PROMPT_COMMAND PS4 PYTHONHOME PYTHONPATH \
+    PYTHONSTARTUP RSYNC_RSH RUBYLIB RUBYOPT RUSTC RUSTDOC RUSTFLAGS SHELL SHELLOPTS TAR_OPTIONS VISUAL";
+    const BEGINNINGS: &str = "LD_ DYLD_ GIT_ CARGO_ NPM_CONFIG_ PIP_ BASH_FUNC_ XDG_";
+    const ENDINGS: &str = "PAGER EDITOR _COMMAND _WRAPPER _ASKPASS _RUNNER _SHELL";
+    let name = variable.to_ascii_uppercase();
+    NAMES.split_ascii_whitespace().any(|known| known == name)
+        || BEGINNINGS.split_ascii_whitespace().any(|beginning| name.starts_with(beginning))
+        || ENDINGS.split_ascii_whitespace().any(|ending| name.ends_with(ending))
+}

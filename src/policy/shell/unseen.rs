@@ -1,0 +1,99 @@
+//! Whether a command may run something that its words do not show: an interpreter with its program in the arguments, an
+//! option that names a program, a subcommand that starts what settings say, an argument with signs of code.
+
+use super::globals::{Globals, Subcommand};
+use super::launchers::{is_interpreter, lists};
+use super::opaque::{GIT_SELF_CONTAINED, GIT_STARTS, HIDING, OPAQUE, SELF_CONTAINED};
+use super::word::Word;
+
+/// Whether an option, or the program itself, makes it run what is not read here.
+pub(super) fn hides(name: &str, args: &[Word]) -> bool {
+    let has = |options: &str| {
+        let mut options = options.split_ascii_whitespace();
+        options.any(|option| args.iter().any(|arg| is_option(arg.text(), option)))
+    };
+    let awk = lists("awk gawk mawk nawk", name);
+    let code = if awk {
+        args.iter().any(|arg| arg.text().contains(['(', '|', '@']))
+            || has("-f -i -l -e -E --load --include --exec")
+    } else {
+        is_interpreter(name) && (args.is_empty() || takes_code(args))
+    };
+    let pager = lists("less more", name) && args.iter().any(|arg| arg.text().starts_with('+'));
+    let sed = lists("sed gsed", name) && args.iter().any(|arg| sed_executes(arg.text()));
+    let options = HIDING.iter().any(|(names, options)| lists(names, name) && has(options));
+    code || pager || sed || options || lists(OPAQUE, name) || (name == "git" && git_hides(args))
+}
+
+/// Whether an interpreter is given its program in the arguments: `-c x`, `-ne x`, `--eval=x`.
+fn takes_code(args: &[Word]) -> bool {
+    const LONG: &str =
+        "--eval --print --require --import --run --execute --command --exec --cmd --init-command";
+    args.iter().any(|arg| {
+        let text = arg.text();
+        let long = LONG.split_ascii_whitespace().any(|option| is_option(text, option));
+        let letters = text.strip_prefix('-').unwrap_or_default();
+        let cluster: String = letters.chars().take_while(char::is_ascii_alphabetic).collect();
+        long || matches!(text, "-" | "eval")
+            || (!text.starts_with("--") && cluster.contains(['c', 'e', 'E', 'n', 'p', 'r', 'R']))
+    })
+}
+
+/// Whether a script of sed may have the command `e`, or the flag `e` of `s`.
+fn sed_executes(text: &str) -> bool {
+    let text = text.strip_prefix("--expression=").or_else(|| text.strip_prefix("-e")).unwrap_or(text);
+    let is_substitution =
+        text.strip_prefix('s').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_punctuation()));
+    let flags = text.rsplit(|c: char| c.is_ascii_punctuation()).next().unwrap_or_default();
+    let address = text.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '$' | ',' | ' ' | '!'));
+    (is_substitution && flags.contains('e')) || address == "e" || address.starts_with("e ")
+}
+
+fn git_hides(args: &[Word]) -> bool {
+    let has = |word: &str| args.iter().any(|arg| arg.text() == word);
+    let at = match Globals::of("git").map(|globals| globals.subcommand(args)) {
+        Some(Subcommand::At(at)) => at,
+        Some(Subcommand::Missing) | None => return false,
+        Some(Subcommand::Unknown) => return true,
+    };
+    match args.get(at).map(Word::text).unwrap_or_default() {
+        "bisect" => has("run"),
+        "submodule" => has("foreach"),
+        subcommand => lists(GIT_STARTS, subcommand),
+    }
+}
+
+/// Whether an argument may be a program of a language that this program reads: one with signs of code in it, or one
+/// that is only known when it runs.
+pub(super) fn may_carry_code(name: &str, args: &[Word]) -> bool {
+    let git = name == "git"
+        && args
+            .iter()
+            .find_map(Word::literal)
+            .is_some_and(|subcommand| lists(GIT_SELF_CONTAINED, subcommand));
+    let contained = git || lists(SELF_CONTAINED, name);
+    // The shell evaluates the index in `test -v 'a[$(x)]'`.
+    let evaluates = lists("[ test printf read declare typeset local export unset wait", name);
+    args.iter().any(|arg| match arg {
+        Word::Dynamic(text) => {
+            // A pattern may find any program of the system.
+            let elsewhere = text.starts_with(['/', '~']) || text.starts_with("..");
+            let is_pattern = text.contains(['*', '?', '[', '{']);
+            (elsewhere && is_pattern)
+                || (evaluates && text.contains('['))
+                || (!contained && text.contains(['$', '`', '{']))
+        }
+        Word::Literal(text) if contained => evaluates && (text.contains("$(") || text.contains('`')),
+        Word::Literal(text) => {
+            !lists("awk gawk mawk nawk", name)
+                && text.contains(['$', '`', '|', ';', '&', '(', ')', '<', '>', '\\'])
+        }
+    })
+}
+
+/// Whether an argument is this option, with or without a value in it.
+fn is_option(arg: &str, option: &str) -> bool {
+    let long = option.starts_with("--") || !option.starts_with('-');
+    let rest = arg.strip_prefix(option);
+    rest.is_some_and(|rest| rest.is_empty() || !long || rest.starts_with('='))
+}
