@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::driver::{Driver, call, calls, event, id, rules, said, words};
-use crate::domain::{ApprovalNumber, Command, IngressKind, Order, ReadReplies, Said};
+use crate::domain::{ApprovalNumber, Command, IngressKind, Order, ReadReplies, Said, Timestamp};
 use crate::policy::reply::{Leaning, ModelHint};
 use crate::turn::{Brought, Effect, Event, Ticket};
 use crate::uimessage::{Part, UiMessage};
@@ -122,6 +122,7 @@ fn a_yes_that_crossed_another_persons_on_its_way_approves_nothing_new() {
     let owner_says = |driver: &mut Driver, message: &str, text: &str| {
         let mut owner = event(message, IngressKind::Said(said(text)));
         owner.author.id = "web:user:owner".parse().unwrap();
+        owner.at = Timestamp::from_millis(driver.now);
         let (ticket, brought) = (Ticket(99), Brought::default());
         driver.feed(Event::Arrived { event: owner, ticket, known: false, brought });
     };
