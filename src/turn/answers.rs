@@ -7,10 +7,10 @@ use super::intake::Arrival;
 use super::replies::Exchange;
 use super::{Conversation, Effect};
 use crate::domain::{
-    Answer, Approval, ApprovalId, ApprovalNumber, ApprovalState, CorrelationId, Decided, Decision,
+    Answer, Approval, ApprovalId, ApprovalNumber, ApprovalState, CorrelationId, Decided, Decision, Delivery,
     IngressEvent, Intent, Said, Timestamp, WhileWaiting,
 };
-use crate::policy::reply::{Meant, Pending, Reading, Ruling, read};
+use crate::policy::reply::{Meant, Pending, Question, Reading, Ruling, read};
 use crate::ports::{Acceptance, Durability};
 use crate::render::Phrase;
 use crate::uimessage::{Role, UiMessage};
@@ -52,7 +52,7 @@ impl Conversation {
             Reading::NotADecision => return self.not_a_decision(said, event, now, out),
             // What was not meant for us is no question to us either.
             Reading::AskBack(_) if said.overheard => return Reply::Message,
-            Reading::AskBack(question) => question.words(self.language()),
+            Reading::AskBack(question) => self.words_of_question(&question),
             Reading::Decide(rulings) => {
                 let (sure, doubtful) = self.apart(rulings, &pending, &candidates, pointed, event, now);
                 let told =
@@ -103,6 +103,13 @@ impl Conversation {
         let doubtful: Vec<Approval> =
             doubtful.iter().filter_map(|ruling| candidates.get(ruling.index)).cloned().collect();
         (sure, (!doubtful.is_empty()).then_some(Phrase::WhetherMeant(doubtful)))
+    }
+
+    /// A question back, and how it can be answered here.
+    pub(super) fn words_of_question(&self, question: &Question) -> String {
+        let capabilities = &self.rules.capabilities;
+        let buttons = capabilities.buttons && capabilities.delivery == Delivery::Push;
+        question.with_answers(self.language(), buttons)
     }
 
     /// When the request that led to a question was said, by the platform's clock.

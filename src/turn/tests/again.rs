@@ -170,7 +170,10 @@ fn a_model_that_reads_a_yes_only_asks_back() {
         words: LOOSE.to_owned(),
         hint: hint(Leaning::Approve, &[]),
     });
-    assert_eq!(reply(&driver, LOOSE).as_deref(), Some("Do you mean: approve A1?"));
+    assert_eq!(
+        reply(&driver, LOOSE).as_deref(),
+        Some("Do you mean: approve A1?\nAnswer `approve A1` or `deny A1`.")
+    );
     let effects = driver.take_effects();
     assert!(
         !effects.iter().any(|effect| effect.starts_with("save") || effect.starts_with("run")),
@@ -225,7 +228,10 @@ fn of_several_waiting_messages_only_the_one_that_was_asked_back_about_is_taken_o
         words: LOOSE.to_owned(),
         hint: hint(Leaning::Deny, &[1]),
     });
-    assert_eq!(reply(&driver, LOOSE).as_deref(), Some("Do you mean: deny A1?"));
+    assert_eq!(
+        reply(&driver, LOOSE).as_deref(),
+        Some("Do you mean: deny A1?\nAnswer `approve A1` or `deny A1`.")
+    );
     // Whoever waits for an answer to it must not hear the neighbour's.
     let (own, _) = driver.conversation.run_of(&id(LOOSE)).unwrap();
     let moved = format!("{:?}", Effect::Moved { message: id(LOOSE), to: own.clone() });

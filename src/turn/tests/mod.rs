@@ -9,5 +9,6 @@ mod flow;
 mod recovery;
 mod seen;
 mod theirs;
+mod undecided;
 mod voice;
 mod waiting;
