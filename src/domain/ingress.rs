@@ -85,6 +85,18 @@ pub struct Said {
     pub quoted: Option<Quoted>,
     /// Whose words these are, where they were passed on.
     pub forwarded_from: Option<String>,
+    /// The words with what is struck through, quoted or code marked as in Markdown, where the platform keeps that apart
+    /// from the text. Decisions are read from this.
+    pub marked_up: Option<String>,
+    /// Written earlier or by a program: a scheduled message, an automatic answer, the result of an inline bot.
+    pub automatic: bool,
+}
+
+impl Said {
+    /// The words that a decision may be read from.
+    pub fn decision_text(&self) -> &str {
+        self.marked_up.as_deref().unwrap_or(&self.text)
+    }
 }
 
 /// An earlier message that somebody points at.

@@ -61,7 +61,7 @@ impl Actor {
                 brought.approvals.extend(self.shop.approvals.get(&decision.approval).await?);
             }
             IngressKind::Said(said) => {
-                brought.approvals = self.decided_again(&said.text).await?;
+                brought.approvals = self.decided_again(said.decision_text()).await?;
                 brought.approvals.extend(self.replied_to(said, &brought.approvals).await?);
             }
             IngressKind::Command(order) => match order.command {

@@ -7,10 +7,10 @@ use super::intake::Arrival;
 use super::replies::Exchange;
 use super::{Conversation, Effect};
 use crate::domain::{
-    Answer, Approval, ApprovalId, ApprovalNumber, ApprovalState, CorrelationId, Decided, Decision,
+    Answer, Approval, ApprovalId, ApprovalNumber, ApprovalState, CorrelationId, Decided, Decision, Delivery,
     IngressEvent, Intent, Said, Timestamp, WhileWaiting,
 };
-use crate::policy::reply::{Meant, Pending, Reading, Ruling, read};
+use crate::policy::reply::{Meant, Pending, Question, Reading, Ruling, read};
 use crate::ports::{Acceptance, Durability};
 use crate::render::Phrase;
 use crate::uimessage::{Role, UiMessage};
@@ -46,13 +46,13 @@ impl Conversation {
             return self.not_a_decision(said, event, now, out);
         }
         let pointed = self.pointed_at(said, &candidates);
-        let reading = read_pointed(&said.text, &candidates, pointed.place());
+        let reading = read_pointed(said.decision_text(), &candidates, pointed.place());
         let reply = match reading {
             Reading::NotADecision | Reading::AskBack(_) if pending.is_empty() => return Reply::Message,
             Reading::NotADecision => return self.not_a_decision(said, event, now, out),
             // What was not meant for us is no question to us either.
             Reading::AskBack(_) if said.overheard => return Reply::Message,
-            Reading::AskBack(question) => question.words(self.language()),
+            Reading::AskBack(question) => self.words_of_question(&question),
             Reading::Decide(rulings) => {
                 let (sure, doubtful) = self.apart(rulings, &pending, &candidates, pointed, event, now);
                 let told =
@@ -70,8 +70,9 @@ impl Conversation {
         Reply::Handled
     }
 
-    /// Sets apart what words decide for certain from what they may not have been said for: a question that is not named
-    /// is meant only where nothing else can be, and where whoever speaks can have seen it.
+    /// Sets apart what words decide for certain from what they may not have been said for: words from before a question
+    /// was asked decide nothing, and one that is not named is meant only where nothing else can be, and where the person
+    /// who speaks can have seen it.
     fn apart(
         &self,
         rulings: Vec<Ruling>,
@@ -82,16 +83,15 @@ impl Conversation {
         now: Timestamp,
     ) -> (Vec<Ruling>, Option<Phrase>) {
         let beside_settled = candidates.len() > pending.len();
+        let said = self.sight.said_at(event.at, now);
         let seen = |question: &Approval| {
-            let requested = self.requested_at(question);
-            let said = self.sight.said_at(event.at, requested, now);
-            let others = pending.iter().filter(|other| other.id != question.id);
-            let others = others.map(|other| other.created_at).min();
-            self.sight.can_answer(question, requested, others, &event.author.id, said)
+            self.sight.can_answer(question, self.requested_at(question), &event.author.id, said)
         };
         let certain = |ruling: &Ruling| {
             let question = candidates.get(ruling.index);
-            let meant = ruling.meant == Meant::ByItsName || pointed == Pointed::At(ruling.index);
+            // A reply to a question comes after it; a number may also be a guess.
+            let known = question.is_some_and(|question| said >= question.created_at);
+            let meant = (ruling.meant == Meant::ByItsName && known) || pointed == Pointed::At(ruling.index);
             // Words tell it from another one, but not whether it had been asked by then.
             let alone = ruling.meant == Meant::ByWords || !beside_settled;
             let other = !alone || pointed == Pointed::Elsewhere;
@@ -103,6 +103,13 @@ impl Conversation {
         let doubtful: Vec<Approval> =
             doubtful.iter().filter_map(|ruling| candidates.get(ruling.index)).cloned().collect();
         (sure, (!doubtful.is_empty()).then_some(Phrase::WhetherMeant(doubtful)))
+    }
+
+    /// A question back, and how it can be answered here.
+    pub(super) fn words_of_question(&self, question: &Question) -> String {
+        let capabilities = &self.rules.capabilities;
+        let buttons = capabilities.buttons && capabilities.delivery == Delivery::Push;
+        question.with_answers(self.language(), buttons)
     }
 
     /// When the request that led to a question was said, by the platform's clock.
@@ -130,10 +137,10 @@ impl Conversation {
         candidates.iter().position(is_meant).map_or(Pointed::Elsewhere, Pointed::At)
     }
 
-    /// Whether words can be a decision at all. What somebody else wrote, what goes with files, and what was overheard
-    /// from somebody who may not decide, or was said to somebody else, decides nothing.
+    /// Whether words can be a decision at all. What another person or a program wrote, what goes with files, and what was
+    /// overheard from somebody who may not decide, or was said to another person, decides nothing.
     fn speaks_to_us(&self, event: &IngressEvent, said: &Said, pending: &[Approval]) -> bool {
-        let own_words = said.forwarded_from.is_none() && said.files.is_empty();
+        let own_words = said.forwarded_from.is_none() && !said.automatic && said.files.is_empty();
         let to_another = said.quoted.is_some() || said.text.trim_start().starts_with('/');
         own_words && (!said.overheard || (!to_another && self.may_answer_one(event, pending)))
     }

@@ -15,7 +15,8 @@ impl Conversation {
     /// Whether a model may look at a message that the rules found no decision in: somebody's own few words to us, who
     /// could decide.
     pub(super) fn is_for_a_model(&self, said: &Said, event: &IngressEvent) -> bool {
-        let own_words = said.forwarded_from.is_none() && said.files.is_empty() && !said.overheard;
+        let own_words =
+            said.forwarded_from.is_none() && !said.automatic && said.files.is_empty() && !said.overheard;
         let short = (1..=LONGEST).contains(&said.text.trim().chars().count());
         // `/approve` with something unreadable behind it is answered as the command it is.
         let words = short && !said.text.trim_start().starts_with('/');
@@ -54,7 +55,7 @@ impl Conversation {
         let alone = self.waiting.get(at).is_some_and(|waiting| waiting.messages.len() == 1);
         // The others that wait are still to be answered, under the name they have.
         let correlation = if alone { known.metadata.correlation_id.clone() } else { fresh() };
-        let reply = question.words(self.language());
+        let reply = self.words_of_question(&question);
         let Some((line, exchange)) = Exchange::instead_of(&known, reply, correlation.clone(), now) else {
             return;
         };

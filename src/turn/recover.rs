@@ -16,7 +16,6 @@ use crate::uimessage::{
 impl Conversation {
     /// Goes on with what was open. The first open run is taken up where it was cut off; the others wait.
     pub(super) fn resume(&mut self, approvals: Vec<Approval>, now: Timestamp, out: &mut Vec<Effect>) {
-        self.sight.take_up(&self.history, now);
         let mut open = unfinished_runs(&self.history).into_iter();
         let Some(first) = open.next() else { return };
         self.waiting = open.map(|correlation| self.waiting_for(correlation)).collect();
@@ -43,6 +42,9 @@ impl Conversation {
         let cut_off = run.message.clone();
         self.run = Some(run);
         self.take_up_calls(approvals);
+        for question in self.pending_approvals() {
+            self.sight.may_be_seen(&question);
+        }
         // The record may be one step ahead of the lines. It must never be two, or what it says cannot be told apart.
         let caught_up =
             self.run.as_ref().map(|run| run.message.clone()).filter(|message| *message != cut_off);

@@ -1,22 +1,21 @@
-//! What people can have seen when they spoke. A bare yes is an answer only to a question that was before somebody's
-//! eyes by then; one that was still on its way to us, or was typed for another question, must not be taken for it.
+//! What people can have seen when they spoke. Words that were said before a question was shown are no answer to it,
+//! however late they come in; nor are words that were typed for another question that has just gone.
 //!
 //! Two clocks meet here: the platform says when somebody spoke, ours says when a question was shown. How far they are
 //! apart is learned from the messages themselves.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::ops::RangeInclusive;
 
 use crate::domain::{Approval, ApprovalId, AuthorId, CorrelationId, Intent, Timestamp};
 use crate::ports::ThreadRecord;
-use crate::uimessage::{Part, Role, ToolState, UiMessage};
+use crate::uimessage::{Role, UiMessage};
 
 /// Two people who answer the same question do so within this time, or one of them has seen what came of it.
 const CROSSING_MS: u64 = 10_000;
 /// Nobody reads a question and answers it faster, where another one has just gone.
 const READING_MS: u64 = 3_000;
-/// A platform whose clock is further off than this tells no time at all.
-const FARTHEST_MS: u64 = 10 * 60 * 1000;
+/// A platform whose clock is further behind than this tells no time at all.
+const FARTHEST_MS: i64 = 10 * 60 * 1000;
 /// A time without a part of a second was cut to the second.
 const SECOND_MS: i64 = 1000;
 /// How many messages tell how far the clocks are apart.
@@ -57,8 +56,6 @@ pub(super) struct Sight {
     /// How much later than its own time each of the last messages came.
     lags: VecDeque<i64>,
     settled: Option<Settled>,
-    /// From when until when people may have spoken of questions that wait no more.
-    gone: Option<RangeInclusive<Timestamp>>,
 }
 
 impl Sight {
@@ -104,6 +101,11 @@ impl Sight {
         self.since.entry(question.clone()).or_insert(now);
     }
 
+    /// A question was asked before a restart: it may have been seen from then on, though it is sent again.
+    pub(super) fn may_be_seen(&mut self, question: &Approval) {
+        self.since.entry(question.id.clone()).or_insert(question.created_at);
+    }
+
     /// Nobody knows whether a question came through.
     pub(super) fn doubt(&mut self, question: &ApprovalId) {
         self.unsure.insert(question.clone());
@@ -137,7 +139,6 @@ impl Sight {
         self.unsure.remove(&question.id);
         let run = question.correlation.clone();
         self.settled = Some(Settled { by: by.cloned(), operator: false, at: now, run });
-        self.went(question.created_at, now.plus_millis(CROSSING_MS));
     }
 
     /// Whoever settled the last one holds the operator's token: they go by the same name on every surface.
@@ -147,56 +148,28 @@ impl Sight {
         }
     }
 
-    /// A thread is taken up now. What became of its earlier questions, and when, is not known any more.
-    pub(super) fn take_up(&mut self, history: &[UiMessage], now: Timestamp) {
-        let asked = history.iter().find(|message| message.parts.iter().any(has_gone));
-        if let Some(first) = asked {
-            self.went(first.metadata.timestamp, now);
-        }
-    }
-
-    /// Questions were open from then on that nobody speaks of any more after that.
-    fn went(&mut self, first: Timestamp, last: Timestamp) {
-        self.gone = Some(match &self.gone {
-            Some(known) => first.min(*known.start())..=last.max(*known.end()),
-            None => first..=last,
-        });
-    }
-
-    /// When something that came now was said, by our clock and at the latest. `before` is when the request was said that
-    /// led to what it answers: a platform that gives both the same time gives everything the same time, or as good as, and
-    /// what is said before its request tells no time, unless it is late and about something else.
-    pub(super) fn said_at(&self, at: Timestamp, before: Option<Timestamp>, now: Timestamp) -> Timestamp {
-        let lag = self.lags.iter().copied().min().filter(|lag| lag.unsigned_abs() <= FARTHEST_MS);
-        let Some(lag) = lag.filter(|_| before != Some(at)) else { return now };
+    /// When something that came now was said, by our clock and at the latest. No message comes before it is said, so the
+    /// least lag of the last messages is more than the clocks are apart.
+    pub(super) fn said_at(&self, at: Timestamp, now: Timestamp) -> Timestamp {
+        let lag = self.lags.iter().copied().min().filter(|lag| *lag <= FARTHEST_MS);
+        let Some(lag) = lag else { return now };
         let cut = if at.as_millis() % SECOND_MS == 0 { SECOND_MS - 1 } else { 0 };
-        let said = Timestamp::from_millis(at.as_millis().saturating_add(cut).saturating_add(lag)).min(now);
-        let timeless = before.is_some_and(|before| at < before) && !self.may_be_for_one_gone(said);
-        if timeless { now } else { said }
+        Timestamp::from_millis(at.as_millis().saturating_add(cut).saturating_add(lag)).min(now)
     }
 
     /// Whether words said by somebody then can be an answer to this question. `requested` is when the request that led to
-    /// it was said, by the platform's clock; `others` is since when others are open.
+    /// it was said, by the platform's clock.
     pub(super) fn can_answer(
         &self,
         question: &Approval,
         requested: Option<Timestamp>,
-        others: Option<Timestamp>,
         by: &AuthorId,
         said: Timestamp,
     ) -> bool {
         let since = self.since.get(&question.id).copied().unwrap_or(question.created_at);
-        let requested = requested.map(|at| self.said_at(at, None, question.created_at));
-        // Where there never was another one, what seems to be said before it is an answer by a clock that is off.
-        let another = self.may_be_for_one_gone(said) || others.is_some_and(|others| said >= others);
-        let before = said < since && another;
+        let requested = requested.map(|at| self.said_at(at, question.created_at));
         let crosses = self.crosses(question, requested, since, by, said);
-        !self.hidden.contains(&question.id) && !before && !crosses
-    }
-
-    /// Whether words said then may have been for a question that waits no more.
-    fn may_be_for_one_gone(&self, said: Timestamp) -> bool {
-        self.gone.as_ref().is_some_and(|gone| gone.contains(&said))
+        !self.hidden.contains(&question.id) && said >= since && !crosses
     }
 
     /// Whether words may be for another question that has just gone, and not by the hand of whoever says them. What was
@@ -219,18 +192,6 @@ impl Sight {
         let until = if new { read } else { gone.at.plus_millis(CROSSING_MS).max(read) };
         let their_own = new && question.requested_by == *by;
         after && soon && !their_own && said < until
-    }
-}
-
-/// Whether a part of a message is a call that somebody was asked about, and is not any more.
-const fn has_gone(part: &Part) -> bool {
-    let Part::Tool(tool) = part else { return false };
-    match &tool.state {
-        ToolState::ApprovalResponded { .. } | ToolState::OutputDenied { .. } => true,
-        ToolState::OutputAvailable { approval, .. } | ToolState::OutputError { approval, .. } => {
-            approval.is_some()
-        }
-        _ => false,
     }
 }
 

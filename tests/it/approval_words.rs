@@ -66,8 +66,14 @@ async fn a_model_that_reads_a_yes_can_only_ask_back_and_sees_nothing_but_the_rep
     let asked = scene.ask(&[WRITES]).await.remove(0);
     let number = asked["number"].as_str().unwrap().to_owned();
     for (words, question) in [
-        ("meinetwegen, nur zu", format!("Do you mean: approve {number}?")),
-        ("lieber nicht", format!("Do you mean: deny {number}?")),
+        (
+            "meinetwegen, nur zu",
+            format!("Do you mean: approve {number}?\nAnswer `approve {number}` or `deny {number}`."),
+        ),
+        (
+            "lieber nicht",
+            format!("Do you mean: deny {number}?\nAnswer `approve {number}` or `deny {number}`."),
+        ),
     ] {
         let answer = scene.say(words, words).await;
         assert_eq!(answer["output"], question, "{answer}");

@@ -55,6 +55,8 @@ impl ResourceKind {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Content {
     pub(super) text: String,
+    /// The text with what is struck through, code or a heading marked as in Markdown, where there is such a part.
+    pub(super) marked_up: Option<String>,
     pub(super) resources: Vec<Resource>,
     /// Its words themselves name the agent, as those of a post do.
     pub(super) mentions_me: bool,
@@ -144,14 +146,42 @@ fn read_post(json: &Value, mentions: &[Mention], me: &str) -> Content {
     let mut content = Content::default();
     let title = body.get("title").and_then(Value::as_str).unwrap_or_default();
     let mut lines: Vec<String> = (!title.is_empty()).then(|| title.to_owned()).into_iter().collect();
+    let mut marked: Vec<String> = lines.iter().map(|title| format!("# {title}")).collect();
     for line in body.get("content").and_then(Value::as_array).into_iter().flatten() {
         let pieces = line.as_array().map(Vec::as_slice).unwrap_or_default();
-        let words: String =
-            pieces.iter().map(|piece| read_piece(piece, mentions, me, &mut content)).collect();
+        let (mut words, mut signs) = (String::new(), String::new());
+        for piece in pieces {
+            let text = read_piece(piece, mentions, me, &mut content);
+            signs.push_str(&mark_up(piece, &text));
+            words.push_str(&text);
+        }
         lines.push(words.trim_end().to_owned());
+        marked.push(signs.trim_end().to_owned());
     }
     content.text = with_names(lines.join("\n").trim(), mentions);
+    let marked = with_names(marked.join("\n").trim(), mentions);
+    content.marked_up = (marked != content.text).then_some(marked);
     content
+}
+
+/// A piece of a post with its formatting as Markdown. A kind of piece that is not known may be a quotation.
+fn mark_up(piece: &Value, text: &str) -> String {
+    let tag = piece.get("tag").and_then(Value::as_str).unwrap_or_default();
+    let styles = piece.get("style").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let has = |name: &str| styles.iter().any(|style| style == name);
+    match tag {
+        _ if text.trim().is_empty() => text.to_owned(),
+        "text" | "md" | "a" | "at" | "img" | "media" | "emotion" | "hr" | "code_block" => {
+            let emphasis = ["bold", "italic", "underline", "lineThrough"];
+            let other = styles.iter().any(|style| !emphasis.iter().any(|known| style == known));
+            match (has("lineThrough"), other) {
+                (true, _) => format!("~~{text}~~"),
+                (false, true) => format!("```{text}```"),
+                (false, false) => text.to_owned(),
+            }
+        }
+        _ => format!("```{text}```"),
+    }
 }
 
 fn read_piece(piece: &Value, mentions: &[Mention], me: &str, content: &mut Content) -> String {
@@ -322,6 +352,28 @@ mod tests {
         assert_eq!(content.resources.len(), 1);
         let sent = json!({ "zh_cn": { "title": "", "content": [[{ "tag": "text", "text": "hi" }]] } });
         assert_eq!(read_content("post", &sent.to_string(), &[], "").text, "hi");
+    }
+
+    #[test]
+    fn what_is_struck_through_quoted_or_a_heading_is_marked_in_what_a_decision_is_read_from() {
+        let text = |style: Value| json!([[{ "tag": "text", "text": "yes", "style": style }]]);
+        for (title, content, expected) in [
+            ("", text(json!([])), None),
+            ("", text(json!(["bold", "italic", "underline"])), None),
+            ("", text(json!(["lineThrough"])), Some("~~yes~~")),
+            ("", text(json!(["bold", "lineThrough"])), Some("~~yes~~")),
+            ("", text(json!(["inlineCode"])), Some("```yes```")),
+            ("", json!([[{ "tag": "quote", "text": "yes" }]]), Some("```yes```")),
+            ("yes", json!([]), Some("# yes")),
+            ("Decision", text(json!([])), Some("# Decision\nyes")),
+        ] {
+            let post = json!({ "title": title, "content": content }).to_string();
+            let read = read_content("post", &post, &people(), "ou_1");
+            assert_eq!(read.marked_up.as_deref(), expected, "{post}");
+            assert!(!read.text.contains(['~', '`', '#']), "{post}: {}", read.text);
+        }
+        let code = json!({ "content": [[{ "tag": "code_block", "text": "yes" }]] }).to_string();
+        assert!(read_content("post", &code, &[], "").text.starts_with("```"));
     }
 
     proptest! {

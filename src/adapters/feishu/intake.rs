@@ -317,5 +317,5 @@ impl Intake {
 
 /// The command that a message is, if it is for us.
 pub(super) fn order_of(heard: &Heard) -> Option<Order> {
-    Order::parse(&heard.content.text).filter(|_| !heard.edited)
+    Order::parse(&heard.content.text).filter(|_| !heard.edited && heard.content.marked_up.is_none())
 }

@@ -162,7 +162,10 @@ impl Intake {
             author: pointed.author,
             text: pointed.text,
         });
-        Said { text: words.join("\n"), files, overheard: letter.overheard, quoted, forwarded_from: None }
+        // What is added to the words spoils a decision by itself.
+        let marked_up = heard.content.marked_up.clone().filter(|_| words.len() == 1);
+        let text = words.join("\n");
+        Said { text, files, overheard: letter.overheard, quoted, marked_up, ..Said::default() }
     }
 
     /// The messages of a bundle, one to a line.

@@ -100,7 +100,7 @@ impl Intake {
                     files,
                     overheard: letter.overheard,
                     quoted: heard.quoted.clone(),
-                    forwarded_from: None,
+                    ..Said::default()
                 })
             }
         };

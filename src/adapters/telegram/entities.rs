@@ -25,6 +25,8 @@ pub(super) struct Words {
     pub(super) names_another: bool,
     /// Its first word is a command for another bot.
     pub(super) for_another_bot: bool,
+    /// The text with what is struck through, quoted or code marked as in Markdown, where there is such a part.
+    pub(super) marked_up: Option<String>,
 }
 
 /// Reads a text with its entities.
@@ -61,8 +63,45 @@ pub(super) fn read(text: &str, entities: &[Entity], me: &Me) -> Words {
             command(&mut words, word, true, me);
         }
     }
+    words.marked_up = marked_up(text, entities, &mine);
     words.text = without(text, mine);
     words
+}
+
+/// The text with its formatting as Markdown, and without the agent's own name. None if no part of it is struck through,
+/// quoted, code or hidden; names, links and emphasis do not matter.
+fn marked_up(text: &str, entities: &[Entity], mine: &[Range<usize>]) -> Option<String> {
+    let mut signs: Vec<(usize, &str)> = Vec::new();
+    for entity in entities {
+        let part = range(text, entity.offset, entity.length);
+        let inner = part.clone().and_then(|part| text.get(part)).unwrap_or_default();
+        let sign = match entity.kind.as_str() {
+            "strikethrough" => "~~",
+            "code" if !inner.contains(['`', '\n']) => "`",
+            "code" | "pre" | "blockquote" | "expandable_blockquote" | "spoiler" | "unreadable" => "```",
+            _ => continue,
+        };
+        let part = part.unwrap_or(0..text.len());
+        signs.extend([(part.start, sign), (part.end, sign)]);
+    }
+    if signs.is_empty() {
+        return None;
+    }
+    signs.sort_by_key(|(at, _)| *at);
+    let mut out = String::new();
+    let mut from = 0;
+    for (at, sign) in &signs {
+        out.push_str(text.get(from..*at).unwrap_or_default());
+        out.push_str(sign);
+        from = *at;
+    }
+    out.push_str(text.get(from..).unwrap_or_default());
+    let shifted = |at: usize, until: usize| {
+        at + signs.iter().filter(|(place, _)| *place < until).map(|(_, sign)| sign.len()).sum::<usize>()
+    };
+    let mine =
+        mine.iter().map(|name| shifted(name.start, name.start + 1)..shifted(name.end, name.end)).collect();
+    Some(without(&out, mine))
 }
 
 /// Names that no entity marks. Gives where the agent's own is.
@@ -221,6 +260,33 @@ mod tests {
             let words = read(text, &[named], &me());
             assert_eq!((words.mentions_me, words.names_another), (mentions, !mentions));
         }
+    }
+
+    #[test]
+    fn what_is_struck_through_quoted_or_code_is_marked_in_what_a_decision_is_read_from() {
+        for (kind, text, part, expected) in [
+            ("strikethrough", "yes", "yes", Some("~~yes~~")),
+            ("strikethrough", "approve A1", "A1", Some("approve ~~A1~~")),
+            ("code", "approve git status", "git status", Some("approve `git status`")),
+            ("code", "x` approve `y", "x` approve `y", Some("```x` approve `y```")),
+            ("pre", "yes", "yes", Some("```yes```")),
+            ("blockquote", "yes", "yes", Some("```yes```")),
+            ("expandable_blockquote", "好 yes", "yes", Some("好 ```yes```")),
+            ("spoiler", "yes", "yes", Some("```yes```")),
+            ("bold", "yes", "yes", None),
+            ("italic", "yes", "yes", None),
+            ("url", "yes", "yes", None),
+        ] {
+            let words = read(text, &[entity(kind, text, part)], &me());
+            assert_eq!(words.marked_up.as_deref(), expected, "{kind} {text}");
+            assert_eq!(words.text, text, "{kind}: the text stays as it is");
+        }
+        // A part that lies nowhere in the text may be all of it.
+        let lost = Entity { offset: 90, ..entity("strikethrough", "yes", "yes") };
+        assert_eq!(read("yes", &[lost], &me()).marked_up.as_deref(), Some("~~yes~~"));
+        let text = "@ship_bot 😀 yes";
+        let both = [entity("mention", text, "@ship_bot"), entity("strikethrough", text, "yes")];
+        assert_eq!(read(text, &both, &me()).marked_up.as_deref(), Some("😀 ~~yes~~"));
     }
 
     #[test]

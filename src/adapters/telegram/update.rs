@@ -291,9 +291,16 @@ impl Reader {
     }
 }
 
+/// Who wrote what was passed on, where the platform does not tell.
+const UNKNOWN: &str = "unknown";
+
 fn what(words: Words, files: Vec<Attachment>, told: Option<String>, message: &Message, edited: bool) -> What {
     // What somebody else wrote is no order of whoever passed it on.
-    let own = message.forward_origin.is_none();
+    let forwarded =
+        message.forward_origin.is_some() || message.forward_date.is_some() || message.is_automatic_forward;
+    let automatic =
+        message.via_bot.is_some() || message.sender_business_bot.is_some() || message.is_from_offline;
+    let own = !forwarded && !automatic && words.marked_up.is_none();
     let alone = files.is_empty() && !edited && !words.for_another_bot && own;
     if alone && let Some(order) = Order::parse(&words.text) {
         return What::Ordered(order);
@@ -304,14 +311,19 @@ fn what(words: Words, files: Vec<Attachment>, told: Option<String>, message: &Me
     }
     // A group where the bot hears nothing but commands can still ask.
     let asked = word == "/ask" && !rest.is_empty() && !words.for_another_bot;
+    // A description that is added to the text spoils a decision by itself.
+    let marked_up = words.marked_up.filter(|_| told.is_none() && files.is_empty());
     let mut text = if asked { rest } else { words.text };
     if let Some(told) = told {
         text = if text.is_empty() { told } else { format!("{text}\n\n{told}") };
     }
+    let from = message.forward_origin.as_ref().and_then(origin);
     let said = Said {
         text,
         quoted: quoted(message),
-        forwarded_from: message.forward_origin.as_ref().and_then(origin),
+        forwarded_from: forwarded.then(|| from.unwrap_or_else(|| UNKNOWN.to_owned())),
+        marked_up,
+        automatic,
         ..Said::default()
     };
     let parcel = Parcel { said, files };

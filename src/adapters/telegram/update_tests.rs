@@ -176,6 +176,52 @@ fn stickers_become_words_and_words_stay_with_them() {
 }
 
 #[test]
+fn what_was_passed_on_or_sent_by_a_program_is_told_from_what_is_said_now() {
+    for (fields, forwarded, automatic) in [
+        (json!({}), false, false),
+        (json!({ "forward_origin": null }), false, false),
+        (json!({ "forward_origin": { "type": "hidden_user" } }), true, false),
+        (json!({ "forward_origin": "x" }), true, false),
+        (json!({ "forward_date": 7 }), true, false),
+        (json!({ "is_automatic_forward": true }), true, false),
+        (json!({ "via_bot": { "id": 9 } }), false, true),
+        (json!({ "sender_business_bot": { "id": 9 } }), false, true),
+        (json!({ "is_from_offline": true }), false, true),
+    ] {
+        for text in ["yes", "/approve A1"] {
+            let mut fields = fields.clone();
+            fields["text"] = json!(text);
+            let heard = heard(8, fields.clone());
+            if text.starts_with('/') && !forwarded && !automatic {
+                assert!(matches!(heard.what, What::Ordered(_)), "{fields}");
+                continue;
+            }
+            let said = said(heard);
+            assert_eq!((said.forwarded_from.is_some(), said.automatic), (forwarded, automatic), "{fields}");
+        }
+    }
+}
+
+#[test]
+fn a_command_that_is_struck_through_or_code_is_none() {
+    let formatted = |kind: &str| {
+        let entities = json!([{ "type": kind, "offset": 0, "length": 11 }]);
+        heard(8, json!({ "text": "/approve A1", "entities": entities }))
+    };
+    assert!(matches!(formatted("bold").what, What::Ordered(_)));
+    for kind in ["strikethrough", "code", "pre", "blockquote", "spoiler"] {
+        let said = said(formatted(kind));
+        assert!(said.text == "/approve A1" && said.decision_text() != said.text, "{kind}: {said:?}");
+    }
+    // One entity that cannot be read does not hide the others, and may be any.
+    let entities = json!([{ "type": "bold", "offset": -1, "length": 2 }, { "type": "strikethrough", "offset": 0, "length": 3 }]);
+    assert_ne!(said(heard(8, json!({ "text": "yes", "entities": entities }))).decision_text(), "yes");
+    let asked = json!([{ "type": "strikethrough", "offset": 5, "length": 3 }]);
+    let asked = said(heard(8, json!({ "text": "/ask yes", "entities": asked })));
+    assert_eq!((asked.text.as_str(), asked.decision_text()), ("yes", "/ask ~~yes~~"));
+}
+
+#[test]
 fn a_press_an_invitation_a_move_and_a_stop_are_read() {
     let from = json!({ "id": 8, "first_name": "Ann" });
     let shown = json!({ "message_id": 4, "date": 0, "chat": { "id": -100, "type": "supergroup" } });

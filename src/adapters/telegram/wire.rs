@@ -24,6 +24,23 @@ where
     Ok(T::deserialize(Value::deserialize(given)?).unwrap_or_default())
 }
 
+/// Every element that can be understood; one that cannot be stands for a marked part of unknown place and kind.
+fn entities<'de, D: Deserializer<'de>>(given: D) -> Result<Vec<Entity>, D::Error> {
+    let elements = match Value::deserialize(given)? {
+        Value::Array(elements) => elements,
+        Value::Null => Vec::new(),
+        other => vec![other],
+    };
+    let read = |element| Entity::deserialize(element).unwrap_or_else(|_| Entity::unreadable());
+    Ok(elements.into_iter().map(read).collect())
+}
+
+/// A message with an origin was passed on, whatever the origin says.
+fn origin<'de, D: Deserializer<'de>>(given: D) -> Result<Option<Origin>, D::Error> {
+    let value = Value::deserialize(given)?;
+    Ok((!value.is_null()).then(|| Origin::deserialize(value).unwrap_or_default()))
+}
+
 /// A text, or a number that stands for one.
 fn text<'de, D: Deserializer<'de>>(given: D) -> Result<String, D::Error> {
     match Value::deserialize(given)? {
@@ -98,15 +115,22 @@ pub(super) struct Message {
     pub(super) reply_to_message: Option<Box<Message>>,
     #[serde(default, deserialize_with = "lenient")]
     pub(super) quote: Option<Quote>,
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "origin")]
     pub(super) forward_origin: Option<Origin>,
+    pub(super) forward_date: Option<serde::de::IgnoredAny>,
+    pub(super) via_bot: Option<serde::de::IgnoredAny>,
+    pub(super) sender_business_bot: Option<serde::de::IgnoredAny>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) is_automatic_forward: bool,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) is_from_offline: bool,
     #[serde(default, deserialize_with = "lenient")]
     pub(super) media_group_id: Option<String>,
     pub(super) text: Option<String>,
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "entities")]
     pub(super) entities: Vec<Entity>,
     pub(super) caption: Option<String>,
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "entities")]
     pub(super) caption_entities: Vec<Entity>,
     #[serde(default, deserialize_with = "lenient")]
     pub(super) photo: Vec<File>,
@@ -166,6 +190,12 @@ pub(super) struct Entity {
     #[serde(default)]
     pub(super) length: usize,
     pub(super) user: Option<User>,
+}
+
+impl Entity {
+    fn unreadable() -> Self {
+        Self { kind: "unreadable".to_owned(), offset: 0, length: usize::MAX, user: None }
+    }
 }
 
 /// A file of any sort.

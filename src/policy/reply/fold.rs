@@ -31,6 +31,17 @@ impl<'a> Folded<'a> {
         self.starts.get(at).and_then(|start| self.original.get(*start..)).unwrap_or_default().trim()
     }
 
+    /// Whether a line is indented as code is.
+    pub(super) fn is_indented(&self) -> bool {
+        let indent = |line: &str| {
+            line.chars()
+                .take_while(|c| c.is_whitespace())
+                .map(|c| if c == '\t' { 4 } else { 1 })
+                .sum::<usize>()
+        };
+        self.original.lines().any(|line| indent(line) >= 4 && !line.trim().is_empty())
+    }
+
     /// The characters of a span, folded.
     pub(super) fn text(&self, at: usize, end: usize) -> String {
         self.cased.get(at..end).unwrap_or_default().iter().collect()

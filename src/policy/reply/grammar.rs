@@ -1,5 +1,6 @@
-//! Who does what to which: the words of a reply as groups of one act with its targets. It takes a reply only whole:
-//! one word that it cannot place, and there is no statement. It knows no approvals.
+//! Who does what to which: the words of a reply as groups of one act with its targets. A target belongs to the act of
+//! its own clause; where two acts could have it, there is no statement. It takes a reply only whole: one word that it
+//! cannot place, and there is no statement. It knows no approvals.
 
 use super::scope::Mark;
 use super::tokens::{Alone, Token, Weight, Word};
@@ -28,12 +29,12 @@ pub(super) enum Target {
     Index(usize),
     /// By its command.
     Named(usize),
-    /// By a part of its command.
+    /// By a part of its command, or by its program.
     Loose {
-        /// Which.
         index: usize,
-        /// In this clause.
         clause: usize,
+        /// Only the program is named, not its arguments.
+        program: bool,
     },
     /// All of them.
     All,
@@ -90,9 +91,7 @@ struct Parts {
 /// The statement that these words make, if they make one.
 pub(super) fn statement(tokens: &[Token]) -> Option<Statement> {
     let parts = parts(tokens)?;
-    let acts_first = matches!(parts.row.first()?, (Part::Act { .. }, _));
-    let mut groups =
-        if acts_first { acts_first_groups(&parts.row)? } else { targets_first_groups(&parts.row)? };
+    let mut groups = groups(&parts.row)?;
     for (mark, clause) in parts.marks {
         place(mark, clause, &mut groups)?;
     }
@@ -107,16 +106,17 @@ fn parts(tokens: &[Token]) -> Option<Parts> {
         let after = tokens.get(at + 1..).unwrap_or_default();
         at += 1;
         match token.word {
-            Word::Delimiter | Word::Dash => clause += 1,
+            word if word.ends_a_clause() => clause += 1,
             Word::And if opens(after) => clause += 1,
-            Word::And | Word::Filler => {}
+            Word::And => {}
+            word if word.says_nothing() => {}
             Word::Negation(alone) => {
                 let (act, taken) = turned(alone, after)?;
                 parts.row.push((Part::Act { act, negated: true }, clause));
                 at += taken;
             }
-            Word::This => parts.this = true,
-            Word::Only => parts.only = true,
+            Word::This | Word::It => parts.this = true,
+            Word::Only | Word::Just => parts.only = true,
             word => match (act(word), target(word, clause), mark(word)) {
                 (Some(act), _, _) => parts.row.push((Part::Act { act, negated: false }, clause)),
                 (_, Some(target), _) => parts.row.push((Part::Target(target), clause)),
@@ -134,7 +134,7 @@ fn parts(tokens: &[Token]) -> Option<Parts> {
 
 /// Whether a new act begins here, so that `approve A1 and deny A2` is two clauses.
 fn opens(after: &[Token]) -> bool {
-    let next = after.iter().find(|token| token.word != Word::Filler);
+    let next = after.iter().find(|token| !token.word.says_nothing());
     next.is_some_and(|token| act(token.word).is_some() || matches!(token.word, Word::Negation(_)))
 }
 
@@ -143,19 +143,28 @@ fn opens(after: &[Token]) -> bool {
 fn turned(alone: Alone, after: &[Token]) -> Option<(Act, usize)> {
     let mut heaviest: Option<Weight> = None;
     let mut taken = 0;
+    let mut end = None;
     for (at, token) in after.iter().enumerate() {
+        let weight = match token.word {
+            Word::Approve(yes) => Some(yes.weight()),
+            Word::Rerun => Some(Weight::Formal),
+            _ => None,
+        };
         match token.word {
-            Word::Filler => {}
-            Word::Approve(weight) => {
-                heaviest = heaviest.max(Some(weight));
+            // `不要批准执行`, but in `不同意 approve A3` the second one begins anew.
+            _ if weight.is_some() => {
+                if end.is_some_and(|end| end != token.at) {
+                    break;
+                }
+                heaviest = heaviest.max(weight);
                 taken = at + 1;
+                end = Some(token.end);
             }
-            Word::Rerun => {
-                heaviest = Some(Weight::Formal);
-                taken = at + 1;
-            }
+            word if word.says_nothing() => {}
             _ if heaviest.is_some() => break,
-            Word::Delimiter if alone == Alone::Denies => return Some((Act::Deny(Weight::Nod), at)),
+            word if word.ends_a_clause() && alone == Alone::Denies => {
+                return Some((Act::Deny(Weight::Nod), at));
+            }
             Word::Negation(Alone::Denies) if alone == Alone::Denies && only_negations(after) => {
                 return Some((Act::Deny(Weight::Nod), after.len()));
             }
@@ -170,14 +179,13 @@ fn turned(alone: Alone, after: &[Token]) -> Option<(Act, usize)> {
 }
 
 fn only_negations(after: &[Token]) -> bool {
-    after
-        .iter()
-        .all(|token| matches!(token.word, Word::Negation(Alone::Denies) | Word::Filler | Word::Delimiter))
+    let silent = |word: Word| word.says_nothing() || word.ends_a_clause();
+    after.iter().all(|token| token.word == Word::Negation(Alone::Denies) || silent(token.word))
 }
 
 fn act(word: Word) -> Option<Act> {
     match word {
-        Word::Approve(weight) => Some(Act::Approve(weight)),
+        Word::Approve(yes) => Some(Act::Approve(yes.weight())),
         Word::Deny(weight) => Some(Act::Deny(weight)),
         Word::Rerun => Some(Act::Rerun),
         Word::Done => Some(Act::Done),
@@ -191,9 +199,10 @@ fn target(word: Word, clause: usize) -> Option<Target> {
         Word::Ordinal(number) => Some(Target::Ordinal(number)),
         Word::Id(index) => Some(Target::Index(index)),
         Word::Named(index) => Some(Target::Named(index)),
-        Word::NamedLoosely(index) => Some(Target::Loose { index, clause }),
-        Word::All => Some(Target::All),
-        Word::Both => Some(Target::Both),
+        Word::NamedLoosely(index) => Some(Target::Loose { index, clause, program: false }),
+        Word::Program(index) => Some(Target::Loose { index, clause, program: true }),
+        Word::All(_) => Some(Target::All),
+        Word::Both(_) => Some(Target::Both),
         Word::Rest => Some(Target::Rest),
         _ => None,
     }
@@ -201,83 +210,169 @@ fn target(word: Word, clause: usize) -> Option<Target> {
 
 fn mark(word: Word) -> Option<Mark> {
     match word {
-        Word::Window(minutes) => Some(Mark::Window(minutes)),
+        Word::Window(minutes, _) => Some(Mark::Window(minutes)),
         Word::Length(minutes) => Some(Mark::Length(minutes)),
         Word::Each => Some(Mark::Each),
-        Word::Ever => Some(Mark::Ever),
+        Word::Ever | Word::Later => Some(Mark::Ever),
         Word::Forever => Some(Mark::Forever),
         Word::Once => Some(Mark::Once),
-        Word::Thread => Some(Mark::Thread),
-        Word::Project => Some(Mark::Project),
-        Word::Kind => Some(Mark::Kind),
+        Word::Thread(_) | Word::InThread => Some(Mark::Thread),
+        Word::Project(_) | Word::InProject => Some(Mark::Project),
+        Word::Kind(_) | Word::ThisKind => Some(Mark::Kind),
         Word::ThisCommand => Some(Mark::ThisCommand),
         _ => None,
     }
 }
 
-/// `approve A1 A3, deny A2`: targets follow their act.
-fn acts_first_groups(row: &[(Part, usize)]) -> Option<Vec<Group>> {
-    let mut groups: Vec<Group> = Vec::new();
-    let mut rest_ahead = false;
-    for (at, (part, clause)) in row.iter().enumerate() {
-        // `其他拒绝`: the rest stands before its act, whatever the others do.
-        let acts_next = matches!(row.get(at + 1), Some((Part::Act { .. }, next)) if next == clause);
-        match (part, groups.last_mut()) {
-            (Part::Target(Target::Rest), _) if acts_next => rest_ahead = true,
-            (Part::Act { act, negated }, _) if std::mem::take(&mut rest_ahead) => {
-                let mut group = Group::new(*act, *negated, *clause);
-                group.targets.push(Target::Rest);
-                groups.push(group);
-            }
-            (Part::Target(target), Some(last)) => last.targets.push(*target),
-            (Part::Target(_), None) => return None,
-            (Part::Act { act, negated }, Some(last)) if last.targets.is_empty() => {
-                last.join(*act, *negated, *clause)?;
-            }
-            (Part::Act { act, negated }, _) => groups.push(Group::new(*act, *negated, *clause)),
-        }
-    }
-    // `approve A1, ok`: a last act without targets only says the same again.
-    if groups.len() > 1
-        && let Some(last) = groups.pop_if(|last| last.targets.is_empty())
-    {
-        let before = groups.last_mut()?;
-        before.join(last.act?, last.negated, *last.clauses.first()?)?;
-    }
-    Some(groups)
+/// How the acts and targets of one clause stand.
+#[derive(Debug)]
+enum Clause {
+    /// `ok`.
+    Act(Group),
+    /// `A1, A2`.
+    Targets(Vec<Target>),
+    /// `approve A1`.
+    ActFirst(Vec<Group>),
+    /// `A1 ok`.
+    TargetFirst(Vec<Group>),
+    /// `the rest no`: in this order beside both others.
+    Rest(Group),
 }
 
-/// `A1 yes, A2 no`: the act follows its targets.
-fn targets_first_groups(row: &[(Part, usize)]) -> Option<Vec<Group>> {
+/// The groups of a reply. Targets without an act join a neighbour only where all acts stand on the same side of theirs.
+fn groups(row: &[(Part, usize)]) -> Option<Vec<Group>> {
+    let clauses = row.chunk_by(|one, other| one.1 == other.1).map(clause).collect::<Option<Vec<Clause>>>()?;
+    let act_first = clauses.iter().any(|clause| matches!(clause, Clause::ActFirst(_)));
+    let target_first = clauses.iter().any(|clause| matches!(clause, Clause::TargetFirst(_)));
+    if act_first && target_first {
+        return None;
+    }
     let mut groups: Vec<Group> = Vec::new();
+    // Acts without targets, and targets that wait for the act behind them.
+    let mut leading: Option<Group> = None;
     let mut waiting: Vec<Target> = Vec::new();
-    for (part, clause) in row {
-        match part {
-            Part::Target(target) => waiting.push(*target),
-            Part::Act { act, negated } if waiting.is_empty() => {
-                groups.last_mut()?.join(*act, *negated, *clause)?;
+    let mut closed = false;
+    for clause in clauses {
+        match clause {
+            _ if closed => return None,
+            Clause::Act(act) if groups.is_empty() && waiting.is_empty() => match &mut leading {
+                Some(known) => known.join(act.act?, act.negated, *act.clauses.first()?)?,
+                None => leading = Some(act),
+            },
+            // `approve A1, ok`: a last act without targets says the same again.
+            Clause::Act(act) => {
+                let [only] = groups.as_mut_slice() else { return None };
+                only.join(act.act?, act.negated, *act.clauses.first()?)?;
+                closed = true;
             }
-            // A negation after the targets leaves them alone: `全部不同意` is a no to all.
-            Part::Act { act, .. } => {
-                let mut group = Group::new(*act, false, *clause);
-                group.targets = std::mem::take(&mut waiting);
-                groups.push(group);
+            Clause::Targets(targets) if act_first => groups.last_mut()?.targets.extend(targets),
+            Clause::Targets(_) if leading.is_some() && !target_first => return None,
+            Clause::Targets(targets) => waiting.extend(targets),
+            Clause::ActFirst(more) => groups.extend(more),
+            Clause::TargetFirst(mut more) => {
+                let first = more.first_mut()?;
+                waiting.append(&mut first.targets);
+                first.targets = std::mem::take(&mut waiting);
+                groups.append(&mut more);
             }
+            Clause::Rest(_) if !waiting.is_empty() => return None,
+            Clause::Rest(group) => groups.push(group),
         }
+    }
+    finish(groups, leading, waiting, row)
+}
+
+fn finish(
+    mut groups: Vec<Group>,
+    leading: Option<Group>,
+    waiting: Vec<Target>,
+    row: &[(Part, usize)],
+) -> Option<Vec<Group>> {
+    match (groups.first_mut(), leading) {
+        (Some(first), Some(lead)) => first.join(lead.act?, lead.negated, *lead.clauses.first()?)?,
+        (None, Some(lead)) => groups.push(lead),
+        (_, None) => {}
     }
     match (groups.is_empty(), waiting.is_empty()) {
         (true, false) => {
-            let (_, clause) = row.first()?;
-            Some(vec![Group {
-                act: None,
-                negated: false,
-                targets: waiting,
-                marks: Vec::new(),
-                clauses: vec![*clause],
-            }])
+            let clauses = vec![row.first()?.1];
+            Some(vec![Group { act: None, negated: false, targets: waiting, marks: Vec::new(), clauses }])
         }
         (false, true) => Some(groups),
         _ => None,
+    }
+}
+
+fn clause(row: &[(Part, usize)]) -> Option<Clause> {
+    let number = row.first()?.1;
+    let parts: Vec<Part> = row.iter().map(|(part, _)| *part).collect();
+    let is_act = |part: &Part| matches!(part, Part::Act { .. });
+    let acts = parts.iter().filter(|part| is_act(part)).count();
+    if acts == 0 {
+        let targets = parts.iter().filter_map(Part::target).collect();
+        return Some(Clause::Targets(targets));
+    }
+    let act_first = parts.first().is_some_and(is_act);
+    let mut groups: Vec<Group> = Vec::new();
+    for run in parts.chunk_by(|one, other| is_act(one) == is_act(other)) {
+        let targets: Vec<Target> = run.iter().filter_map(Part::target).collect();
+        match (targets.is_empty(), act_first) {
+            (false, true) => groups.last_mut()?.targets = targets,
+            (false, false) => {
+                let mut group = Group::new(None, false, number);
+                group.targets = targets;
+                groups.push(group);
+            }
+            (true, true) => groups.push(acts_of(run, number)?),
+            // A negation after the targets leaves them alone: `全部不同意` is a no to all.
+            (true, false) => {
+                let act = acts_of(run, number)?;
+                groups.last_mut()?.act = act.act;
+            }
+        }
+    }
+    if acts == parts.len() {
+        return groups.pop().map(Clause::Act);
+    }
+    // `approve A1 A2 deny deny A3`: either of the two may have A2.
+    let doubled = parts.windows(2).any(|pair| pair.iter().all(is_act));
+    if doubled && groups.len() > 1 {
+        return None;
+    }
+    // `approve A1 👍`; but in `approve A1 A2 deny A3 deny` each target has two acts.
+    if act_first && let Some(last) = groups.pop_if(|last| last.targets.is_empty()) {
+        let [only] = groups.as_mut_slice() else { return None };
+        only.join(last.act?, last.negated, number)?;
+    }
+    if groups.iter().any(|group| group.act.is_none()) {
+        return None;
+    }
+    Some(match (act_first, groups.as_slice()) {
+        (false, [rest]) if rest.targets == [Target::Rest] => Clause::Rest(groups.pop()?),
+        (true, _) => Clause::ActFirst(groups),
+        (false, _) => Clause::TargetFirst(groups),
+    })
+}
+
+/// Acts in a row that say the same.
+fn acts_of(run: &[Part], clause: usize) -> Option<Group> {
+    let mut group: Option<Group> = None;
+    for part in run {
+        let Part::Act { act, negated } = part else { return None };
+        match &mut group {
+            Some(group) => group.join(*act, *negated, clause)?,
+            None => group = Some(Group::new(Some(*act), *negated, clause)),
+        }
+    }
+    group
+}
+
+impl Part {
+    const fn target(&self) -> Option<Target> {
+        match self {
+            Self::Target(target) => Some(*target),
+            Self::Act { .. } => None,
+        }
     }
 }
 
@@ -297,8 +392,8 @@ fn place(mark: Mark, clause: usize, groups: &mut [Group]) -> Option<()> {
 }
 
 impl Group {
-    fn new(act: Act, negated: bool, clause: usize) -> Self {
-        Self { act: Some(act), negated, targets: Vec::new(), marks: Vec::new(), clauses: vec![clause] }
+    fn new(act: Option<Act>, negated: bool, clause: usize) -> Self {
+        Self { act, negated, targets: Vec::new(), marks: Vec::new(), clauses: vec![clause] }
     }
 
     /// Takes in a second act that says the same. None if it says something else.

@@ -5,6 +5,7 @@
 //! A reply goes through `fold` (one form per character), `tokens` (one meaning per word, from `words_zh`, `words_en`,
 //! `numbers` and `naming`), `grammar` (who does what to which), and `reader` (which approvals that is).
 
+mod closed;
 mod fold;
 mod grammar;
 mod model_hint;

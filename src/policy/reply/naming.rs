@@ -10,6 +10,8 @@ use super::tokens::Word;
 /// How well a name fits. The better one is the greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Fit {
+    /// The program it runs, without the arguments.
+    Program,
     /// One word of it, or a run of words inside it.
     Inside,
     /// Its first words.
@@ -28,7 +30,10 @@ pub(super) struct Names {
 struct Name {
     index: usize,
     words: Vec<Vec<char>>,
+    /// It is one plain call, by its words and by its signs.
     plain: bool,
+    /// It has no sign that could make it more than one plain call.
+    simple: bool,
 }
 
 /// A name that was found.
@@ -45,10 +50,11 @@ impl Names {
     pub(super) fn of(pending: &[Pending<'_>]) -> Self {
         let mut commands = Vec::new();
         for (index, one) in pending.iter().enumerate() {
-            commands.push(Name { index, words: words_of(one.tool), plain: false });
+            commands.push(Name { index, words: words_of(one.tool), plain: false, simple: false });
             if let Some(command) = one.command {
-                let plain = one.argv.is_some() && !command.contains(COMPOUND);
-                commands.push(Name { index, words: words_of(command), plain });
+                let simple = !command.contains(COMPOUND);
+                let plain = one.argv.is_some() && simple;
+                commands.push(Name { index, words: words_of(command), plain, simple });
             }
         }
         commands.retain(|name| !name.words.is_empty());
@@ -59,12 +65,15 @@ impl Names {
     pub(super) fn find(&self, rest: &[char]) -> Option<Found> {
         let hits: Vec<_> = self.commands.iter().filter_map(|name| name.fits(rest)).collect();
         let taken = hits.iter().map(|(taken, _, _)| *taken).max()?;
+        let one_word = !rest.get(..taken)?.iter().any(|c| c.is_whitespace());
         let best = hits.iter().filter(|hit| hit.0 == taken).map(|(_, fit, _)| *fit).max()?;
         let mut named = hits.iter().filter(|hit| hit.0 == taken && hit.1 == best).map(|hit| hit.2);
         let first = named.next()?;
         let word = match (named.any(|other| other != first), best) {
             (true, _) => Word::NamedSeveral,
+            (false, Fit::Program) => Word::Program(first),
             (false, Fit::Inside) => Word::NamedLoosely(first),
+            (false, Fit::Beginning | Fit::Whole) if one_word => Word::NamedLoosely(first),
             (false, Fit::Beginning | Fit::Whole) => Word::Named(first),
         };
         Some(Found { word, taken })
@@ -83,6 +92,7 @@ impl Name {
             let whole = words == self.words.len();
             let fit = match (start, words) {
                 _ if whole => Fit::Whole,
+                (0, 1) if self.simple && telling(rest.get(..taken)?) => Fit::Program,
                 _ if !self.plain => continue,
                 (0, 2..) => Fit::Beginning,
                 _ if telling(rest.get(..taken)?) => Fit::Inside,

@@ -3,6 +3,8 @@
 
 use std::num::NonZeroU32;
 
+use super::tokens::Language;
+
 /// A day: a longer permission is a rule, and rules are made elsewhere.
 pub(super) const LONGEST_MINUTES: u32 = 1440;
 
@@ -22,13 +24,13 @@ pub(super) enum Numbered {
 /// A stretch of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stretch {
-    /// From now on, for so many minutes: `for 10 minutes`.
-    Minutes(NonZeroU32),
+    /// From now on, for so many minutes: `for 10 minutes`, `10 分钟内`.
+    Minutes(NonZeroU32, Language),
     /// So many minutes, of whatever: `10 minutes`.
     Length(NonZeroU32),
     /// No whole number of minutes from one to a day.
-    OutOfRange,
-    /// A point in time (`10 minutes later`), which permits nothing.
+    OutOfRange(Language),
+    /// A point in time (`10 minutes later`) or a deadline (`within 24 hours`), which permits nothing.
     Point,
 }
 
@@ -69,8 +71,11 @@ pub(super) fn numbered(rest: &[char]) -> Option<(Numbered, usize)> {
 
 /// `10 分钟内`, `半小时`, `for 2h`, `90 min`, `1h30m`, `half an hour`.
 pub(super) fn stretch(rest: &[char]) -> Option<(Stretch, usize)> {
-    let mut at = LEADS.iter().filter_map(|lead| starts(rest, lead)).max().unwrap_or(0);
-    let led = at > 0;
+    let lead = LEADS
+        .iter()
+        .filter_map(|(lead, means)| Some((starts(rest, lead)?, *means)))
+        .max_by_key(|(taken, _)| *taken);
+    let mut at = lead.map_or(0, |(taken, _)| taken);
     at += starts(rest.get(at..)?, " ").unwrap_or(0);
     let (mut seconds, taken) = piece(rest.get(at..)?)?;
     at += taken;
@@ -89,28 +94,44 @@ pub(super) fn stretch(rest: &[char]) -> Option<(Stretch, usize)> {
         return Some((Stretch::Point, at + taken));
     }
     let inside = INSIDES.iter().find_map(|word| starts(after, word)).unwrap_or(0);
-    let read = match minutes(seconds) {
-        None => Stretch::OutOfRange,
-        Some(minutes) if led || inside > 0 => Stretch::Minutes(minutes),
-        Some(minutes) => Stretch::Length(minutes),
+    let language = match lead {
+        Some((_, Lead::Deadline)) => return Some((Stretch::Point, at + inside)),
+        Some((_, Lead::For)) => Some(Language::English),
+        Some((_, Lead::During)) => Some(Language::Chinese),
+        None => (inside > 0).then_some(Language::Chinese),
+    };
+    let read = match (minutes(seconds), language) {
+        (None, language) => Stretch::OutOfRange(language.unwrap_or(Language::Chinese)),
+        (Some(minutes), Some(language)) => Stretch::Minutes(minutes, language),
+        (Some(minutes), None) => Stretch::Length(minutes),
     };
     Some((read, at + inside))
 }
 
-const LEADS: &[&str] = &[
-    "在",
-    "接下来",
-    "接下来的",
-    "未来",
-    "未来的",
-    "在接下来",
-    "在接下来的",
-    "for ",
-    "for the next ",
-    "the next ",
-    "next ",
-    "within ",
-    "within the next ",
+/// What a word before a stretch of time makes of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lead {
+    For,
+    During,
+    Deadline,
+}
+
+const LEADS: &[(&str, Lead)] = &[
+    ("在", Lead::During),
+    ("接下来", Lead::During),
+    ("接下来的", Lead::During),
+    ("未来", Lead::During),
+    ("未来的", Lead::During),
+    ("在接下来", Lead::During),
+    ("在接下来的", Lead::During),
+    ("for ", Lead::For),
+    ("for the next ", Lead::For),
+    ("in ", Lead::Deadline),
+    ("in the next ", Lead::Deadline),
+    ("the next ", Lead::Deadline),
+    ("next ", Lead::Deadline),
+    ("within ", Lead::Deadline),
+    ("within the next ", Lead::Deadline),
 ];
 const INSIDES: &[&str] = &["之内", "以内", "内", "里"];
 const POINTS: &[&str] =
@@ -350,7 +371,7 @@ mod tests {
         ] {
             let text = chars(text);
             let read = stretch(&text).map(|(read, taken)| match read {
-                Stretch::Minutes(minutes) | Stretch::Length(minutes) => (minutes.get(), taken),
+                Stretch::Minutes(minutes, _) | Stretch::Length(minutes) => (minutes.get(), taken),
                 other => panic!("{text:?} was read as {other:?}"),
             });
             assert_eq!(read, Some((expected, text.len())), "{text:?}");
@@ -360,9 +381,19 @@ mod tests {
     #[test]
     fn what_is_no_stretch_of_ours_permits_nothing() {
         for text in ["0分钟", "30秒", "1441 minutes", "2天", "99999999999999999999 h", "1周", "90s"] {
-            assert_eq!(stretch(&chars(text)).map(|(read, _)| read), Some(Stretch::OutOfRange), "{text}");
+            let read = stretch(&chars(text)).map(|(read, _)| read);
+            assert!(matches!(read, Some(Stretch::OutOfRange(_))), "{text}: {read:?}");
         }
-        for text in ["10分钟后", "10分钟以后", "十分钟之前", "10 minutes later", "2h ago"] {
+        for text in [
+            "10分钟后",
+            "10分钟以后",
+            "十分钟之前",
+            "10 minutes later",
+            "2h ago",
+            "within 24 hours",
+            "in 10 minutes",
+            "the next 5 min",
+        ] {
             assert_eq!(stretch(&chars(text)).map(|(read, _)| read), Some(Stretch::Point), "{text}");
         }
         for text in ["10", "mins", "10 monkeys", "分钟", ""] {

@@ -53,7 +53,8 @@ pub fn decided_outright(reply: &str) -> Vec<Named> {
 /// Whether a word can hardly be said of anything but an approval.
 const fn is_plain(word: Word) -> bool {
     match word {
-        Word::Approve(weight) | Word::Deny(weight) => matches!(weight, Weight::Plain | Weight::Formal),
+        Word::Approve(yes) => matches!(yes.weight(), Weight::Plain | Weight::Formal),
+        Word::Deny(weight) => matches!(weight, Weight::Plain | Weight::Formal),
         Word::Rerun | Word::StrangeId => true,
         _ => false,
     }

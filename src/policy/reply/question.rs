@@ -76,6 +76,25 @@ impl Question {
         }
     }
 
+    /// The question and how it can be answered: in these words, or with the buttons of the request where it has them.
+    pub fn with_answers(&self, language: Language, buttons: bool) -> String {
+        let Some(first) = self.about().first() else { return self.words(language) };
+        let outcome = matches!(self, Self::Outcome { .. });
+        let hint = match (language, outcome) {
+            (Language::En, false) => format!("Answer `approve {first}` or `deny {first}`"),
+            (Language::En, true) => format!("Answer `rerun {first}`, `skip {first}` or `done {first}`"),
+            (Language::Zh, false) => format!("请回复“同意 {first}”或“拒绝 {first}”"),
+            (Language::Zh, true) => format!("请回复“重跑 {first}”、“跳过 {first}”或“已完成 {first}”"),
+        };
+        let or = match (language, buttons) {
+            (Language::En, true) => ", or press a button under the request.",
+            (Language::En, false) => ".",
+            (Language::Zh, true) => "，或点击请求下面的按钮。",
+            (Language::Zh, false) => "。",
+        };
+        format!("{}\n{hint}{or}", self.words(language))
+    }
+
     fn english(&self) -> String {
         let any = listed(self.about(), ", ", " or ");
         let all = listed(self.about(), ", ", " and ");
@@ -164,6 +183,42 @@ mod tests {
         ] {
             assert_eq!(question.words(Language::En), english);
             assert_eq!(question.words(Language::Zh), chinese);
+        }
+    }
+
+    #[test]
+    fn a_question_says_how_it_can_be_answered() {
+        let about = vec![ApprovalNumber(3)];
+        let mean = Question::DoYouMean { side: Side::Approve, about: about.clone() };
+        for (question, language, buttons, expected) in [
+            (&mean, Language::En, false, "Do you mean: approve A3?\nAnswer `approve A3` or `deny A3`."),
+            (
+                &mean,
+                Language::En,
+                true,
+                "Do you mean: approve A3?\nAnswer `approve A3` or `deny A3`, or press a button under the request.",
+            ),
+            (
+                &mean,
+                Language::Zh,
+                true,
+                "你的意思是：同意 A3 吗？\n请回复“同意 A3”或“拒绝 A3”，或点击请求下面的按钮。",
+            ),
+            (
+                &Question::Outcome { about },
+                Language::En,
+                false,
+                "A3 was cut off and may have run: run it again, skip it, or was it done?\n\
+                 Answer `rerun A3`, `skip A3` or `done A3`.",
+            ),
+            (
+                &Question::NoSuch { said: "A9".to_owned(), among: Vec::new() },
+                Language::En,
+                true,
+                "Nothing waits under A9.",
+            ),
+        ] {
+            assert_eq!(question.with_answers(language, buttons), expected);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! From a reply to rulings: which of the waiting approvals a statement is about, and what is answered to each. Where
 //! that is not certain there is a trouble, and never an approval.
 
+use super::closed::is_closed;
 use super::fold::Folded;
 use super::grammar::{Act, Group, Statement, Target, statement};
 use super::question::Question;
@@ -95,7 +96,12 @@ pub fn read(reply: &str, pending: &[Pending<'_>]) -> Reading {
         Some((head, reason)) => decide(head, pending).map(|rulings| with_reason(rulings, reason)),
         None => decide(&tokens, pending),
     };
-    match decided {
+    let denies = |rulings: &[Ruling]| rulings.iter().all(|ruling| ruling.answer == Answer::Deny);
+    match decided.and_then(|rulings| {
+        // A no may be said in any words that deny; a yes only in the closed form.
+        let may = denies(&rulings) || (head.is_none() && is_closed(&tokens, &folded));
+        if may { Ok(rulings) } else { Err(Trouble::Unclear) }
+    }) {
         Ok(rulings) => Reading::Decide(rulings),
         Err(trouble) => match reason::of_denial(&tokens, &folded, pending) {
             Some((rulings, reason)) => Reading::Decide(with_reason(rulings, &reason)),
@@ -213,10 +219,13 @@ fn targets(
             Target::Ordinal(number) => (by_ordinal(number, pending)?, Meant::Unnamed),
             Target::Index(index) => (index, Meant::ByItsName),
             Target::Named(index) => (index, Meant::ByWords),
-            Target::Loose { index, clause } => {
+            Target::Loose { index, clause, program } => {
                 let close = group.clauses.contains(&clause) || only == Others::Denied;
                 let plain = !matches!(group.act, Some(Act::Approve(Weight::Nod)));
-                if close && plain { (index, Meant::ByWords) } else { return Err(Trouble::Unclear) }
+                if !close || !plain || (program && !may_go_by_its_program(index, group, pending)) {
+                    return Err(Trouble::Unclear);
+                }
+                (index, Meant::ByWords)
             }
             Target::All | Target::Both | Target::Rest => return Err(Trouble::Unclear),
         };
@@ -228,7 +237,15 @@ fn targets(
     Ok(places)
 }
 
-/// Nobody was named: the only one that waits, or all if `都` says so and can mean nothing else.
+/// Whether a call is meant where only its program is named: by a no always, by a yes where its words are known and it
+/// is approved once. What a longer yes to a program covers is not said here.
+fn may_go_by_its_program(index: usize, group: &Group, pending: &[Pending<'_>]) -> bool {
+    let known = pending.get(index).is_some_and(|one| one.argv.is_some());
+    let once = group.marks.iter().all(|mark| *mark == Mark::Once);
+    matches!(group.act, Some(Act::Deny(_))) || (known && once)
+}
+
+/// None was named: the only one that waits, or all if `都` says so and can mean nothing else.
 fn unnamed(group: &Group, said: &Statement, pending: &[Pending<'_>]) -> Result<Vec<usize>, Trouble> {
     let alone = said.groups.len() == 1;
     if alone && pending.len() == 1 {

@@ -15,7 +15,7 @@ pub(super) fn after_command<'t>(tokens: &'t [Token], folded: &Folded<'_>) -> Opt
     if first.word != Word::Deny(Weight::Formal) {
         return None;
     }
-    let named = tokens.iter().skip(1).take_while(|token| names(token.word) || joins(token.word)).count();
+    let named = tokens.iter().skip(1).take_while(|token| token.word.names() || joins(token.word)).count();
     let (head, reason) = tokens.split_at_checked(1 + named)?;
     let written = reason.first().map(|token| folded.written_from(token.at)).unwrap_or_default();
     Some((head, written.to_owned()))
@@ -36,7 +36,7 @@ pub(super) fn of_denial(
         let denied = rulings.iter().all(|ruling| ruling.answer == Answer::Deny);
         let mut tail = tail;
         while let [first, more @ ..] = tail
-            && matches!(first.word, Word::Delimiter | Word::Because)
+            && (first.word == Word::Because || first.word == Word::Colon || first.word.ends_a_clause())
         {
             tail = more;
         }
@@ -54,7 +54,13 @@ fn parts(head: &[Token], tail: &[Token], folded: &Folded<'_>) -> bool {
     let spaced = last.end < first.at;
     let han = folded.chars.get(first.at).is_some_and(|c| is_han(*c));
     match first.word {
-        Word::Delimiter | Word::Because => true,
+        Word::Because | Word::Colon => true,
+        word if word.ends_a_clause() => true,
+        // `deny A1 too risky`: but in `deny git push` the words may be another target.
+        _ if last.word.names() => {
+            let one_clause = !head.iter().any(|token| token.word.ends_a_clause());
+            spaced && one_clause && plainly(head) && !is_loose(last.word)
+        }
         Word::Unknown(_) => spaced && han && plainly(head),
         _ => false,
     }
@@ -62,9 +68,11 @@ fn parts(head: &[Token], tail: &[Token], folded: &Folded<'_>) -> bool {
 
 /// Whether a no says more than shaking the head.
 fn plainly(head: &[Token]) -> bool {
-    head.iter().any(
-        |token| matches!(token.word, Word::Deny(weight) | Word::Approve(weight) if weight >= Weight::Plain),
-    )
+    head.iter().any(|token| match token.word {
+        Word::Deny(weight) => weight >= Weight::Plain,
+        Word::Approve(yes) => yes.weight() >= Weight::Plain,
+        _ => false,
+    })
 }
 
 /// Whether words are a reason and no second decision.
@@ -75,28 +83,17 @@ fn explains(tail: &[Token], plain: bool, pending: &[Pending<'_>]) -> bool {
             Word::Unknown(weight) => unknown += weight,
             Word::Approve(_) | Word::Rerun | Word::Done | Word::Only | Word::Rest => return false,
             Word::Question | Word::Doubt | Word::Elsewhere if !plain => return false,
-            word if names(word) && pending.len() > 1 => return false,
+            word if word.names() && pending.len() > 1 => return false,
             _ => {}
         }
     }
     unknown > 0 && (plain || unknown <= AFTER_A_NOD)
 }
 
-fn names(word: Word) -> bool {
-    matches!(
-        word,
-        Word::Number(_)
-            | Word::Ordinal(_)
-            | Word::Id(_)
-            | Word::StrangeId
-            | Word::Named(_)
-            | Word::NamedLoosely(_)
-            | Word::NamedSeveral
-            | Word::All
-            | Word::Both
-    )
+const fn is_loose(word: Word) -> bool {
+    matches!(word, Word::Named(_) | Word::NamedLoosely(_) | Word::Program(_) | Word::NamedSeveral)
 }
 
-fn joins(word: Word) -> bool {
-    matches!(word, Word::And | Word::Delimiter)
+const fn joins(word: Word) -> bool {
+    matches!(word, Word::And | Word::Comma)
 }

@@ -1,5 +1,5 @@
 //! A reply as a row of words with one meaning each. The longest thing that fits at a place is read; what fits nothing
-//! is kept as unknown, for an approval needs every word understood.
+//! is kept as unknown, and no reply with an unknown word approves.
 
 use std::num::NonZeroU32;
 
@@ -23,6 +23,61 @@ pub(super) enum Weight {
     Formal,
 }
 
+/// The kinds of yes, told apart by the company they keep: see `closed`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Yes {
+    /// `ok`, `好的`.
+    Nod,
+    /// `looks good`, `没问题`.
+    Comment,
+    /// `👍`.
+    Sign,
+    /// `可以`.
+    Can,
+    /// `好`, `行`: part of many other words.
+    Lone,
+    /// `yes to`, `go ahead with`.
+    To,
+    /// `do it`, `去吧`.
+    Go,
+    /// `approved`, `批准了`: also what a report says.
+    Past,
+    /// `执行`: a decision only before its object.
+    First,
+    /// `confirm`: also a request.
+    Confirm,
+    /// `I approve`, `我同意`.
+    Speaker,
+    /// `allow`, `同意`: may say for how long, too.
+    Verb,
+    /// `approve`.
+    Formal,
+    /// `/approve`.
+    Command,
+}
+
+impl Yes {
+    /// How much it says by itself.
+    pub(super) const fn weight(self) -> Weight {
+        match self {
+            Self::Nod | Self::Comment | Self::Sign | Self::Can | Self::Lone | Self::To | Self::Go => {
+                Weight::Nod
+            }
+            Self::Past | Self::First | Self::Confirm | Self::Speaker | Self::Verb => Weight::Plain,
+            Self::Formal | Self::Command => Weight::Formal,
+        }
+    }
+}
+
+/// The language of a word: each has its own explicit forms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Language {
+    /// `for 10 minutes`, `for this thread`: explicit by itself.
+    English,
+    /// `10 分钟内`, `本会话`: explicit only before `都`.
+    Chinese,
+}
+
 /// What a negation means when nothing follows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Alone {
@@ -35,9 +90,7 @@ pub(super) enum Alone {
 /// What a word means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Word {
-    /// A yes.
-    Approve(Weight),
-    /// A no.
+    Approve(Yes),
     Deny(Weight),
     /// Turns the yes that follows.
     Negation(Alone),
@@ -45,78 +98,142 @@ pub(super) enum Word {
     Rerun,
     /// The cut-off call had run.
     Done,
-    /// Asks something.
     Question,
-    /// Doubts, waits, or makes it depend.
+    /// Doubts, waits, reports, or makes it depend.
     Doubt,
     /// What follows is a reason.
     Because,
     /// Speaks of something else.
     Elsewhere,
-    /// Politeness, particles, signs.
-    Filler,
+    /// `please`.
+    Please,
+    /// `thanks`.
+    Thanks,
+    /// `嗯`: before a yes.
+    Yeah,
+    /// `吧`: behind the targets of a yes.
+    Particle,
+    /// Words that mean nothing by themselves; none of them is part of a yes.
+    Aside,
     /// `那就`: a beginning; later it makes one thing depend on another.
     Then,
-    /// Ends a clause.
-    Delimiter,
+    Comma,
+    Stop,
+    Colon,
+    Exclamation,
     /// Ends a clause, unless it stands between two numbers.
     Dash,
+    /// Hesitates.
+    Ellipsis,
+    /// A sign of quotation, code or striking through, or a bracket.
+    Quote,
     /// Joins two.
     And,
-    /// Points at something.
+    /// Points at something: `这个`.
     This,
+    /// Points at something, behind its verb only: `it`.
+    It,
     /// Points at the command.
     ThisCommand,
     /// Every one that waits.
-    All,
-    /// Each of whatever is meant.
+    All(Language),
+    /// Each of those that are meant.
     Each,
     /// The two that wait.
-    Both,
+    Both(Language),
     /// These and no others.
     Only,
+    /// `just`: these and no others, or impatience.
+    Just,
     /// The others.
     Rest,
     /// From now on.
     Ever,
-    /// For ever.
+    /// From now on, or later: `以后`.
+    Later,
     Forever,
     /// This one time.
     Once,
     /// `once`: this one time, unless something follows that it waits for.
     OnceUnless,
-    /// In this thread.
-    Thread,
-    /// In this project.
-    Project,
+    /// For this thread.
+    Thread(Language),
+    /// `in this chat`: explicit only behind `always`.
+    InThread,
+    /// For this project.
+    Project(Language),
+    /// `这个项目里`.
+    InProject,
     /// Commands like this one.
-    Kind,
+    Kind(Language),
+    /// `这种命令`.
+    ThisKind,
     /// The approval with this number.
     Number(u32),
     /// The approval with this number, or in this place.
     Ordinal(u32),
     /// The approval with this id.
     Id(usize),
-    /// An id that nobody has.
+    /// An id that no approval has.
     StrangeId,
-    /// The approval whose command begins so.
+    /// The approval whose command is this or begins so, in two words at least.
     Named(usize),
-    /// The approval with this somewhere in its command.
+    /// The approval with this somewhere in its command, or whose command is this one word.
     NamedLoosely(usize),
+    /// The approval whose command runs this program, with arguments that are not named.
+    Program(usize),
     /// More than one approval goes by this name.
     NamedSeveral,
     /// For so many minutes; none if the length cannot be had.
-    Window(Option<NonZeroU32>),
+    Window(Option<NonZeroU32>, Language),
     /// So many minutes, of whatever.
     Length(NonZeroU32),
     /// Not in any table; counts for so much.
     Unknown(usize),
 }
 
+impl Word {
+    pub(super) const fn ends_a_clause(self) -> bool {
+        matches!(self, Self::Comma | Self::Stop | Self::Dash | Self::Ellipsis)
+    }
+
+    /// Whether it may stand anywhere in a no.
+    pub(super) const fn says_nothing(self) -> bool {
+        matches!(
+            self,
+            Self::Aside
+                | Self::Please
+                | Self::Thanks
+                | Self::Yeah
+                | Self::Particle
+                | Self::Then
+                | Self::Colon
+                | Self::Exclamation
+                | Self::Quote
+        )
+    }
+
+    /// Whether it names an approval, or all of them.
+    pub(super) const fn names(self) -> bool {
+        matches!(
+            self,
+            Self::Number(_)
+                | Self::Ordinal(_)
+                | Self::Id(_)
+                | Self::StrangeId
+                | Self::Named(_)
+                | Self::NamedLoosely(_)
+                | Self::Program(_)
+                | Self::NamedSeveral
+                | Self::All(_)
+                | Self::Both(_)
+        )
+    }
+}
+
 /// A word and where it stands.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token {
-    /// What it means.
     pub(super) word: Word,
     /// Its first character.
     pub(super) at: usize,
@@ -148,7 +265,6 @@ pub(super) fn tokens(folded: &Folded<'_>, pending: &[Pending<'_>]) -> Vec<Token>
 fn next(folded: &Folded<'_>, at: usize, pending: &[Pending<'_>], names: &Names) -> (Word, usize) {
     let rest = folded.chars.get(at..).unwrap_or_default();
     let before = at.checked_sub(1).and_then(|before| folded.chars.get(before)).copied();
-    let fresh = !glued(before);
     let mut best = (Word::Unknown(0), 0);
     let mut consider = |word: Word, taken: usize| {
         if taken > best.1 {
@@ -161,22 +277,20 @@ fn next(folded: &Folded<'_>, at: usize, pending: &[Pending<'_>], names: &Names) 
     if let (None, Some((word, taken))) = (before, addressed(rest)) {
         consider(word, taken);
     }
-    if fresh {
-        if let Some((word, taken)) = id(folded, at, pending) {
+    if !glued(before) {
+        if let Some((word, taken)) = id(folded, at, pending).or_else(|| number(rest)) {
             consider(word, taken);
         }
         if let Some((stretch, taken)) = stretch(rest) {
             consider(in_words(stretch), taken);
         }
-        match numbered(rest) {
-            Some((Numbered::Number(number), taken)) => consider(Word::Number(number), taken),
-            Some((Numbered::Ordinal(number), taken)) => consider(Word::Ordinal(number), taken),
-            None => {}
-        }
         if let Some(found) = names.find(rest)
-            && (quoted(before, rest.get(found.taken)) || says_nothing_else(rest, found.taken))
+            && says_nothing_else(rest, found.taken)
         {
             consider(found.word, found.taken);
+        }
+        if let Some((word, taken)) = quoted_target(folded, at, pending, names) {
+            consider(word, taken);
         }
     }
     match best {
@@ -185,13 +299,38 @@ fn next(folded: &Folded<'_>, at: usize, pending: &[Pending<'_>], names: &Names) 
     }
 }
 
+fn number(rest: &[char]) -> Option<(Word, usize)> {
+    let (numbered, taken) = numbered(rest)?;
+    let word = match numbered {
+        Numbered::Number(number) => Word::Number(number),
+        Numbered::Ordinal(number) => Word::Ordinal(number),
+    };
+    Some((word, taken))
+}
+
 fn in_words(stretch: Stretch) -> Word {
     match stretch {
-        Stretch::Minutes(minutes) => Word::Window(Some(minutes)),
+        Stretch::Minutes(minutes, language) => Word::Window(Some(minutes), language),
         Stretch::Length(minutes) => Word::Length(minutes),
-        Stretch::OutOfRange => Word::Window(None),
+        Stretch::OutOfRange(language) => Word::Window(None, language),
         Stretch::Point => Word::Doubt,
     }
+}
+
+/// A target in quotation marks or as code: ``approve `git status` ``. The marks hold the target and nothing else.
+fn quoted_target(
+    folded: &Folded<'_>,
+    at: usize,
+    pending: &[Pending<'_>],
+    names: &Names,
+) -> Option<(Word, usize)> {
+    let sign = folded.chars.get(at).filter(|sign| matches!(sign, '`' | '"' | '\''))?;
+    let inner = folded.chars.get(at + 1..)?;
+    let closes = |(word, taken): (Word, usize)| (inner.get(taken) == Some(sign)).then_some((word, taken + 2));
+    let named = || names.find(inner).map(|found| (found.word, found.taken));
+    named()
+        .and_then(closes)
+        .or_else(|| id(folded, at + 1, pending).or_else(|| number(inner)).and_then(closes))
 }
 
 /// The longest entry of the tables that fits.
@@ -223,8 +362,8 @@ fn vocabulary(rest: &[char], before: Option<char>) -> Option<(Word, usize)> {
 fn addressed(rest: &[char]) -> Option<(Word, usize)> {
     let sign = rest.iter().position(|c| *c == '@')?;
     let (word, taken) = vocabulary(rest.get(..sign)?, None).filter(|_| rest.first() == Some(&'/'))?;
-    let name = rest.get(sign..)?.iter().take_while(|c| !c.is_whitespace()).count();
-    (taken == sign).then_some((word, sign + name))
+    let name = rest.get(sign + 1..)?.iter().take_while(|c| c.is_ascii_alphanumeric() || **c == '_').count();
+    (taken == sign && name > 0).then_some((word, sign + 1 + name))
 }
 
 /// A word in Latin letters has no letters, digits or joining signs around it.
@@ -252,11 +391,6 @@ fn id(folded: &Folded<'_>, at: usize, pending: &[Pending<'_>]) -> Option<(Word, 
     like_an_id.then_some((Word::StrangeId, run.len()))
 }
 
-/// Whether a name stands in quotation marks.
-fn quoted(before: Option<char>, after: Option<&char>) -> bool {
-    matches!((before, after), (Some(open @ ('`' | '"' | '\'')), Some(close)) if open == *close)
-}
-
 /// Whether no word of a name means anything by itself. A command is written by a model: it must not swallow the
 /// `not` of a reply by having one too.
 fn says_nothing_else(rest: &[char], taken: usize) -> bool {
@@ -264,7 +398,7 @@ fn says_nothing_else(rest: &[char], taken: usize) -> bool {
     let mut words = name.split(|c| c.is_whitespace());
     let first = words.next().unwrap_or_default();
     let silent = |word: &[char]| match vocabulary(word, None) {
-        Some((Word::Filler | Word::Delimiter | Word::Dash, _)) | None => true,
+        Some((Word::Aside | Word::Stop | Word::Dash, _)) | None => true,
         Some((_, length)) => length < word.len(),
     };
     let phrase = vocabulary(rest, None).is_some_and(|(_, length)| length >= first.len());
@@ -290,7 +424,7 @@ fn in_context(tokens: &mut [Token]) {
         let after = seen.get(i + 1..).unwrap_or_default();
         token.word = match token.word {
             // `你好`, `好难`, `银行`: a part of a longer word.
-            Word::Approve(Weight::Nod) | Word::Deny(Weight::Nod)
+            Word::Approve(Yes::Lone | Yes::First) | Word::Deny(Weight::Nod)
                 if token.lone_han
                     && (strange(before, |other| other.end == token.at)
                         || strange(after.first(), |other| other.at == token.end)) =>
@@ -302,19 +436,11 @@ fn in_context(tokens: &mut [Token]) {
                 Word::Unknown(1)
             }
             Word::Dash if numeric(before) && numeric(after.first()) => Word::Doubt,
-            Word::Dash => Word::Delimiter,
-            Word::Then => {
-                let first = seen
-                    .iter()
-                    .take(i)
-                    .all(|other| matches!(other.word, Word::Filler | Word::Delimiter | Word::Dash));
-                if first { Word::Filler } else { Word::Doubt }
-            }
+            Word::Then if i > 0 => Word::Doubt,
             Word::OnceUnless => {
-                let waits = after
-                    .iter()
-                    .take_while(|other| !matches!(other.word, Word::Delimiter | Word::Dash))
-                    .any(|other| !matches!(other.word, Word::Filler | Word::And));
+                let waits = after.iter().take_while(|other| !other.word.ends_a_clause()).any(|other| {
+                    !matches!(other.word, Word::Please | Word::Thanks | Word::And | Word::Exclamation)
+                });
                 if waits { Word::Doubt } else { Word::Once }
             }
             other => other,

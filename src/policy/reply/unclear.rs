@@ -22,6 +22,7 @@ struct Tally {
     elsewhere: bool,
     only: bool,
     bounded: bool,
+    timed: bool,
     unknown: usize,
     named: Vec<usize>,
 }
@@ -68,6 +69,10 @@ pub(super) fn ask_back(
         Trouble::Which | Trouble::Unclear if tally.named.is_empty() && pending.len() > 1 => {
             Question::Which { among: waiting }
         }
+        // A time that is not said in an explicit form: `approve 30m`.
+        Trouble::Which | Trouble::Unclear if tally.timed && tally.approves_only(pending) => {
+            Question::HowLong { about }
+        }
         Trouble::Which | Trouble::Unclear => tally.which_side(about, pending),
     })
 }
@@ -77,7 +82,7 @@ impl Tally {
         let mut tally = Self::default();
         for token in tokens {
             match token.word {
-                Word::Approve(weight) => tally.yes = tally.yes.max(Some(weight)),
+                Word::Approve(yes) => tally.yes = tally.yes.max(Some(yes.weight())),
                 Word::Deny(weight) => tally.no = tally.no.max(Some(weight)),
                 Word::Negation(_) => tally.negated = true,
                 Word::Rerun | Word::Done => {
@@ -85,17 +90,26 @@ impl Tally {
                 }
                 Word::Doubt | Word::Because => tally.doubt = true,
                 Word::Elsewhere => tally.elsewhere = true,
-                Word::Only => tally.only = true,
-                Word::All | Word::Both | Word::Rest => tally.bounded = true,
-                Word::Window(_) | Word::Length(_) | Word::Ever | Word::Forever | Word::Once => {
-                    tally.bounded = true
+                Word::Only | Word::Just => tally.only = true,
+                Word::All(_) | Word::Both(_) | Word::Rest => tally.bounded = true,
+                Word::Window(..) | Word::Length(_) => {
+                    tally.bounded = true;
+                    tally.timed = true;
                 }
-                Word::Thread | Word::Project | Word::Kind => tally.bounded = true,
+                Word::Ever | Word::Later | Word::Forever | Word::Once => tally.bounded = true,
+                Word::Thread(_)
+                | Word::InThread
+                | Word::Project(_)
+                | Word::InProject
+                | Word::Kind(_)
+                | Word::ThisKind => tally.bounded = true,
                 Word::Unknown(weight) => tally.unknown += weight,
                 Word::Number(number) | Word::Ordinal(number) => {
                     tally.named.extend(by_number(number, pending).ok());
                 }
-                Word::Id(index) | Word::Named(index) | Word::NamedLoosely(index) => tally.named.push(index),
+                Word::Id(index) | Word::Named(index) | Word::NamedLoosely(index) | Word::Program(index) => {
+                    tally.named.push(index);
+                }
                 _ => {}
             }
         }
@@ -114,6 +128,11 @@ impl Tally {
             Some(Weight::Nod) | None => BESIDE_A_NOD,
         };
         told && !self.elsewhere && self.unknown <= room
+    }
+
+    fn approves_only(&self, pending: &[Pending<'_>]) -> bool {
+        let plain = self.yes >= Some(Weight::Plain) && self.no.is_none() && !self.negated && !self.doubt;
+        plain && self.unknown == 0 && pending.iter().all(|one| one.kind == ApprovalKind::Tool)
     }
 
     fn which_side(&self, about: Vec<ApprovalNumber>, pending: &[Pending<'_>]) -> Question {

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::driver::{Driver, call, calls, event, id, rules, said, words};
-use crate::domain::{ApprovalNumber, Command, IngressKind, Order, ReadReplies, Said};
+use crate::domain::{ApprovalNumber, Command, IngressKind, Order, ReadReplies, Said, Timestamp};
 use crate::policy::reply::{Leaning, ModelHint};
 use crate::turn::{Brought, Effect, Event, Ticket};
 use crate::uimessage::{Part, UiMessage};
@@ -122,6 +122,7 @@ fn a_yes_that_crossed_another_persons_on_its_way_approves_nothing_new() {
     let owner_says = |driver: &mut Driver, message: &str, text: &str| {
         let mut owner = event(message, IngressKind::Said(said(text)));
         owner.author.id = "web:user:owner".parse().unwrap();
+        owner.at = Timestamp::from_millis(driver.now);
         let (ticket, brought) = (Ticket(99), Brought::default());
         driver.feed(Event::Arrived { event: owner, ticket, known: false, brought });
     };
@@ -169,7 +170,10 @@ fn a_model_that_reads_a_yes_only_asks_back() {
         words: LOOSE.to_owned(),
         hint: hint(Leaning::Approve, &[]),
     });
-    assert_eq!(reply(&driver, LOOSE).as_deref(), Some("Do you mean: approve A1?"));
+    assert_eq!(
+        reply(&driver, LOOSE).as_deref(),
+        Some("Do you mean: approve A1?\nAnswer `approve A1` or `deny A1`.")
+    );
     let effects = driver.take_effects();
     assert!(
         !effects.iter().any(|effect| effect.starts_with("save") || effect.starts_with("run")),
@@ -224,7 +228,10 @@ fn of_several_waiting_messages_only_the_one_that_was_asked_back_about_is_taken_o
         words: LOOSE.to_owned(),
         hint: hint(Leaning::Deny, &[1]),
     });
-    assert_eq!(reply(&driver, LOOSE).as_deref(), Some("Do you mean: deny A1?"));
+    assert_eq!(
+        reply(&driver, LOOSE).as_deref(),
+        Some("Do you mean: deny A1?\nAnswer `approve A1` or `deny A1`.")
+    );
     // Whoever waits for an answer to it must not hear the neighbour's.
     let (own, _) = driver.conversation.run_of(&id(LOOSE)).unwrap();
     let moved = format!("{:?}", Effect::Moved { message: id(LOOSE), to: own.clone() });

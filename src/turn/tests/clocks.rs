@@ -150,59 +150,64 @@ fn how_far_the_clocks_are_apart_is_learned_from_the_first_message_of_a_run() {
     lines.extend([odd, answer]);
     let record = ThreadRecord { tail: lines, ..ThreadRecord::default() };
     let at = Timestamp::from_millis(DAWN + 20_000);
-    let told = Sight::resumed(&record).said_at(at, None, Timestamp::from_millis(DAWN + 60_000));
+    let told = Sight::resumed(&record).said_at(at, Timestamp::from_millis(DAWN + 60_000));
     assert_eq!(told, at);
 }
 
 #[test]
-fn a_platform_with_a_strange_clock_is_answered_all_the_same() {
+fn what_was_said_before_a_question_was_shown_is_asked_back_though_nothing_else_was_ever_asked() {
     let hour = 3_600_000;
-    // When the request is said and when the answer is, by a clock that is off, stands still or counts messages. Nobody was
-    // ever asked anything else here, so there is nothing else that the answer could be for.
-    for (request, answer) in [
-        (DAWN, DAWN),
-        (1_000, 2_000),
-        (DAWN - 24 * hour, DAWN - 24 * hour + 1_000),
-        (DAWN + 24 * hour, DAWN + 24 * hour + 1_000),
-        // Half a minute behind, and half a minute ahead.
-        (DAWN - 30_000, DAWN - 30_000 + 9_000),
-        (DAWN + 30_000, DAWN + 30_000 + 9_000),
-        (DAWN - 30_000, DAWN - 30_000 + 2_000),
-        (DAWN + 30_000, DAWN + 30_000 + 2_000),
-        // It counts messages, from when it began.
-        (DAWN, DAWN + 1_000),
-        // Only one of the two has a real time.
-        (DAWN, 1_000),
-        (DAWN, DAWN - 60_000),
+    // When the request is said and when the answer is, by the platform's clock; whether it approves. The request comes in
+    // at once, the question is shown five seconds later, and the answer comes in after nine.
+    for (request, answer, approves) in [
+        (DAWN, DAWN + 9_000, true),
+        (DAWN, DAWN + 4_000, false),
+        (DAWN, DAWN, false),
+        (DAWN, DAWN - 60_000, false),
+        (DAWN, 1_000, false),
+        // A clock that is off, by half a minute or a day.
+        (DAWN - 30_000, DAWN - 30_000 + 9_000, true),
+        (DAWN - 30_000, DAWN - 30_000 + 2_000, false),
+        (DAWN + 30_000, DAWN + 30_000 + 9_000, true),
+        (DAWN + 30_000, DAWN + 30_000 + 2_000, false),
+        (DAWN + 24 * hour, DAWN + 24 * hour + 9_000, true),
+        (DAWN + 24 * hour, DAWN + 24 * hour + 1_000, false),
+        // One that is hours behind, or counts messages, tells no time.
+        (DAWN - 24 * hour, DAWN - 24 * hour + 1_000, true),
+        (1_000, 2_000, true),
         // A second that was cut off.
-        (DAWN, (DAWN + 5_000) / 1000 * 1000),
+        (DAWN, (DAWN + 5_000) / 1000 * 1000, true),
     ] {
-        let mut driver = chat();
-        says(&mut driver, ADA, request, said("clean up"));
-        driver.now = DAWN + 5_000;
-        wants(&mut driver, "rm");
-        deliver(&mut driver);
-        driver.now = DAWN + 9_000;
-        says(&mut driver, ADA, answer, said("yes"));
-        assert_eq!(state(&driver, 1), "Approved", "{request} {answer}");
+        for words in ["yes", "approve A1", "全部同意"] {
+            let mut driver = chat();
+            says(&mut driver, ADA, request, said("clean up"));
+            driver.now = DAWN + 5_000;
+            wants(&mut driver, "rm");
+            deliver(&mut driver);
+            driver.now = DAWN + 9_000;
+            let told = says(&mut driver, ADA, answer, said(words));
+            assert_eq!(state(&driver, 1) == "Approved", approves, "{request} {answer} {words}: {told}");
+            assert_eq!(
+                told.contains("- A1: ask {\"command\":\"rm\"} (`approve A1` / `deny A1`)"),
+                !approves,
+                "{told}"
+            );
+        }
     }
 }
 
 #[test]
-fn a_yes_by_a_strange_clock_is_asked_back_only_where_another_question_was_open_by_then() {
+fn a_yes_counts_for_a_later_question_only_from_when_it_was_shown() {
     // When the answer is said, from when the first question was asked on; whether it approves the second one.
     for (answer, approves) in [
         (70_000, true),
-        // Late, and for the first one.
-        (2_000, false),
-        (36_000, false),
+        (61_000, true),
+        (59_000, false),
+        (52_000, false),
         (44_000, false),
-        // Before anything was asked: it tells no time.
-        (-1_000, true),
-        (-86_400_000, true),
-        (-DAWN, true),
-        // Too long after the first one went to be for it, though nobody saw the second one yet.
-        (52_000, true),
+        (2_000, false),
+        (-1_000, false),
+        (-86_400_000, false),
     ] {
         let mut driver = waiting();
         driver.now = DAWN + 35_000;
@@ -237,7 +242,7 @@ fn a_yes_to_all_leaves_out_what_was_not_shown_by_then_however_late_it_comes() {
 
 #[test]
 fn a_yes_for_what_went_before_a_restart_does_not_approve_what_is_asked_after_it() {
-    for (answer, approves) in [(2_000, false), (31_000, true), (38_000, true), (-1_000, true)] {
+    for (answer, approves) in [(2_000, false), (31_000, false), (38_000, true), (-1_000, false)] {
         let mut driver = waiting();
         driver.now = DAWN + 5_000;
         says_now(&mut driver, OWNER, said("no"));

@@ -10,5 +10,6 @@ mod long_questions;
 mod recovery;
 mod seen;
 mod theirs;
+mod undecided;
 mod voice;
 mod waiting;

@@ -19,7 +19,10 @@ fn a_yes_for_a_question_that_expired_does_not_approve_the_one_that_came_after_it
         (-1_000, 20_000, plain("全部同意"), false),
         (900, 1_000, plain("yes"), false),
         (12_000, 12_500, plain("yes"), true),
-        (-1_000, 500, plain("approve A2"), true),
+        // Nobody knew its number yet.
+        (-1_000, 500, plain("approve A2"), false),
+        (-1_000, 500, plain("/approve A2"), false),
+        (500, 600, plain("approve A2"), true),
         // Its command and its tool may be those of the one before.
         (-1_000, 500, plain("approve rm"), false),
         (-1_000, 500, plain("approve ask"), false),

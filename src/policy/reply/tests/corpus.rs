@@ -31,7 +31,7 @@ pub(super) fn corpus() -> (BTreeMap<&'static str, Stage>, Vec<Case>) {
             (set, reply) => {
                 let expected = fields.next().unwrap_or_else(|| panic!("{line:?} has no reading"));
                 assert_eq!(fields.next(), None, "{line:?}");
-                cases.push(Case { set, reply: reply.replace("\\n", "\n"), expected });
+                cases.push(Case { set, reply: reply.replace("\\n", "\n").replace("\\t", "\t"), expected });
             }
         }
     }

@@ -1,5 +1,6 @@
 //! The reader of replies against a corpus and against what must hold for every reply.
 
+mod closed_grammar;
 mod corpus;
 mod properties;
 mod stage;

@@ -180,18 +180,6 @@ fn a_condition_around_an_approving_reply_approves_nothing() {
 }
 
 #[test]
-fn an_unknown_word_anywhere_approves_nothing() {
-    let (sets, _) = corpus();
-    for (set, reply) in approving() {
-        for spoilt in
-            [format!("{reply} quux"), format!("quux {reply}"), format!("{reply}，锟斤"), format!("锟{reply}")]
-        {
-            assert_eq!(approved(&sets[set].read(&spoilt)), 0, "{set}: {spoilt:?}");
-        }
-    }
-}
-
-#[test]
 fn full_width_and_capitals_change_nothing() {
     let (sets, cases) = corpus();
     for case in cases {
