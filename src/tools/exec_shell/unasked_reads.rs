@@ -241,7 +241,7 @@ mod tests {
     fn what_a_sandbox_hides_is_not_asked_about_and_without_one_it_is() {
         let project = sample();
         project.file("1/2/3/4/5/6/7/.env", "");
-        let all = "hides .env 1/2/3/4/5/6/7/.env lib/deep/down/server.pem node_modules/x/id_rsa ship.json";
+        let all = "hides .env .git/config 1/2/3/4/5/6/7/.env lib/deep/down/server.pem node_modules/x/id_rsa ship.json";
         for (command, hiding, bare) in [
             ("grep -r x .", all, "asks: secret "),
             ("grep -r x src", all, "hides "),
