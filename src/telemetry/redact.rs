@@ -90,13 +90,20 @@ impl Redactor {
 
     /// The last place, at or before `at`, where the text can be cut so that no secret is cut, whatever follows the end
     /// of the text.
-    pub(super) fn cut_before(&self, text: &str, at: usize) -> usize {
-        let (spans, pending) = self.spans(text);
-        let at = text.floor_char_boundary(at.min(pending));
-        let crossed = spans.iter().find(|span| (span.start + 1..span.end).contains(&at));
-        let at = crossed.map_or(at, |span| span.start);
-        // Without its beginning a line of a dump reads differently.
-        start_of_dump_line(text, at).unwrap_or(at)
+    fn cut_before(&self, text: &str, at: usize) -> usize {
+        let looked = self.look(text);
+        looked.cut_before(text, at.min(looked.pending))
+    }
+
+    /// What is in a part of a text whose secrets are known, without them.
+    pub(super) fn part(&self, text: &str, part: Range<usize>, looked: &Looked) -> String {
+        let inside = |span: &Range<usize>| span.start.max(part.start)..span.end.min(part.end);
+        let spans = looked.spans.iter().map(inside).filter(|span| span.start < span.end);
+        let clean = without(text, &spans.collect::<Vec<_>>(), part.clone());
+        match self.shapes.as_ref().filter(|shapes| shapes.is_match(&clean)) {
+            Some(shapes) => shapes.replace_all(&clean, replace_shape).into_owned(),
+            None => clean,
+        }
     }
 
     /// Cuts what may be shown now from a text that goes on: everything but the last `held` bytes and what could be the
@@ -115,16 +122,18 @@ impl Redactor {
 
     /// The text without secrets; the same text where there are none.
     pub fn apply<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let (spans, _) = self.spans(text);
-        let text = if spans.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(without(text, &spans)) };
+        let Looked { spans, .. } = self.look(text);
+        let text = match spans.as_slice() {
+            [] => Cow::Borrowed(text),
+            spans => Cow::Owned(without(text, spans, 0..text.len())),
+        };
         // Most text has nothing to replace, and looking is much cheaper than replacing.
         let Some(shapes) = self.shapes.as_ref().filter(|shapes| shapes.is_match(&text)) else { return text };
         Cow::Owned(shapes.replace_all(&text, replace_shape).into_owned())
     }
 
-    /// Where known secrets stand, in order and apart from each other, and from where on the end of the text may be the
-    /// beginning of one.
-    fn spans(&self, text: &str) -> (Vec<Range<usize>>, usize) {
+    /// Looks for known secrets.
+    pub(super) fn look(&self, text: &str) -> Looked {
         let mut spans: Vec<Range<usize>> = Vec::new();
         if let Some(known) = &self.known {
             spans.extend(known.find_iter(text).map(|found| found.range()));
@@ -132,6 +141,7 @@ impl Redactor {
         let letters = search_letters(text, &self.forms.letters, &spans);
         let base64 = search_base64(text, &self.forms.base64, &spans);
         let pending = letters.pending.min(base64.pending);
+        let likely = letters.likely.min(base64.likely);
         for Found { spans: found, .. } in [letters, base64] {
             spans.extend(found);
         }
@@ -143,19 +153,41 @@ impl Redactor {
                 None => apart.push(span),
             }
         }
-        (apart, pending)
+        Looked { spans: apart, pending, likely }
     }
 }
 
-/// The text with a mark in place of each of these spans.
-fn without(text: &str, spans: &[Range<usize>]) -> String {
-    let (mut out, mut at) = (String::with_capacity(text.len()), 0);
+/// Where the known secrets of a text are.
+#[derive(Debug)]
+pub(super) struct Looked {
+    /// In order and apart from each other.
+    spans: Vec<Range<usize>>,
+    /// From where on the end of the text may be the beginning of a secret; the end where it is none.
+    pub(super) pending: usize,
+    /// The same, for beginnings that are no chance.
+    pub(super) likely: usize,
+}
+
+impl Looked {
+    /// The last place, at or before `at`, that is inside of no secret and of no line of a dump.
+    pub(super) fn cut_before(&self, text: &str, at: usize) -> usize {
+        let at = text.floor_char_boundary(at);
+        let crossed = self.spans.iter().find(|span| (span.start + 1..span.end).contains(&at));
+        let at = crossed.map_or(at, |span| span.start);
+        // Without its beginning a line of a dump reads differently.
+        start_of_dump_line(text, at).unwrap_or(at)
+    }
+}
+
+/// A part of a text with a mark in place of each of these spans of it.
+fn without(text: &str, spans: &[Range<usize>], part: Range<usize>) -> String {
+    let (mut out, mut at) = (String::with_capacity(part.len()), part.start);
     for span in spans {
         out.push_str(text.get(at..span.start).unwrap_or_default());
         out.push_str(MARK);
         at = span.end;
     }
-    out.push_str(text.get(at..).unwrap_or_default());
+    out.push_str(text.get(at..part.end).unwrap_or_default());
     out
 }
 

@@ -10,41 +10,47 @@ const LONGEST_HELD: usize = 64 * 1024;
 /// What is held back of such a word; longer than any spelling of a secret without spaces.
 const HELD_OF_WORD: usize = 4 * 1024;
 
-/// A text without secrets, as it grows.
+/// A text without secrets, as it grows. What was shown already stays known as long as it may be the beginning of a
+/// secret: of one that is spelled with spaces the first letters may have been shown, and nothing more will be.
 #[derive(Clone, Debug)]
 pub struct RedactedStream {
     redactor: Redactor,
-    held: String,
+    text: String,
+    /// How many bytes of the text were shown.
+    shown: usize,
 }
 
 impl RedactedStream {
     /// Nothing yet.
     pub fn new(redactor: Redactor) -> Self {
-        Self { redactor, held: String::new() }
+        Self { redactor, text: String::new(), shown: 0 }
     }
 
     /// Takes more in and gives what nothing to come can change.
     pub fn push(&mut self, more: &str) -> String {
-        self.held.push_str(more);
-        let mut at = word_before(&self.held, self.redactor.sure_of(&self.held));
-        if self.held.len() - at > LONGEST_WORD {
-            let enough = self.held.floor_char_boundary(self.held.len().saturating_sub(HELD_OF_WORD));
-            at = enough.min(self.redactor.sure_of(&self.held));
-        }
-        at = self.redactor.cut_before(&self.held, at);
-        if self.held.len() - at > LONGEST_HELD {
-            // Whole secrets go first, so that the cut is in none.
-            self.held = self.redactor.apply(&self.held).into_owned();
-            at = self.held.floor_char_boundary(self.held.len().saturating_sub(HELD_OF_WORD));
-        }
-        let rest = self.held.split_off(at);
-        let sure = std::mem::replace(&mut self.held, rest);
-        self.redactor.apply(&sure).into_owned()
+        self.text.push_str(more);
+        let text = &self.text;
+        let looked = self.redactor.look(text);
+        let enough = text.len().saturating_sub(HELD_OF_WORD);
+        let sure = self.redactor.sure_of(text);
+        let word = word_before(text, sure);
+        let at = if text.len() - word > LONGEST_WORD { enough.min(sure) } else { word };
+        let at = looked.cut_before(text, at.min(looked.likely));
+        let at = if text.len() - at > LONGEST_HELD { looked.cut_before(text, enough) } else { at };
+        let at = at.max(self.shown);
+        let clean = self.redactor.part(text, self.shown..at, &looked);
+        let known = looked.cut_before(text, at.min(looked.pending));
+        let known = if text.len() - known > LONGEST_HELD { at } else { known };
+        self.text.drain(..known);
+        self.shown = at - known;
+        clean
     }
 
     /// The rest: nothing more comes.
     pub fn finish(&mut self) -> String {
-        self.redactor.apply(&std::mem::take(&mut self.held)).into_owned()
+        let text = std::mem::take(&mut self.text);
+        let looked = self.redactor.look(&text);
+        self.redactor.part(&text, std::mem::take(&mut self.shown)..text.len(), &looked)
     }
 }
 
@@ -100,7 +106,7 @@ mod tests {
         let mut out = String::new();
         for _ in 0..1_500 {
             out.push_str(&stream.push("abcdef=hunter2-hunter2"));
-            assert!(stream.held.len() <= LONGEST_WORD + 100);
+            assert!(stream.text.len() <= LONGEST_WORD + 100);
         }
         out.push_str(&stream.finish());
         assert_eq!(out, "abcdef=[redacted]".repeat(1_500));

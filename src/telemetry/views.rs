@@ -9,6 +9,9 @@ use super::encodings::symbol_of;
 /// Letters further apart than this, in bytes, do not belong together.
 const WIDEST_GAP: usize = 40;
 
+/// So many symbols of a pattern are no chance.
+const LIKELY: usize = 4;
+
 /// Escapes are no longer than this, backslashes aside.
 const LONGEST_ESCAPE: usize = 48;
 
@@ -22,6 +25,21 @@ pub(super) struct Found {
     pub(super) spans: Vec<Range<usize>>,
     /// From where on the end of the text may be the beginning of a pattern; the end where it is none.
     pub(super) pending: usize,
+    /// The same, where the end has so much of a pattern that chance does not explain it.
+    pub(super) likely: usize,
+}
+
+impl Found {
+    /// The last `depth` of the symbols that begin at these places may be the beginning of a pattern.
+    fn begun(&mut self, starts: &[usize], depth: usize) {
+        let start = starts.len().checked_sub(depth).and_then(|at| starts.get(at)).filter(|_| depth > 0);
+        if let Some(start) = start {
+            self.pending = self.pending.min(*start);
+            if depth >= LIKELY {
+                self.likely = self.likely.min(*start);
+            }
+        }
+    }
 }
 
 /// Looks for sequences of letters and digits, whatever their case, what stands between them, and how they are escaped.
@@ -61,7 +79,7 @@ fn search(
     item_at: fn(&[u8], usize) -> Item,
 ) -> Found {
     let bytes = text.as_bytes();
-    let mut found = Found { spans: Vec::new(), pending: text.len() };
+    let mut found = Found { spans: Vec::new(), pending: text.len(), likely: text.len() };
     if automaton.is_empty() {
         return found;
     }
@@ -77,8 +95,8 @@ fn search(
             continue;
         }
         if bytes.len() - at <= LONGEST_ESCAPE && is_unfinished(bytes, at) {
-            let begun = starts.len().checked_sub(automaton.depth(state)).and_then(|at| starts.get(at));
-            found.pending = found.pending.min(begun.copied().unwrap_or(at)).min(at);
+            found.begun(&starts, automaton.depth(state));
+            found.pending = found.pending.min(at);
         }
         let length = match item_at(bytes, at) {
             Item::Symbol(symbol, length) => {
@@ -114,10 +132,8 @@ fn search(
         };
         at += length.max(1);
     }
-    let depth = automaton.depth(state);
-    if depth > 0 && bytes.len().saturating_sub(last_end) <= widest {
-        let start = starts.len().checked_sub(depth).and_then(|at| starts.get(at));
-        found.pending = found.pending.min(start.copied().unwrap_or(found.pending));
+    if bytes.len().saturating_sub(last_end) <= widest {
+        found.begun(&starts, automaton.depth(state));
     }
     found
 }

@@ -133,7 +133,7 @@ async fn a_bad_token_is_told_in_the_log_without_the_token() {
     let deadline = tokio::time::Instant::now() + crate::support::daemon::PATIENCE;
     let log = loop {
         let log = logged(&scene);
-        if log.contains("botToken") || tokio::time::Instant::now() > deadline {
+        if log.contains("does not accept the bot token") || tokio::time::Instant::now() > deadline {
             break log;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
