@@ -42,10 +42,10 @@ const PARTS: &[(&str, &str)] = &[
     ("<reach>", "(?:<once>|<while>|<ever>|F<targets>?L)"),
     // `同意一次`, `just once, ok`, `这次可以`.
     ("<once>", "(?:(?:[ymZ]|[vfFI][hjH]?),?c|c,[ymZvf]|c[vZ])"),
-    // `allow for 10 minutes`, `for 1 hour, yes`, `10 分钟内都同意 git status`, `本会话都同意`.
+    // `allow for 10 minutes`, `allow it in this thread`, `for 1 hour, yes`, `10 分钟内都同意 git status`, `本会话都同意`.
     (
         "<while>",
-        "(?:(?:[ymZ]|[vfFI][hjHG]?)[ws]|[ws],?[ymZvf](?:<targets>|j)?|[WS]e[vZ](?:<targets>|[hHKM])?b?)",
+        "(?:(?:[ymZ]|[vfFI][hjHG]?)[ws]|v(?:<targets>|[hjHG])?l|[ws],?[ymZvf](?:<targets>|j)?|[WS]e[vZ](?:<targets>|[hHKM])?b?)",
     ),
     // `always allow this command`, `always allow in this project`, `以后都同意 git status`, `本项目一直允许`.
     (
@@ -54,7 +54,7 @@ const PARTS: &[(&str, &str)] = &[
          [EV][JD]ev|SEe?v|SVev)",
     ),
     // `重跑`, `rerun A1`, `A1 done`.
-    ("<cut off>", "(?:r<targets>?b?|r[hj]|<some>:?[rd]|d)"),
+    ("<cut off>", "(?:r<targets>?b?|r[hj]|d<targets>?|<some>:?[rd])"),
     // `拒绝 2`, `A2 no`, `deny the rest`.
     ("<deny>", "(?:<no>(?:<targets>|R)[wsc]?|(?:<targets>|R):?e?<no>)"),
     ("<no>", "(?:n|x[ymZzvfgqrp])"),

@@ -158,7 +158,7 @@ pub(super) enum Word {
     OnceUnless,
     /// For this thread.
     Thread(Language),
-    /// `in this chat`: explicit only behind `always`.
+    /// `in this chat`: explicit behind `always` and `allow`, elsewhere the place of a decision.
     InThread,
     /// For this project.
     Project(Language),
