@@ -18,7 +18,9 @@ use super::tokens::{Language, Token, Word, Yes};
 /// w for 10 minutes · W 10 分钟内 · L 10 minutes · s for this thread · S 本会话 · l in this chat · k in this project ·
 /// J 本项目 · D 本项目里 · b 吧 · a 那就 · i 嗯 · P please · Q thanks · u anything else
 const PARTS: &[(&str, &str)] = &[
-    ("<reply>", "<lead>(?:<single><tail>|<several><tail>|<verb><thanks>|U|p)!?[.,]{0,2}"),
+    ("<reply>", "(?:<lead>(?:<single><tail>|<several><tail>|<verb><thanks>|U)|<past>)!?[.,]{0,2}"),
+    // `approved`, `ok, approved`; behind `嗯` it answers whether something was.
+    ("<past>", "(?:[ym]!?[,.-]?)?p"),
     // `嗯`, `ok`, before what is decided.
     ("<lead>", "(?:i,?)?(?:[ymCZz]!?[,.-]?){0,2}"),
     ("<tail>", "(?:!?[.,]{0,2}[PQ]){0,2}"),
@@ -27,10 +29,13 @@ const PARTS: &[(&str, &str)] = &[
     ("<verb>", "(?:[vfFqI]|[vfFI][hjHG]b?)m*<also>"),
     ("<single>", "(?:[ymCZzg]|<act first>|<target first>|<all first>|<only>|<reach>|<cut off>)m*<also>"),
     // `approve A1, ok`.
-    ("<also>", "(?:<between>[ymCZzgpqvf]){0,2}"),
+    ("<also>", "(?:<between>[ymCZzgqvf]){0,2}"),
     // `1 同意 2 拒绝`, `approve A1, deny the rest`.
     ("<several>", "<own targets>(?:(?:<between>|&)?<own targets>)+(?:<between>[ym])?"),
-    ("<own targets>", "(?:(?:<act first>|<target first>|[WS]e[vZ]<some>)m*|<cut off>|<deny>)"),
+    (
+        "<own targets>",
+        "(?:(?:<act first>|<target first>|[WS]e[vZ]<some>)m*|[rd]<targets>|<some>:?[rd]|<deny>)",
+    ),
     // `approve A1`, `yes to all`, `执行 1`, `同意 A1 吧`, `allow A1 for 10 minutes`, `那就同意 A1`.
     ("<act first>", "(?:[ymZYvfFI]<targets>(?:b|[ws]|,?c)?|[qU]<targets>b?|Yj|a[vq]<targets>?b?)"),
     // `A1 ok`, `1 和 3 都同意`, `这个可以`.
