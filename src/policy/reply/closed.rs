@@ -7,7 +7,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::fold::{Folded, is_han};
-use super::tokens::{Language, Token, Word, Yes};
+use super::tokens::Token;
+use super::word::{Language, Word, Yes};
 
 /// The letters of the patterns:
 ///
