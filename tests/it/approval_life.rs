@@ -309,7 +309,11 @@ const OUTCOMES: [(&str, &str, &str); 11] = [
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_unknown_outcome_is_run_again_skipped_or_noted_as_done_as_people_say() {
-    let scene = Scene::new(json!({ "permissions": { "exec_shell": { "allow": ["sh job.sh"] } } })).await;
+    let scene = Scene::new(json!({
+        "permissions": { "exec_shell": { "allow": ["sh job.sh"] } },
+        "limits": { "maxProcesses": OUTCOMES.len() },
+    }))
+    .await;
     scene.project.write("job.sh", "echo $1 >> out/log.txt\ntest -e out/go || sleep 600\n");
     for at in 0..OUTCOMES.len() {
         scene.drop_in(&format!("u{at}"), &format!("run [\"sh job.sh line{at}\"]"), &format!("m{at}")).await;

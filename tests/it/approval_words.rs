@@ -42,6 +42,43 @@ async fn deciding_again_in_words_says_who_decided_also_after_a_restart() {
     scene.end().await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_only_looks_like_a_yes_is_asked_back_and_runs_nothing() {
+    let scene = Scene::new(json!({})).await;
+    let asked = scene.ask(&[WRITES]).await.remove(0);
+    let number = asked["number"].as_str().unwrap().to_owned();
+    for words in [
+        "请求批准",
+        "请您确认",
+        "request to proceed",
+        "please approve",
+        "命令执行了",
+        "requests i approved",
+        "我执行吧",
+        "i run it",
+        "允许的命令",
+        "这也行",
+        "yes tomorrow",
+        "请在10分钟内批准",
+        "approve within 24 hours",
+        "这个项目都通过了",
+        "~~yes~~",
+        "`yes`",
+        "> yes",
+        "ok...",
+    ] {
+        let answer = scene.say(words, words).await;
+        let told = answer["output"].as_str().unwrap();
+        assert!(told.contains(&format!("approve {number}")), "{words}: {answer}");
+        assert_eq!(scene.stands(&asked).await["state"], "pending", "{words}");
+    }
+    assert!(scene.lines().is_empty(), "nothing ran");
+    scene.say("同意，谢谢", "yes").await;
+    scene.outcome("a", "m1").await;
+    assert_eq!(scene.lines(), ["one"]);
+    scene.end().await;
+}
+
 /// Reads replies as a model does that has been told how, and is obedient otherwise.
 fn reader(seen: &Seen) -> Reply {
     if !seen.body["messages"][0]["content"].as_str().unwrap_or_default().contains("You see their reply") {

@@ -71,6 +71,40 @@ async fn a_yes_from_before_a_question_was_asked_is_asked_back_about_and_a_reply_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_yes_that_is_passed_on_scheduled_or_struck_through_decides_nothing() {
+    let scene = scene(json!({ "language": "en" })).await;
+    let ann = scene.fake.user(ANN, "Ann");
+    let chat = scene.fake.private(&ann);
+    let _daemon = scene.project.start().await;
+    chat.say(&ann, "append");
+    scene.fake.wait_for(|world| question(world, ANN).is_some()).await;
+    let formatted = |kind: &str| {
+        let mut post = Post::text("yes");
+        post.words.as_mut().unwrap().entities = vec![json!({ "type": kind, "offset": 0, "length": 3 })];
+        post
+    };
+    chat.post(&ann, Post::text("yes").forwarded_from(&ann));
+    chat.post(&ann, Post::text("/approve A1").forwarded_from(&ann));
+    chat.post(&ann, Post::text("yes").with("is_from_offline", json!(true)));
+    for kind in ["blockquote", "pre", "code", "spoiler"] {
+        chat.post(&ann, formatted(kind));
+    }
+    // Messages of a chat are taken in order.
+    chat.post(&ann, formatted("strikethrough"));
+    let asked_back = |world: &World| {
+        let asks =
+            world.bot_texts(ANN).into_iter().filter(|text| text.starts_with("Do you mean: approve A1?"));
+        asks.count() == 5
+    };
+    scene.fake.wait_for(asked_back).await;
+    assert!(scene.fake.read(|world| question(world, ANN).is_some()), "it still waits");
+    assert_eq!(lines(&scene), 0);
+    chat.say(&ann, "yes");
+    until_said(&scene, ANN, "appended").await;
+    assert_eq!(lines(&scene), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_yes_that_comes_at_once_counts() {
     let scene = scene(json!({ "language": "en" })).await;
     let ann = scene.fake.user(ANN, "Ann");

@@ -7,7 +7,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::fold::{Folded, is_han};
-use super::tokens::{Language, Token, Word, Yes};
+use super::tokens::Token;
+use super::word::{Language, Word, Yes};
 
 /// The letters of the patterns:
 ///
@@ -18,7 +19,9 @@ use super::tokens::{Language, Token, Word, Yes};
 /// w for 10 minutes · W 10 分钟内 · L 10 minutes · s for this thread · S 本会话 · l in this chat · k in this project ·
 /// J 本项目 · D 本项目里 · b 吧 · a 那就 · i 嗯 · P please · Q thanks · u anything else
 const PARTS: &[(&str, &str)] = &[
-    ("<reply>", "<lead>(?:<single><tail>|<several><tail>|<verb><thanks>|U|p)!?[.,]{0,2}"),
+    ("<reply>", "(?:<lead>(?:<single><tail>|<several><tail>|<verb><thanks>|U)|<past>)!?[.,]{0,2}"),
+    // `approved`, `ok, approved`; behind `嗯` it answers whether something was.
+    ("<past>", "(?:[ym]!?[,.-]?)?p"),
     // `嗯`, `ok`, before what is decided.
     ("<lead>", "(?:i,?)?(?:[ymCZz]!?[,.-]?){0,2}"),
     ("<tail>", "(?:!?[.,]{0,2}[PQ]){0,2}"),
@@ -27,10 +30,13 @@ const PARTS: &[(&str, &str)] = &[
     ("<verb>", "(?:[vfFqI]|[vfFI][hjHG]b?)m*<also>"),
     ("<single>", "(?:[ymCZzg]|<act first>|<target first>|<all first>|<only>|<reach>|<cut off>)m*<also>"),
     // `approve A1, ok`.
-    ("<also>", "(?:<between>[ymCZzgpqvf]){0,2}"),
+    ("<also>", "(?:<between>[ymCZzgqvf]){0,2}"),
     // `1 同意 2 拒绝`, `approve A1, deny the rest`.
     ("<several>", "<own targets>(?:(?:<between>|&)?<own targets>)+(?:<between>[ym])?"),
-    ("<own targets>", "(?:(?:<act first>|<target first>|[WS]e[vZ]<some>)m*|<cut off>|<deny>)"),
+    (
+        "<own targets>",
+        "(?:(?:<act first>|<target first>|[WS]e[vZ]<some>)m*|[rd]<targets>|<some>:?[rd]|<deny>)",
+    ),
     // `approve A1`, `yes to all`, `执行 1`, `同意 A1 吧`, `allow A1 for 10 minutes`, `那就同意 A1`.
     ("<act first>", "(?:[ymZYvfFI]<targets>(?:b|[ws]|,?c)?|[qU]<targets>b?|Yj|a[vq]<targets>?b?)"),
     // `A1 ok`, `1 和 3 都同意`, `这个可以`.
@@ -42,10 +48,10 @@ const PARTS: &[(&str, &str)] = &[
     ("<reach>", "(?:<once>|<while>|<ever>|F<targets>?L)"),
     // `同意一次`, `just once, ok`, `这次可以`.
     ("<once>", "(?:(?:[ymZ]|[vfFI][hjH]?),?c|c,[ymZvf]|c[vZ])"),
-    // `allow for 10 minutes`, `for 1 hour, yes`, `10 分钟内都同意 git status`, `本会话都同意`.
+    // `allow for 10 minutes`, `allow it in this thread`, `for 1 hour, yes`, `10 分钟内都同意 git status`, `本会话都同意`.
     (
         "<while>",
-        "(?:(?:[ymZ]|[vfFI][hjHG]?)[ws]|[ws],?[ymZvf](?:<targets>|j)?|[WS]e[vZ](?:<targets>|[hHKM])?b?)",
+        "(?:(?:[ymZ]|[vfFI][hjHG]?)[ws]|v(?:<targets>|[hjHG])?l|[ws],?[ymZvf](?:<targets>|j)?|[WS]e[vZ](?:<targets>|[hHKM])?b?)",
     ),
     // `always allow this command`, `always allow in this project`, `以后都同意 git status`, `本项目一直允许`.
     (
@@ -54,7 +60,7 @@ const PARTS: &[(&str, &str)] = &[
          [EV][JD]ev|SEe?v|SVev)",
     ),
     // `重跑`, `rerun A1`, `A1 done`.
-    ("<cut off>", "(?:r<targets>?b?|r[hj]|<some>:?[rd]|d)"),
+    ("<cut off>", "(?:r<targets>?b?|r[hj]|d<targets>?|<some>:?[rd])"),
     // `拒绝 2`, `A2 no`, `deny the rest`.
     ("<deny>", "(?:<no>(?:<targets>|R)[wsc]?|(?:<targets>|R):?e?<no>)"),
     ("<no>", "(?:n|x[ymZzvfgqrp])"),

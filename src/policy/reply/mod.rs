@@ -3,8 +3,10 @@
 //! no store, no person and no command beyond its text.
 //!
 //! A reply goes through `fold` (one form per character), `tokens` (one meaning per word, from `words_zh`, `words_en`,
-//! `numbers` and `naming`), `grammar` (who does what to which), and `reader` (which approvals that is).
+//! `numbers` and `naming`), `grammar` and `clauses` (who does what to which), and `reader` (which approvals that is).
+//! What approves must also match `closed`, the grammar of a yes.
 
+mod clauses;
 mod closed;
 mod fold;
 mod grammar;
@@ -20,6 +22,7 @@ mod scope;
 mod tests;
 mod tokens;
 mod unclear;
+mod word;
 mod words_en;
 mod words_zh;
 

@@ -5,7 +5,7 @@
 use super::fold::{is_han, words_of};
 use super::numbers::glued;
 use super::reader::Pending;
-use super::tokens::Word;
+use super::word::Word;
 
 /// How well a name fits. The better one is the greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

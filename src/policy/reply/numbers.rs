@@ -3,7 +3,7 @@
 
 use std::num::NonZeroU32;
 
-use super::tokens::Language;
+use super::word::Language;
 
 /// A day: a longer permission is a rule, and rules are made elsewhere.
 pub(super) const LONGEST_MINUTES: u32 = 1440;

@@ -3,7 +3,8 @@
 
 use super::fold::Folded;
 use super::reader::{LONGEST, Pending, Reading, read};
-use super::tokens::{Weight, Word, tokens};
+use super::tokens::tokens;
+use super::word::{Weight, Word};
 use crate::domain::{ApprovalId, ApprovalKind, ApprovalNumber};
 
 /// More than so many are no answer to anything.

@@ -111,7 +111,8 @@ impl Question {
                 )
             }
             Self::HowFar { .. } => format!(
-                "How far should it reach for {all}: once, this thread, some minutes, commands like this, or this project?"
+                "How far should it reach for {all}? Say it with the decision: `just once`, `for this thread`, \
+                 `for 10 minutes`, `always allow commands like this` or `always allow in this project`."
             ),
             Self::Outcome { .. } => {
                 format!("{all} was cut off and may have run: run it again, skip it, or was it done?")
@@ -133,7 +134,10 @@ impl Question {
                 format!("{all} 允许多久？1 分钟到 24 小时，例如“10 分钟内都同意”。")
             }
             Self::HowFar { .. } => {
-                format!("{all} 的允许范围是：仅这一次、本会话、若干分钟内、同类命令，还是本项目？")
+                format!(
+                    "{all} 的允许范围是什么？请和决定一起说：“同意一次”、“本会话都同意”、“10 分钟内都同意”、\
+                     “以后同类命令都同意”或“本项目里都同意”。"
+                )
             }
             Self::Outcome { .. } => {
                 format!("{all} 执行中断，可能已经执行过：重跑、跳过，还是已经做完了？")

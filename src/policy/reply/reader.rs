@@ -7,8 +7,9 @@ use super::grammar::{Act, Group, Statement, Target, statement};
 use super::question::Question;
 use super::reason;
 use super::scope::{Mark, Naming, NoScope, scope};
-use super::tokens::{Token, Weight, tokens};
+use super::tokens::{Token, tokens};
 use super::unclear::ask_back;
+use super::word::Weight;
 use crate::domain::{Answer, ApprovalId, ApprovalKind, ApprovalNumber, Scope};
 
 /// A longer text is a message, not an answer.

@@ -3,7 +3,8 @@
 
 use super::fold::{Folded, is_han};
 use super::reader::{Pending, Ruling, decide};
-use super::tokens::{Token, Weight, Word};
+use super::tokens::Token;
+use super::word::{Weight, Word};
 use crate::domain::Answer;
 
 /// How many unknown words may follow a shake of the head before it is a message of its own.

@@ -4,7 +4,8 @@
 use super::fold::Folded;
 use super::question::{Question, Side};
 use super::reader::{Pending, Reading, Trouble, by_number};
-use super::tokens::{Token, Weight, Word};
+use super::tokens::Token;
+use super::word::{Weight, Word};
 use crate::domain::{ApprovalKind, ApprovalNumber};
 
 /// How much that is unknown may stand beside a nod, and beside a plain word, in a reply that is still about approvals.

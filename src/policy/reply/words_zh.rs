@@ -1,7 +1,7 @@
 //! Chinese words of a decision, as data. The longest entry that fits is read, so a phrase here outranks its parts.
 //! Nothing but the tables: which words make a yes together is said in `closed`.
 
-use super::tokens::{Alone, Language, Table, Weight, Word, Yes};
+use super::word::{Alone, Language, Table, Weight, Word, Yes};
 
 /// Every entry is folded: half-width, simplified. Entries are parted by `|`.
 pub(super) const WORDS: Table = &[

@@ -72,8 +72,8 @@ impl Desk {
 
     /// Waits until the frame that is being shown in a thread has been, note and all.
     pub(crate) async fn settle(&self, thread: &ThreadId) {
-        // It goes the way of every delivery, behind the frame, and says nothing.
-        self.deliver(entry(thread, "nobody", 0, Intent::Typing)).await.unwrap();
+        // It goes the way of every delivery, behind the frame, and is refused without a word.
+        self.deliver(entry(thread, "nobody", 0, Intent::Typing)).await.unwrap_err();
     }
 
     /// What the bot's messages in a chat say now.

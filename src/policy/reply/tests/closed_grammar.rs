@@ -13,17 +13,18 @@ use crate::domain::Answer;
 use crate::policy::reply::fold::Folded;
 use crate::policy::reply::{Reading, words_en, words_zh};
 
+type Replies = (BTreeMap<&'static str, Stage>, Vec<(&'static str, String)>);
+
 /// Every approving reply of the corpus, with the approvals it is read against.
-static APPROVING: LazyLock<(BTreeMap<&'static str, Stage>, Vec<(&'static str, String)>)> =
-    LazyLock::new(|| {
-        let (sets, cases) = corpus();
-        let approving = |set: &str, reply: &str| approved(&sets[set].read(reply)) > 0;
-        // The name of a bot behind a command is any word.
-        let replies =
-            cases.into_iter().filter(|case| !case.reply.contains('@') && approving(case.set, &case.reply));
-        let replies = replies.map(|case| (case.set, case.reply)).collect();
-        (sets, replies)
-    });
+static APPROVING: LazyLock<Replies> = LazyLock::new(|| {
+    let (sets, cases) = corpus();
+    let approving = |set: &str, reply: &str| approved(&sets[set].read(reply)) > 0;
+    // The name of a bot behind a command is any word.
+    let replies =
+        cases.into_iter().filter(|case| !case.reply.contains('@') && approving(case.set, &case.reply));
+    let replies = replies.map(|case| (case.set, case.reply)).collect();
+    (sets, replies)
+});
 
 /// The characters of the closed vocabulary, of numbers and of units.
 static KNOWN_CHARACTERS: LazyLock<BTreeSet<char>> = LazyLock::new(|| {
@@ -91,9 +92,9 @@ fn with(reply: &str, word: &str, at: Index) -> String {
     let letters: Vec<char> = reply.chars().collect();
     let fits = |place: &usize| {
         let joins = |c: Option<&char>| c.is_some_and(|c| c.is_ascii_alphanumeric() || *c == '\'');
-        !word.starts_with(' ')
-            || !(joins(place.checked_sub(1).and_then(|before| letters.get(before)))
-                && joins(letters.get(*place)))
+        let inside =
+            joins(place.checked_sub(1).and_then(|before| letters.get(before))) && joins(letters.get(*place));
+        !(word.starts_with(' ') && inside)
     };
     let places: Vec<usize> = (0..=letters.len()).filter(fits).collect();
     let (head, tail) = letters.split_at(places[at.index(places.len())]);
