@@ -71,6 +71,11 @@ impl Console {
         self.until(&format!("{same} && {IDLE}")).await;
     }
 
+    /// Waits until these messages are shown, also while the agent is at work.
+    pub(crate) async fn until_shown(&self, expected: &[(&str, &str)]) {
+        self.until(&format!("JSON.stringify({MESSAGES}) === JSON.stringify({})", json!(expected))).await;
+    }
+
     /// Waits until the newest message says this, to the letter.
     pub(crate) async fn until_newest(&self, text: &str) {
         self.until(&format!("{MESSAGES}.at(-1)?.[1] === {}", json!(text))).await;
