@@ -68,7 +68,7 @@ mod tests {
 
     fn left(resting: &mut RestingThreads, name: &str, bytes: usize) -> Vec<String> {
         let leaving = resting.add(thread(name), 1, bytes);
-        leaving.into_iter().map(|one| one.thread.chat().to_owned()).collect()
+        leaving.into_iter().map(|one| one.thread.chat()).collect()
     }
 
     #[test]

@@ -74,10 +74,7 @@ pub(in crate::config) fn say(fault: &Fault) -> Words {
             format!("{found:?} is not the path of a socket that commands may connect to"),
             "write an absolute path such as /run/docker.sock, without .. and not inside .ship".into(),
         ),
-        Fault::LiteralSecret { variable } => (
-            "this secret is written into the file, where commits, backups and tools can pick it up".into(),
-            format!("put {variable}=… into .env and write \"${{{variable}}}\" here"),
-        ),
+        Fault::LiteralSecret { variable } => literal_secret(variable),
         Fault::KeyNeeded => (
             "api.openai.com needs a key".into(),
             "set it to ${OPENAI_API_KEY}, or set llm.baseUrl to your own server".into(),
@@ -87,6 +84,13 @@ pub(in crate::config) fn say(fault: &Fault) -> Words {
         }
     };
     Words { message, fix }
+}
+
+fn literal_secret(variable: &str) -> (String, String) {
+    (
+        "this secret is written into the file, where commits, backups and tools can pick it up".into(),
+        format!("put {variable}=… into .env and write \"${{{variable}}}\" here"),
+    )
 }
 
 fn syntax(fault: SyntaxFault) -> (String, String) {

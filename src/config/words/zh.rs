@@ -72,10 +72,7 @@ pub(in crate::config) fn say(fault: &Fault) -> Words {
             format!("{found:?} 不是可供命令连接的套接字路径"),
             "请写绝对路径，例如 /run/docker.sock，不含 ..，也不在 .ship 中".into(),
         ),
-        Fault::LiteralSecret { variable } => (
-            "密钥直接写在文件里，可能随提交、备份或工具泄露".into(),
-            format!("请在 .env 中写 {variable}=…，此处改为 \"${{{variable}}}\""),
-        ),
+        Fault::LiteralSecret { variable } => literal_secret(variable),
         Fault::KeyNeeded => (
             "api.openai.com 需要密钥".into(),
             "请设为 ${OPENAI_API_KEY}，或把 llm.baseUrl 设为自己的服务器".into(),
@@ -83,6 +80,13 @@ pub(in crate::config) fn say(fault: &Fault) -> Words {
         Fault::Disagreement(why) => (format!("不被接受（{why}）"), "请报告此问题：检查本应说明原因".into()),
     };
     Words { message, fix }
+}
+
+fn literal_secret(variable: &str) -> (String, String) {
+    (
+        "密钥直接写在文件里，可能随提交、备份或工具泄露".into(),
+        format!("请在 .env 中写 {variable}=…，此处改为 \"${{{variable}}}\""),
+    )
 }
 
 fn syntax(fault: SyntaxFault) -> (String, String) {
