@@ -26,7 +26,7 @@ impl Limits {
     pub(super) const QUICK: Self = Self { entries: 20_000, secrets: 256, time: Duration::from_millis(500) };
 }
 
-/// What tells a file from others, whatever its name.
+/// Identifies a file independently of its name.
 pub(super) type FileId = (u64, u64);
 
 /// What a search found. All paths are relative to the project.
@@ -184,7 +184,7 @@ impl Search<'_> {
     }
 }
 
-/// The file, whatever its name.
+/// The file, identified independently of its name.
 pub(super) fn id_of(facts: &Metadata) -> FileId {
     (facts.dev(), facts.ino())
 }

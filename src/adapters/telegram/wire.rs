@@ -35,7 +35,7 @@ fn entities<'de, D: Deserializer<'de>>(given: D) -> Result<Vec<Entity>, D::Error
     Ok(elements.into_iter().map(read).collect())
 }
 
-/// A message with an origin was passed on, whatever the origin says.
+/// A message with any forward origin counts as forwarded.
 fn origin<'de, D: Deserializer<'de>>(given: D) -> Result<Option<Origin>, D::Error> {
     let value = Value::deserialize(given)?;
     Ok((!value.is_null()).then(|| Origin::deserialize(value).unwrap_or_default()))

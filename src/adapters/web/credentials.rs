@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(credentials.check_bearer("", NOW), Bearer::Wrong);
         assert_eq!(credentials.issue_session("n1", NOW), None);
         assert_eq!(credentials.sign_link(&thread("web:chat:1"), "a.png", NOW), None);
-        // Nor what somebody computes who knows that it is empty.
+        // Nor a credential computed from the empty token.
         let key = hmac::Key::new(hmac::HMAC_SHA256, b"");
         let key =
             hmac::Key::new(hmac::HMAC_SHA256, hmac::sign(&key, b"shipagent console session 1").as_ref());

@@ -54,7 +54,7 @@ impl Records {
         Some(((!told).then_some(record.command.as_str()), record))
     }
 
-    /// What people call somebody, if it is known.
+    /// The display name of a person, if it is known.
     pub(super) fn name(&self, author: &AuthorId) -> Option<&str> {
         self.names.get(author).map(String::as_str)
     }

@@ -1,4 +1,4 @@
-//! What somebody agreed to for more than once: calls of a tool, or commands in a folder with the files they run.
+//! Grants: calls of a tool, or commands in a folder with the files they run, approved for more than one call.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::policy::fingerprint::FileDigest;
 use crate::policy::paths::{self, Place};
 use crate::policy::shape::{is_plain_argument, runs_project_files, shape_of};
 
-/// What somebody agreed to.
+/// One approval that covers more than one call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Grant {

@@ -9,7 +9,7 @@ pub(super) type Table = &'static [(Word, &'static str)];
 /// How much a yes or a no says by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Weight {
-    /// Yes to whatever was asked: `ok`.
+    /// Yes without a target: `ok`.
     Nod,
     /// Says that something may be done: `同意`.
     Plain,
@@ -180,7 +180,7 @@ pub(super) enum Word {
     NamedSeveral,
     /// For so many minutes; none if the length cannot be had.
     Window(Option<NonZeroU32>, Language),
-    /// So many minutes, of whatever.
+    /// A number of minutes without a target.
     Length(NonZeroU32),
     /// Not in any table; counts for so much.
     Unknown(usize),

@@ -1,4 +1,4 @@
-//! What a command sees of the machine. A socket can be connected to by whoever can name it, and no rule of
+//! What a command sees of the machine. A process can connect to any socket it can name, and no rule of
 //! Landlock judges that; so every top-level directory without system files (`/tmp`, `/run`, `/var`, `/home`, …) is
 //! covered by an empty one, into which only what the rules allow is mounted again.
 

@@ -32,7 +32,7 @@ pub async fn hides_secrets(found: Finding, mode: Mode) -> bool {
 /// What has to be hidden from a command that reads this; `hides` says whether it can be. Touches the disk.
 ///
 /// # Errors
-/// Says why somebody has to be asked: it reads a secret that is not hidden, something outside of the project, or more
+/// Says why a person has to be asked: it reads a secret that is not hidden, something outside of the project, or more
 /// than can be looked through; or git would run programs that the repository names.
 pub(super) fn check_reads(project: &Path, reads: &[ReadPath], hides: bool) -> Result<Vec<PathBuf>, Reason> {
     examine(project, reads, hides).map(Check::into_hidden)
