@@ -17,20 +17,20 @@ use crate::adapters::{AdapterHealths, AdapterSet, supervise};
 use crate::chats::{Chats, Shared as ChatShared};
 use crate::config::{AGENT_MD, Endpoint, ModelSettings, Provider, Settings, read_agent_md};
 use crate::domain::{Approval, Platform};
-use crate::http::Http;
+use crate::http_client::Http;
 use crate::metrics::Metrics;
 use crate::model::{ModelKind, ModelSpec, Shared, build};
 use crate::permissions::{FileAccess, GrantBook, ProjectJudge};
 use crate::policy::shell::BadRule;
+use crate::policy_setup::{EXEC_GRACE, exec_settings, project_judge, redact, rights, sandbox_mode};
 use crate::ports::{
-    AccessBook, Adapter, ApprovalBook, Audit, Clock, Door, Grants, Ids, Model, RandomIds, StoreError,
-    SystemClock, ThreadStore, ToolBox,
+    AccessBook, Adapter, ApprovalBook, Audit, Clock, Grants, Ids, Model, RandomIds, StoreError, SystemClock,
+    ThreadStore, ThreadsHandle, ToolBox,
 };
-use crate::safeguards::{EXEC_GRACE, exec_settings, project_judge, redact, rights, sandbox_mode};
 use crate::sandbox;
 use crate::store::{AuditLog, FileApprovals, FileMemory, FileShelf, InstructionsFile, replace_file};
 use crate::telemetry::Redactor;
-use crate::threads::{AgentFacts, Asking, DiscreetModel, Limits, Router, Workshop};
+use crate::threads::{AgentFacts, Asking, Limits, RedactingModel, Router, Runtime};
 use crate::tools::{Scratch, all_tools, sweep};
 
 /// How long one call of a tool may take.
@@ -46,7 +46,7 @@ const FAREWELL: Duration = Duration::from_millis(500);
 
 /// What the outside world gives, and what tests replace.
 #[derive(Clone, Debug)]
-pub struct World {
+pub struct Environment {
     /// The model.
     pub model: Arc<dyn Model>,
     /// The time.
@@ -68,7 +68,7 @@ pub struct ShellWorld {
     pub redactor: Redactor,
 }
 
-impl World {
+impl Environment {
     /// The real one, as the settings describe it. Does no IO.
     pub fn real(settings: &ModelSettings, shell: ShellWorld) -> Self {
         let (clock, ids): (Arc<dyn Clock>, Arc<dyn Ids>) = (Arc::new(SystemClock), Arc::new(RandomIds));
@@ -116,7 +116,7 @@ fn model_spec(endpoint: &Endpoint) -> ModelSpec {
 
 /// An address that is bound already, and what opens the door behind it.
 #[derive(Debug)]
-pub struct WebSocket {
+pub struct BoundListener {
     /// The listener.
     pub listener: TcpListener,
     /// Its address.
@@ -166,7 +166,7 @@ impl Books {
 #[derive(Debug)]
 pub struct App {
     /// The way to its threads.
-    pub door: Door,
+    pub door: ThreadsHandle,
     /// How its adapters fare.
     pub healths: AdapterHealths,
     /// What it has counted.
@@ -177,7 +177,7 @@ pub struct App {
     pub access: Arc<dyn AccessBook>,
     audit: Arc<AuditLog>,
     /// What keeps its commands in, as soon as that is known.
-    pub sandbox: sandbox::News,
+    pub sandbox: sandbox::SandboxUpdates,
     ingress: Phase,
     threads: Phase,
     /// Ends the router at once, and with it every actor and every wait.
@@ -210,8 +210,8 @@ impl App {
     pub fn start(
         settings: &Settings,
         store: Arc<dyn ThreadStore>,
-        world: World,
-        web: Option<WebSocket>,
+        world: Environment,
+        web: Option<BoundListener>,
     ) -> Result<Self, StartError> {
         let metrics = Arc::new(Metrics::default());
         let healths = AdapterHealths::default();
@@ -253,13 +253,13 @@ impl App {
         let adapters = adapter_set(settings, web, &world, parts, chats.adapters);
         let access = books.access.clone();
         let clock = world.clock.clone();
-        let shop = workshop(settings, store, world, (tools, judge), books, &adapters, metrics.clone());
-        let (router, door) = Router::new(Arc::new(shop), threads.stop.clone());
+        let runtime = runtime(settings, store, world, (tools, judge), books, &adapters, metrics.clone());
+        let (router, door) = Router::new(Arc::new(runtime), threads.stop.clone());
         let cut = threads.tasks.spawn(router.run(recovered_sender)).abort_handle();
-        let (keeper_door, keeper_healths, stop) = (door.clone(), healths.clone(), ingress.stop.clone());
+        let (keeper_threads, keeper_healths, stop) = (door.clone(), healths.clone(), ingress.stop.clone());
         ingress
             .tasks
-            .spawn(async move { supervise(&adapters, keeper_door, clock, keeper_healths, stop).await });
+            .spawn(async move { supervise(&adapters, keeper_threads, clock, keeper_healths, stop).await });
         Ok(Self { door, healths, metrics, recovered, access, audit, sandbox, ingress, threads, cut })
     }
 
@@ -301,8 +301,8 @@ fn platform(name: &str) -> Option<Platform> {
 /// Every platform this binary speaks; the chats among them are built in `chats`.
 fn adapter_set(
     settings: &Settings,
-    web: Option<WebSocket>,
-    world: &World,
+    web: Option<BoundListener>,
+    world: &Environment,
     parts: WebParts,
     chats: Vec<Arc<dyn Adapter>>,
 ) -> AdapterSet {
@@ -337,24 +337,24 @@ fn instructions_of(settings: &Settings) -> InstructionsFile {
     InstructionsFile::new(settings.project.join(AGENT_MD), &settings.agent_md, read)
 }
 
-fn workshop(
+fn runtime(
     settings: &Settings,
     store: Arc<dyn ThreadStore>,
-    world: World,
+    world: Environment,
     (tools, judge): (ToolBox, ProjectJudge),
     books: Books,
     adapters: &AdapterSet,
     metrics: Arc<Metrics>,
-) -> Workshop {
+) -> Runtime {
     let patience = |provider: &Provider| match provider {
         Provider::Offline => Duration::from_secs(60),
         // A model call bounds itself; this is the line it never reaches unless something is very wrong.
         Provider::OpenAi(endpoint) => endpoint.timeout.saturating_mul(12),
     };
     let fallbacks: Duration = settings.model.fallbacks.iter().map(patience).sum();
-    Workshop {
+    Runtime {
         store,
-        model: Arc::new(DiscreetModel::new(world.model, &world.shell.redactor)),
+        model: Arc::new(RedactingModel::new(world.model, &world.shell.redactor)),
         tools,
         judge: Arc::new(judge),
         approvals: books.approvals,

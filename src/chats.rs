@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::adapters::chat::{ChatParts, Deciders, GuestList, Respond};
+use crate::adapters::chat::{AllowList, ChatParts, Deciders, Respond};
 use crate::adapters::feishu::{FeishuAdapter, FeishuMode, FeishuOptions};
 use crate::adapters::qq::{QqAdapter, QqEvents, QqOptions, Threading as QqThreading};
 use crate::adapters::telegram::{
@@ -14,10 +14,10 @@ use crate::config::{
     TelegramSettings,
 };
 use crate::domain::{AuthorId, Platform};
-use crate::http::Http;
+use crate::http_client::Http;
 use crate::metrics::Metrics;
+use crate::policy_setup::rights;
 use crate::ports::{AccessBook, Adapter, ApprovalBook, Clock, Hook, Ids};
-use crate::safeguards::rights;
 use crate::store::FileNotes;
 
 /// What all chat platforms share.
@@ -89,7 +89,7 @@ impl Shared<'_> {
         Ok(ChatParts {
             approvals: self.approvals.clone(),
             access: self.access.clone(),
-            deciders: Deciders::new(move |led, by, standing| rights.may_answer(led, by, standing)),
+            deciders: Deciders::new(move |led, by, role| rights.may_answer(led, by, role)),
             notes: Arc::new(FileNotes::new(&self.settings.state, platform)),
             http: self.http.client(server)?,
             files: self.settings.state.join("files"),
@@ -101,12 +101,12 @@ impl Shared<'_> {
 }
 
 /// Whom the settings name on one platform.
-fn guests(settings: &Settings, platform: &Platform, people: &[String], chats: &[String]) -> GuestList {
+fn guests(settings: &Settings, platform: &Platform, people: &[String], chats: &[String]) -> AllowList {
     let deciders = settings.approvals.approvers.iter().filter_map(|approver| match approver {
         Approver::Person(person) => Some(person.clone()),
         Approver::Requester | Approver::Owners | Approver::Admins => None,
     });
-    GuestList {
+    AllowList {
         deciders: deciders.filter(|person| person.platform() == *platform).collect(),
         owners: settings.owners.iter().filter(|owner| owner.platform() == *platform).cloned().collect(),
         people: people.iter().filter_map(|id| AuthorId::new(platform, id).ok()).collect(),

@@ -3,7 +3,7 @@
 //! # The way of a message
 //!
 //! An adapter hears a platform and makes an [`IngressEvent`](domain::IngressEvent) of what happened. It goes through
-//! the [`Door`](ports::Door) to the [`Router`](threads::Router), which finds or starts the one actor of that thread. The
+//! the [`ThreadsHandle`](ports::ThreadsHandle) to the [`Router`](threads::Router), which finds or starts the one actor of that thread. The
 //! actor asks its machine, the [`Conversation`](turn::Conversation), what is to be done, and does it: writes the message
 //! (only then is the platform told that it was received), asks the [`Model`](ports::Model), runs a
 //! [`Tool`](ports::Tool), and at the end writes the answer and what must be delivered in one commit. Deliveries go
@@ -52,16 +52,16 @@ pub mod commands;
 pub mod config;
 pub mod domain;
 pub mod files;
-pub mod http;
+pub mod http_client;
 mod memory_release;
 pub mod metrics;
 pub mod model;
 pub mod notify;
 pub mod permissions;
 pub mod policy;
+pub mod policy_setup;
 pub mod ports;
 pub mod render;
-pub mod safeguards;
 pub mod sandbox;
 pub mod signals;
 pub mod store;

@@ -32,7 +32,7 @@ pub(crate) struct BotApi {
 
 #[derive(Debug)]
 struct Shared {
-    world: Mutex<World>,
+    world: Mutex<Environment>,
     /// Rings when there is something to be fetched.
     posted: Notify,
     /// How many messages the bot has sent.
@@ -40,7 +40,7 @@ struct Shared {
 }
 
 #[derive(Debug, Default)]
-struct World {
+struct Environment {
     first_poll: Option<Instant>,
     /// Numbers, names and the JSON of what the bot has not confirmed.
     pending: VecDeque<(i64, Name, String)>,
@@ -126,7 +126,7 @@ impl BotApi {
 }
 
 impl Shared {
-    fn change<T>(&self, change: impl FnOnce(&mut World) -> T) -> T {
+    fn change<T>(&self, change: impl FnOnce(&mut Environment) -> T) -> T {
         change(&mut self.world.lock().unwrap())
     }
 }

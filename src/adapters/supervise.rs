@@ -11,14 +11,14 @@ use tokio_util::sync::CancellationToken;
 use super::health::Phase;
 use super::{AdapterHealths, AdapterSet, Backoff};
 use crate::domain::Timestamp;
-use crate::ports::{Adapter, AdapterError, AdapterIo, Clock, Door, HealthReporter};
+use crate::ports::{Adapter, AdapterError, AdapterIo, Clock, HealthReporter, ThreadsHandle};
 
 /// Runs every adapter of the set until told to stop, and returns when all have ended. How they fare is
 /// written to `healths`, on which every adapter stands before the first one runs. Dropping the future ends
 /// them all at once.
 pub async fn supervise(
     set: &AdapterSet,
-    door: Door,
+    door: ThreadsHandle,
     clock: Arc<dyn Clock>,
     healths: AdapterHealths,
     stop: CancellationToken,
@@ -47,7 +47,7 @@ pub async fn supervise(
 /// Keeps one adapter running.
 struct Keeper {
     adapter: Arc<dyn Adapter>,
-    door: Door,
+    door: ThreadsHandle,
     clock: Arc<dyn Clock>,
     healths: AdapterHealths,
     stop: CancellationToken,
@@ -203,14 +203,14 @@ mod tests {
         }
     }
 
-    struct Stage {
+    struct Fixture {
         fake: Arc<Scripted>,
         healths: AdapterHealths,
         stop: CancellationToken,
         running: JoinSet<()>,
     }
 
-    fn stage(acts: impl IntoIterator<Item = Act>) -> Stage {
+    fn stage(acts: impl IntoIterator<Item = Act>) -> Fixture {
         let fake = Arc::new(Scripted {
             acts: Mutex::new(acts.into_iter().collect()),
             began: Mutex::new(Vec::new()),
@@ -218,12 +218,12 @@ mod tests {
         let set = AdapterSet::default().with_adapter(Arc::clone(&fake) as Arc<dyn Adapter>);
         let (healths, stop) = (AdapterHealths::default(), CancellationToken::new());
         let mut running = JoinSet::new();
-        let (door, board, token) = (Door::new(mpsc::channel(1).0), healths.clone(), stop.clone());
+        let (door, board, token) = (ThreadsHandle::new(mpsc::channel(1).0), healths.clone(), stop.clone());
         running.spawn(async move { supervise(&set, door, Arc::new(Epoch), board, token).await });
-        Stage { fake, healths, stop, running }
+        Fixture { fake, healths, stop, running }
     }
 
-    impl Stage {
+    impl Fixture {
         fn health(&self) -> Health {
             self.healths.reports(Timestamp::from_millis(0)).remove(0).health
         }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::address;
 use crate::config::Settings;
-use crate::http::install_tls;
+use crate::http_client::install_tls;
 use crate::store::{Layout, Lock};
 
 /// A daemon on this machine answers the door at once, or it is not there.

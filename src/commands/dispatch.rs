@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use clap::CommandFactory;
 
-use super::doctor::{Surgery, doctor};
+use super::doctor::{DoctorInput, doctor};
 use super::{access, approvals, audit, chat, config, grants, init, memory, run as daemon, threads};
 use crate::app::model_of;
 use crate::cli::{Cli, Command, ConfigCommand, Exit, Output};
 use crate::config::{Endpoint, Env, ModelSettings};
-use crate::http::{Http, install_tls};
+use crate::http_client::{Http, install_tls};
 use crate::model::list_models;
 use crate::ports::{BoxFuture, SystemClock};
 use crate::sandbox;
@@ -71,6 +71,6 @@ fn examine(project: &Path, env: &Env, output: Output, out: &mut dyn Write) -> an
     let http = || connections.far().map_err(|error| error.to_string());
     let clock = Arc::new(SystemClock);
     let surgery =
-        Surgery { project, env, clock, model: &model, models: &models, http: &http, sandbox: &sandbox };
+        DoctorInput { project, env, clock, model: &model, models: &models, http: &http, sandbox: &sandbox };
     Ok(runtime.block_on(doctor(surgery, output, out))?)
 }

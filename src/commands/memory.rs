@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::look::Look;
+use super::cli_context::CliContext;
 use crate::cli::{Exit, MemoryCommand, MemoryOf, Output, TasksCommand};
 use crate::config::Env;
 use crate::domain::{AuthorId, Language, MemoryScope};
@@ -25,7 +25,7 @@ pub fn memory(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> anyhow::Result<Exit> {
-    let Some(look) = Look::at(project, env, err)? else { return Ok(Exit::Failed) };
+    let Some(look) = CliContext::at(project, env, err)? else { return Ok(Exit::Failed) };
     let (MemoryCommand::Show { of, .. } | MemoryCommand::Path(of)) = &command;
     let Some(scope) = scope_of(of) else {
         writeln!(err, "{}", not_a_person(of.user.as_deref().unwrap_or_default(), look.language))?;
@@ -66,7 +66,7 @@ pub fn tasks(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> anyhow::Result<Exit> {
-    let Some(look) = Look::at(project, env, err)? else { return Ok(Exit::Failed) };
+    let Some(look) = CliContext::at(project, env, err)? else { return Ok(Exit::Failed) };
     let TasksCommand::List(Output { json }) = *command;
     match FileMemory::new(&look.state).tasks() {
         Ok(tasks) if json => {

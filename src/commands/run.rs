@@ -14,15 +14,15 @@ use super::address;
 use super::load::load_or_say;
 use super::summary::{Summary, names};
 use crate::adapters::web::{BindError, WebAdapter};
-use crate::app::{App, ShellWorld, StartError, WebSocket, World};
+use crate::app::{App, BoundListener, Environment, ShellWorld, StartError};
 use crate::blocking::PoolProbe;
 use crate::cli::{Exit, RunArgs};
 use crate::config::{Env, Settings, WebSettings};
-use crate::http::install_tls;
+use crate::http_client::install_tls;
 use crate::notify;
-use crate::ports::{Door, ThreadStore};
+use crate::ports::{ThreadStore, ThreadsHandle};
 use crate::signals::Signals;
-use crate::store::{FileStore, OpenError, survive_file_size_limits};
+use crate::store::{OpenError, ThreadFiles, survive_file_size_limits};
 use crate::telemetry::{self, Console, Options, Redactor};
 
 /// Threads that drive everything, at most. A daemon that mostly waits gains nothing from one for each of many cores,
@@ -87,7 +87,7 @@ async fn serve(
     let mut signals = Signals::listen()?;
     survive_file_size_limits()?;
     raise_open_files();
-    let store = match FileStore::open(&settings.state) {
+    let store = match ThreadFiles::open(&settings.state) {
         Ok(store) => Arc::new(store),
         Err(error) => return refuse(&error, err),
     };
@@ -124,7 +124,7 @@ async fn serve(
         unfinished: store.unfinished().len(),
         journaled: is_journaled(env),
     };
-    let app = match App::start(settings, store.clone(), World::real(&settings.model, shell), web) {
+    let app = match App::start(settings, store.clone(), Environment::real(&settings.model, shell), web) {
         Ok(app) => app,
         Err(error) => {
             store.close().await;
@@ -164,7 +164,7 @@ fn not_started(error: &StartError, err: &mut dyn Write) -> anyhow::Result<Exit> 
 
 /// What shows that the daemon works, whatever becomes of the platforms: its threads can be spoken to, and what is said
 /// there can be written, and files can be looked at.
-async fn works(door: &Door, store: &FileStore, pool: &PoolProbe) -> bool {
+async fn works(door: &ThreadsHandle, store: &ThreadFiles, pool: &PoolProbe) -> bool {
     let (threads, disk, blocking) = tokio::join!(door.answers(), store.answers(), pool.answers());
     threads && disk && blocking
 }
@@ -233,14 +233,14 @@ fn is_journaled(env: &Env) -> bool {
     managed.iter().any(Option::is_some) && !io::stdout().is_terminal()
 }
 
-fn listen(settings: &Settings, web: &WebSettings) -> anyhow::Result<WebSocket> {
+fn listen(settings: &Settings, web: &WebSettings) -> anyhow::Result<BoundListener> {
     let listener = bind(web)?;
     let address = listener.local_addr()?;
     let token = match &web.token {
         Some(token) => token.clone(),
         None => address::token(&settings.state)?,
     };
-    Ok(WebSocket { listener, address, token })
+    Ok(BoundListener { listener, address, token })
 }
 
 /// Binds the configured address. Where the operator chose none and another program has the usual port, the next free

@@ -6,7 +6,7 @@ use crate::domain::{Language, SandboxLevel, SandboxReport};
 use crate::sandbox::{MemoryControl, MemoryLimits};
 
 /// How things stand, in one line.
-pub(super) fn standing(report: &SandboxReport, language: Language) -> String {
+pub(super) fn status(report: &SandboxReport, language: Language) -> String {
     let reasons = report.reasons.join("; ");
     let by = by(report, language);
     match (language, report.level) {

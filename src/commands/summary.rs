@@ -70,7 +70,7 @@ impl Summary<'_> {
         let language = self.settings.operator_language;
         let (name, risk) =
             if language == Language::Zh { ("沙箱", "套接字") } else { ("sandbox ", "sockets ") };
-        let mut text = format!("  {name}  {}\n", sandbox_words::standing(report, language));
+        let mut text = format!("  {name}  {}\n", sandbox_words::status(report, language));
         let listed = &self.settings.permissions.exec_shell.sockets;
         if let Some(told) = sandbox_words::sockets(listed, report, language) {
             text.push_str(&format!("  {risk}  {told}\n"));

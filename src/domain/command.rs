@@ -71,14 +71,14 @@ impl Command {
 
 /// A command as somebody gave it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Order {
+pub struct CommandInvocation {
     /// Which command.
     pub command: Command,
     /// The words behind it.
     pub words: String,
 }
 
-impl Order {
+impl CommandInvocation {
     /// Reads a message that consists of a command: `/stop`, also as `/stop@bot` and with words behind it.
     pub fn parse(text: &str) -> Option<Self> {
         let line = text.trim().strip_prefix('/')?;
@@ -90,13 +90,13 @@ impl Order {
     }
 }
 
-impl From<Command> for Order {
+impl From<Command> for CommandInvocation {
     fn from(command: Command) -> Self {
         Self { command, words: String::new() }
     }
 }
 
-impl std::fmt::Display for Order {
+impl std::fmt::Display for CommandInvocation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "/{}", self.command.name())?;
         if self.words.is_empty() { Ok(()) } else { write!(f, " {}", self.words) }
@@ -120,7 +120,7 @@ mod tests {
             ("/", None),
             ("", None),
         ] {
-            let order = Order::parse(text);
+            let order = CommandInvocation::parse(text);
             let read = order.as_ref().map(|order| (order.command, order.words.as_str()));
             assert_eq!(read, expected, "{text:?}");
         }

@@ -1,6 +1,6 @@
 //! What comes in: one shape for every platform.
 
-use super::{Answer, ApprovalId, AuthorId, MessageId, Order, Role, ThreadId, Timestamp};
+use super::{Answer, ApprovalId, AuthorId, CommandInvocation, MessageId, Role, ThreadId, Timestamp};
 
 /// Whoever spoke.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,12 +10,12 @@ pub struct Author {
     /// What people call them.
     pub name: Option<String>,
     /// What is vouched for about them.
-    pub standing: Standing,
+    pub role: AuthorRole,
 }
 
 /// What is vouched for about whoever spoke: by the platform, and then by the access book.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Standing {
+pub enum AuthorRole {
     /// A person.
     #[default]
     Person,
@@ -29,19 +29,19 @@ pub enum Standing {
     /// A person who was let in only to talk.
     Guest,
     /// Nobody can tell which person: a bot, a channel, an administrator who hides. Never decides anything.
-    Faceless,
+    Anonymous,
 }
 
-impl Standing {
+impl AuthorRole {
     /// What is left of it once the access book has spoken.
     pub const fn with(self, role: Option<Role>) -> Self {
         match (self, role) {
-            (Self::Faceless, _) => Self::Faceless,
-            (standing, Some(Role::Owner)) => {
-                Self::Owner { admin: matches!(standing, Self::Admin | Self::Owner { admin: true }) }
+            (Self::Anonymous, _) => Self::Anonymous,
+            (role, Some(Role::Owner)) => {
+                Self::Owner { admin: matches!(role, Self::Admin | Self::Owner { admin: true }) }
             }
             (_, Some(Role::Guest)) => Self::Guest,
-            (standing, Some(Role::Member) | None) => standing,
+            (role, Some(Role::Member) | None) => role,
         }
     }
 
@@ -80,7 +80,7 @@ pub struct Said {
     /// What came with them.
     pub files: Vec<InboundFile>,
     /// Heard but not meant for the agent: kept as context, never answered.
-    pub overheard: bool,
+    pub context_only: bool,
     /// The message it replies to.
     pub quoted: Option<Quoted>,
     /// Whose words these are, where they were passed on.
@@ -123,7 +123,7 @@ pub enum IngressKind {
     /// Somebody wants another answer to the last question: the one of this id, where they named it.
     Regenerate(Option<MessageId>),
     /// A word for the daemon.
-    Command(Order),
+    Command(CommandInvocation),
     /// Somebody answered a question by its own id: a button, the console, the API.
     Decision(Decision),
 }

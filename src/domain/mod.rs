@@ -28,12 +28,12 @@ pub use approval::{
 pub use approval_file::{ApprovalFile, BadApproval};
 pub use both_ends::{both_ends, both_ends_of_line};
 pub use capabilities::{Capabilities, Delivery, LengthUnit};
-pub use command::{Command, Order};
+pub use command::{Command, CommandInvocation};
 pub use error_kind::ErrorKind;
 pub use grant::{BadGrantNumber, GrantNumber, GrantSummary, Reach};
 pub use ids::{AuthorId, BadId, CorrelationId, MessageId, Platform, ThreadId, ToolCallId};
 pub use ingress::{
-    Author, ChatKind, Decision, InboundFile, IngressEvent, IngressKind, Quoted, Said, Standing,
+    Author, AuthorRole, ChatKind, Decision, InboundFile, IngressEvent, IngressKind, Quoted, Said,
 };
 pub use intent::{AttachmentKind, DeliveryId, Intent, OutboundIntent};
 pub use language::Language;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{FallbackModel, ModelSpec, OfflineModel, OpenAiModel, Pace};
-use crate::http::Http;
+use crate::http_client::Http;
 use crate::ports::{Clock, Ids, Model};
 
 /// What all models of a process share.

@@ -7,7 +7,7 @@ use jiff::civil::Date;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
 
-use crate::http::{Http, whole_story};
+use crate::http_client::{Http, whole_story};
 
 /// How long a server may take to list its models.
 const DEADLINE: Duration = Duration::from_secs(10);

@@ -20,7 +20,7 @@ use super::transport::{EndSeen, Transport, failure_of};
 use super::wire::Chunk;
 use super::{ModelSpec, Shared, request};
 use crate::domain::ErrorKind;
-use crate::http::whole_story;
+use crate::http_client::whole_story;
 use crate::ports::{BoxFuture, Completion, Model, ModelDelta, ModelError, Prompt};
 use crate::uimessage::ModelMessage;
 

@@ -16,12 +16,12 @@ pub(crate) enum Told {
 /// Reads content piece by piece. What might yet turn out to be a mark is held back until it is known.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ThinkSplitter {
-    place: Place,
+    place: TagState,
     held: String,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Place {
+enum TagState {
     /// Nothing but white space so far.
     #[default]
     Beginning,
@@ -53,10 +53,10 @@ impl ThinkSplitter {
             return None;
         }
         match self.place {
-            Place::Beginning | Place::Answer => Some(Told::Text(rest)),
-            Place::Thinking => Some(Told::Reasoning(rest)),
+            TagState::Beginning | TagState::Answer => Some(Told::Text(rest)),
+            TagState::Thinking => Some(Told::Reasoning(rest)),
             // Only white space can wait in these places.
-            Place::Opened | Place::Closed => None,
+            TagState::Opened | TagState::Closed => None,
         }
     }
 
@@ -66,21 +66,21 @@ impl ThinkSplitter {
             return None;
         }
         match self.place {
-            Place::Beginning => {
+            TagState::Beginning => {
                 let start = self.held.trim_start();
                 if let Some(rest) = start.strip_prefix(OPEN) {
-                    self.go(Place::Opened, rest.to_owned());
+                    self.go(TagState::Opened, rest.to_owned());
                 } else if OPEN.starts_with(start) {
                     return None;
                 } else {
-                    self.place = Place::Answer;
+                    self.place = TagState::Answer;
                 }
                 Some(None)
             }
-            Place::Opened => self.skip_white(Place::Thinking),
-            Place::Closed => self.skip_white(Place::Answer),
-            Place::Thinking => self.think(),
-            Place::Answer => Some(Some(Told::Text(std::mem::take(&mut self.held)))),
+            TagState::Opened => self.skip_white(TagState::Thinking),
+            TagState::Closed => self.skip_white(TagState::Answer),
+            TagState::Thinking => self.think(),
+            TagState::Answer => Some(Some(Told::Text(std::mem::take(&mut self.held)))),
         }
     }
 
@@ -88,7 +88,7 @@ impl ThinkSplitter {
         if let Some((thought, rest)) = self.held.split_once(CLOSE) {
             let told = (!thought.is_empty()).then(|| Told::Reasoning(thought.to_owned()));
             let rest = rest.to_owned();
-            self.go(Place::Closed, rest);
+            self.go(TagState::Closed, rest);
             return Some(told);
         }
         let certain = self.held.len() - waiting(&self.held, CLOSE);
@@ -100,7 +100,7 @@ impl ThinkSplitter {
         Some(Some(Told::Reasoning(thought)))
     }
 
-    fn skip_white(&mut self, next: Place) -> Option<Option<Told>> {
+    fn skip_white(&mut self, next: TagState) -> Option<Option<Told>> {
         let rest = self.held.trim_start().to_owned();
         if rest.is_empty() {
             self.held.clear();
@@ -110,7 +110,7 @@ impl ThinkSplitter {
         Some(None)
     }
 
-    fn go(&mut self, place: Place, held: String) {
+    fn go(&mut self, place: TagState, held: String) {
         self.place = place;
         self.held = held;
     }

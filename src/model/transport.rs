@@ -21,7 +21,7 @@ use super::failure::Failure;
 use super::lossy::LossyUtf8;
 use super::receive::End;
 use crate::domain::Timestamp;
-use crate::http::whole_story;
+use crate::http_client::whole_story;
 use crate::ports::{BoxFuture, Clock};
 
 /// How much of a refusal is read.

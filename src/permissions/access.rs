@@ -4,13 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::Replace;
+use super::access_records::AccessRecords;
 use super::code;
-use super::guests::Guests;
 use super::shared_file::{SharedFile, Touched};
 use crate::domain::{Author, AuthorId, Platform, Role, ThreadId, Timestamp};
 use crate::ports::{
     AccessBook, AccessList, Approved, Audit, AuditEvent, AuditLine, AuditOutcome, BoxFuture, Guest,
-    Invitation, Knock, Member, StoreError,
+    Invitation, Member, PairingRequest, StoreError,
 };
 
 /// The file's name, without its ending.
@@ -24,7 +24,7 @@ fn fresh_code() -> Result<String, StoreError> {
 /// The access book of one project.
 #[derive(Debug)]
 pub struct FileAccess {
-    file: Arc<SharedFile<Guests>>,
+    file: Arc<SharedFile<AccessRecords>>,
     audit: Arc<dyn Audit>,
 }
 
@@ -37,14 +37,14 @@ impl FileAccess {
     /// Changes the book, beside the runtime: whoever else changes it is waited for.
     async fn change<R: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Guests) -> (R, Touched) + Send + 'static,
+        work: impl FnOnce(&mut AccessRecords) -> (R, Touched) + Send + 'static,
     ) -> Result<R, StoreError> {
         let file = self.file.clone();
         let changed = tokio::task::spawn_blocking(move || file.change(work));
         changed.await.map_err(|_| StoreError::Closed)?
     }
 
-    fn look<R>(&self, work: impl FnOnce(&Guests) -> R) -> Result<R, StoreError> {
+    fn look<R>(&self, work: impl FnOnce(&AccessRecords) -> R) -> Result<R, StoreError> {
         // Only a book that has just changed is read; otherwise this is one look at the file's facts.
         Ok(work(&*self.file.read()?))
     }
@@ -61,7 +61,7 @@ impl AccessBook for FileAccess {
         Box::pin(async move { removed })
     }
 
-    fn ask_in(&self, who: Author, now: Timestamp) -> BoxFuture<'_, Result<Knock, StoreError>> {
+    fn ask_in(&self, who: Author, now: Timestamp) -> BoxFuture<'_, Result<PairingRequest, StoreError>> {
         Box::pin(async move {
             let code = fresh_code()?;
             let platform = who.id.platform();

@@ -46,7 +46,7 @@ pub(super) enum Operands {
     /// By their whole content.
     Content,
     /// By where they are: a command that only looks is asked to show what is there, also in a log that grows.
-    Place,
+    PathLocation,
 }
 
 /// Looks at the files that a command depends on. Files that are not there are left out: one that is made later changes
@@ -67,7 +67,7 @@ pub(super) fn files_of(project: &Path, cwd: &str, depends: &Dependencies, operan
     let undetermined = depends.undetermined || digests.undetermined;
     let mut operands = match operands {
         Operands::Content => digests.of(cwd, &depends.operands, Follow::Nothing),
-        Operands::Place => digests.places(&depends.operands),
+        Operands::PathLocation => digests.places(&depends.operands),
     };
     operands.extend(digests.targets(&depends.written));
     CallFiles { scripts, operands, undetermined }

@@ -229,9 +229,9 @@ mod tests {
 
     /// An audit trail in memory.
     #[derive(Debug, Default)]
-    struct Paper(Mutex<Vec<String>>);
+    struct RecordingAudit(Mutex<Vec<String>>);
 
-    impl Audit for Paper {
+    impl Audit for RecordingAudit {
         fn record(&self, line: AuditLine) {
             let event = serde_json::to_value(line.event).unwrap();
             let grants: Vec<String> = line.grants.iter().map(ToString::to_string).collect();
@@ -275,8 +275,8 @@ mod tests {
         }
     }
 
-    fn book(dir: &Path) -> (GrantBook, Arc<Paper>) {
-        let paper = Arc::new(Paper::default());
+    fn book(dir: &Path) -> (GrantBook, Arc<RecordingAudit>) {
+        let paper = Arc::new(RecordingAudit::default());
         let propose = Box::new(|approval: &Approval, scope, now| {
             let (tool, risk) = (approval.tool.as_str(), approval.risk);
             let call = CallFacts { tool, risk, in_advance: true, shell: None, scripts: None };

@@ -196,7 +196,7 @@ impl JudgeSettings {
 
     /// The files of the project that a command depends on, as they are now.
     fn files_of(&self, cwd: &str, judged: &ShellJudgement) -> CallFiles {
-        let operands = if judged.writes { Operands::Content } else { Operands::Place };
+        let operands = if judged.writes { Operands::Content } else { Operands::PathLocation };
         files_of(&self.project, cwd, &judged.depends, operands)
     }
 

@@ -2,13 +2,13 @@
 //! operator's settings, the grants, and the files a command names.
 
 mod access;
+mod access_records;
 #[cfg(test)]
 mod changed_file_tests;
 mod code;
 mod details;
 mod digests;
 mod grants;
-mod guests;
 mod judge;
 #[cfg(test)]
 mod judge_tests;

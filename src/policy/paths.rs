@@ -8,7 +8,7 @@ pub use super::path_names::{is_reserved_name, is_secret_name};
 
 /// Where a path points.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum PathLocation {
     /// Inside the project, in plain sight: the path relative to the project, without `.` and `..`.
     Inside(String),
     /// Inside the project, but it may hold secrets or is the daemon's own.
@@ -19,12 +19,12 @@ pub enum Place {
 
 /// Finds where `path` points for a program that runs in `cwd` (relative to the project). `root` is the project's own
 /// absolute path; empty when it is not known.
-pub fn locate(root: &str, cwd: &str, path: &str) -> Place {
+pub fn locate(root: &str, cwd: &str, path: &str) -> PathLocation {
     let (start, rest) = match path.strip_prefix('/') {
         None => (cwd, path),
         Some(_) => match below(root, path) {
             Some(rest) => ("", rest),
-            None => return Place::Outside,
+            None => return PathLocation::Outside,
         },
     };
     let mut names: Vec<&str> = Vec::new();
@@ -34,7 +34,7 @@ pub fn locate(root: &str, cwd: &str, path: &str) -> Place {
             "" | "." => {}
             ".." => {
                 if names.pop().is_none() {
-                    return Place::Outside;
+                    return PathLocation::Outside;
                 }
             }
             // A secret that `..` leaves again still has to be asked about: `.ship/../x` may go through a link.
@@ -45,9 +45,9 @@ pub fn locate(root: &str, cwd: &str, path: &str) -> Place {
         }
     }
     if secret || is_git_secret(names.iter().copied()) {
-        Place::Secret
+        PathLocation::Secret
     } else {
-        Place::Inside(names.join("/"))
+        PathLocation::Inside(names.join("/"))
     }
 }
 
@@ -130,28 +130,28 @@ mod tests {
 
     #[test]
     fn a_path_is_placed_by_its_letters() {
-        let inside = |path: &str| Place::Inside(path.into());
+        let inside = |path: &str| PathLocation::Inside(path.into());
         for (cwd, path, place) in [
             ("", "a/b", inside("a/b")),
             ("", "./a/../b", inside("b")),
             ("", "", inside("")),
             ("sub", "..", inside("")),
-            ("sub", "../..", Place::Outside),
-            ("", "..", Place::Outside),
-            ("", "a/../../p/a", Place::Outside),
+            ("sub", "../..", PathLocation::Outside),
+            ("", "..", PathLocation::Outside),
+            ("", "a/../../p/a", PathLocation::Outside),
             ("", "/home/u/p", inside("")),
             ("sub", "/home/u/p/src/x", inside("src/x")),
-            ("", "/home/u/p/../q", Place::Outside),
-            ("", "/home/u/p2/x", Place::Outside),
-            ("", "/etc/passwd", Place::Outside),
-            ("", "/", Place::Outside),
-            ("", ".env", Place::Secret),
-            ("", "sub/.ENV.local", Place::Secret),
+            ("", "/home/u/p/../q", PathLocation::Outside),
+            ("", "/home/u/p2/x", PathLocation::Outside),
+            ("", "/etc/passwd", PathLocation::Outside),
+            ("", "/", PathLocation::Outside),
+            ("", ".env", PathLocation::Secret),
+            ("", "sub/.ENV.local", PathLocation::Secret),
             ("", ".env.example", inside(".env.example")),
-            ("", ".ship/run/token", Place::Secret),
-            ("", ".ship/../README", Place::Secret),
-            ("", "/home/u/p/ship.json", Place::Secret),
-            ("", "deploy/server.key", Place::Secret),
+            ("", ".ship/run/token", PathLocation::Secret),
+            ("", ".ship/../README", PathLocation::Secret),
+            ("", "/home/u/p/ship.json", PathLocation::Secret),
+            ("", "deploy/server.key", PathLocation::Secret),
             ("", "文档/说明.md", inside("文档/说明.md")),
         ] {
             assert_eq!(locate("/home/u/p", cwd, path), place, "{cwd} {path}");
@@ -160,8 +160,8 @@ mod tests {
 
     #[test]
     fn without_a_known_root_every_absolute_path_is_outside() {
-        assert_eq!(locate("", "", "/a"), Place::Outside);
-        assert_eq!(locate("/", "", "/a"), Place::Outside);
+        assert_eq!(locate("", "", "/a"), PathLocation::Outside);
+        assert_eq!(locate("/", "", "/a"), PathLocation::Outside);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Who may answer a question, and who may end what somebody else began.
 
-use crate::domain::{AuthorId, Standing};
+use crate::domain::{AuthorId, AuthorRole};
 
 /// Who may answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,27 +20,27 @@ pub struct Rights {
 impl Rights {
     /// Whether `by` may end what `requester` began: who began it, an owner, who administers the chat, and who could
     /// refuse what it asks for.
-    pub fn may_end(&self, requester: Option<&AuthorId>, by: &AuthorId, standing: Standing) -> bool {
+    pub fn may_end(&self, requester: Option<&AuthorId>, by: &AuthorId, role: AuthorRole) -> bool {
         let own = requester == Some(by);
-        let powerful = match standing {
-            Standing::Faceless => false,
-            Standing::Admin | Standing::Owner { .. } => true,
-            Standing::Person | Standing::Guest => self.named_owners.contains(by),
+        let powerful = match role {
+            AuthorRole::Anonymous => false,
+            AuthorRole::Admin | AuthorRole::Owner { .. } => true,
+            AuthorRole::Person | AuthorRole::Guest => self.named_owners.contains(by),
         };
-        let answers = requester.is_some_and(|requester| self.may_answer(requester, by, standing));
+        let answers = requester.is_some_and(|requester| self.may_answer(requester, by, role));
         own || powerful || answers
     }
 
     /// Whether `by` may answer what `requester` led to.
-    pub fn may_answer(&self, requester: &AuthorId, by: &AuthorId, standing: Standing) -> bool {
-        match standing {
+    pub fn may_answer(&self, requester: &AuthorId, by: &AuthorId, role: AuthorRole) -> bool {
+        match role {
             // Nobody knows who that is, so nobody can have named them.
-            Standing::Faceless => false,
+            AuthorRole::Anonymous => false,
             // Whoever was let in only to talk cannot allow themselves anything.
-            Standing::Guest => self.people.contains(by),
-            Standing::Admin | Standing::Owner { admin: true } if self.admins => true,
-            Standing::Owner { .. } if self.owners => true,
-            Standing::Admin | Standing::Owner { .. } | Standing::Person => {
+            AuthorRole::Guest => self.people.contains(by),
+            AuthorRole::Admin | AuthorRole::Owner { admin: true } if self.admins => true,
+            AuthorRole::Owner { .. } if self.owners => true,
+            AuthorRole::Admin | AuthorRole::Owner { .. } | AuthorRole::Person => {
                 (self.requester && requester == by) || self.people.contains(by)
             }
         }
@@ -58,13 +58,13 @@ mod tests {
         let owners_only = Rights { people: vec![bob.clone()], owners: true, ..Rights::default() };
         let both = Rights { requester: true, ..owners_only.clone() };
         let admins = Rights { admins: true, ..Rights::default() };
-        use Standing::{Admin, Faceless, Guest, Owner, Person};
+        use AuthorRole::{Admin, Anonymous, Guest, Owner, Person};
         let owner = Owner { admin: false };
-        for (rights, by, standing, expected) in [
+        for (rights, by, role, expected) in [
             (&both, &ada, Person, true),
             (&both, &bob, Person, true),
             (&both, &bob, Admin, true),
-            (&both, &bob, Faceless, false),
+            (&both, &bob, Anonymous, false),
             (&both, &eve, Person, false),
             (&both, &eve, Admin, false),
             (&both, &ada, Guest, false),
@@ -78,10 +78,10 @@ mod tests {
             (&owners_only, &bob, Person, true),
             (&admins, &eve, Admin, true),
             (&admins, &eve, Person, false),
-            (&admins, &eve, Faceless, false),
+            (&admins, &eve, Anonymous, false),
             (&Rights::default(), &ada, Person, false),
         ] {
-            assert_eq!(rights.may_answer(&ada, by, standing), expected, "{rights:?} {by} {standing:?}");
+            assert_eq!(rights.may_answer(&ada, by, role), expected, "{rights:?} {by} {role:?}");
         }
     }
 
@@ -91,22 +91,22 @@ mod tests {
         let (ada, bob, eve) = (id("web:user:ada"), id("web:user:bob"), id("web:user:eve"));
         let nobody = Rights { named_owners: vec![bob.clone()], ..Rights::default() };
         let eves = Rights { people: vec![eve.clone()], ..Rights::default() };
-        use Standing::{Admin, Faceless, Guest, Owner, Person};
-        for (rights, by, standing, expected) in [
+        use AuthorRole::{Admin, Anonymous, Guest, Owner, Person};
+        for (rights, by, role, expected) in [
             (&nobody, &ada, Person, true),
             (&nobody, &ada, Guest, true),
-            (&nobody, &ada, Faceless, true),
+            (&nobody, &ada, Anonymous, true),
             (&nobody, &bob, Person, true),
-            (&nobody, &bob, Faceless, false),
+            (&nobody, &bob, Anonymous, false),
             (&nobody, &eve, Person, false),
             (&nobody, &eve, Guest, false),
-            (&nobody, &eve, Faceless, false),
+            (&nobody, &eve, Anonymous, false),
             (&nobody, &eve, Admin, true),
             (&nobody, &eve, Owner { admin: false }, true),
             (&eves, &eve, Person, true),
             (&eves, &bob, Person, false),
         ] {
-            assert_eq!(rights.may_end(Some(&ada), by, standing), expected, "{rights:?} {by} {standing:?}");
+            assert_eq!(rights.may_end(Some(&ada), by, role), expected, "{rights:?} {by} {role:?}");
         }
         assert!(!nobody.may_end(None, &eve, Person) && nobody.may_end(None, &eve, Admin));
     }

@@ -1,7 +1,7 @@
 //! Which commands a longer yes covers with other arguments. A command has a shape only when the table knows every
 //! option and every operand of it to be harmless; any other command is covered word by word as it was shown.
 
-use super::paths::{self, Place};
+use super::paths::{self, PathLocation};
 use super::shape_table::{Kind, PATHS, Row, TABLE};
 use crate::domain::Language;
 
@@ -156,8 +156,8 @@ impl Reading<'_> {
             && !path.ends_with(char::is_whitespace)
             && path.chars().all(|c| !c.is_control() && !"*?[]{}!$`\\'\"=".contains(c));
         let ordinary = |folder: &String| match paths::locate("", folder, path) {
-            Place::Inside(inside) => !paths::is_sensitive(&inside),
-            Place::Secret | Place::Outside => false,
+            PathLocation::Inside(inside) => !paths::is_sensitive(&inside),
+            PathLocation::Secret | PathLocation::Outside => false,
         };
         let fits = plain && !self.folders.is_empty() && self.folders.iter().all(ordinary);
         if fits {
@@ -180,8 +180,8 @@ pub fn is_plain_argument(word: &str, folders: &[String]) -> bool {
         && word.chars().all(|c| c.is_alphanumeric() || "_.,:/-".contains(c));
     plain
         && folders.iter().all(|folder| match paths::locate("", folder, word) {
-            Place::Inside(inside) => !paths::is_sensitive(&inside),
-            Place::Secret | Place::Outside => false,
+            PathLocation::Inside(inside) => !paths::is_sensitive(&inside),
+            PathLocation::Secret | PathLocation::Outside => false,
         })
 }
 

@@ -8,7 +8,7 @@ use crate::domain::{Author, AuthorId, Platform, Role, ThreadId, Timestamp};
 
 /// What became of somebody's wish to be let in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Knock {
+pub enum PairingRequest {
     /// They have a code that the operator can confirm.
     Code {
         /// The code.
@@ -167,7 +167,7 @@ pub trait AccessBook: Send + Sync + std::fmt::Debug {
     fn is_removed(&self, author: &AuthorId) -> BoxFuture<'_, Result<bool, StoreError>>;
 
     /// A person nobody knows writes in private: a code for the operator to confirm, the same one while it lives.
-    fn ask_in(&self, who: Author, now: Timestamp) -> BoxFuture<'_, Result<Knock, StoreError>>;
+    fn ask_in(&self, who: Author, now: Timestamp) -> BoxFuture<'_, Result<PairingRequest, StoreError>>;
 
     /// Whether a group was opened by an owner who spoke there.
     fn is_open(&self, platform: &Platform, chat: &str) -> BoxFuture<'_, Result<bool, StoreError>>;

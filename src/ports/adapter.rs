@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::{BoxFuture, Clock, Door, OutboxEntry};
+use super::{BoxFuture, Clock, OutboxEntry, ThreadsHandle};
 use crate::domain::{Capabilities, CorrelationId, OutboundIntent, Platform, ThreadId, Timestamp};
 
 /// Why an adapter ended.
@@ -59,7 +59,7 @@ pub enum DeliveryError {
 #[derive(Clone, Debug)]
 pub struct AdapterIo {
     /// The way to the threads.
-    pub door: Door,
+    pub door: ThreadsHandle,
     /// Where it tells that it lives.
     pub health: HealthReporter,
     /// The time.

@@ -8,16 +8,16 @@ mod adapter;
 mod approvals;
 mod audit;
 mod clock;
-mod door;
+mod file_store;
 mod grants;
 mod hook;
 mod instructions;
 mod judge;
+mod key_value_store;
 mod memory;
 mod model;
-mod notebook;
-mod shelf;
 mod store;
+mod threads_handle;
 mod tool;
 mod toolbox;
 
@@ -25,7 +25,7 @@ use std::future::Future;
 use std::pin::Pin;
 
 pub use access::{
-    AccessBook, AccessList, Applicant, Approved, Guest, Invitation, Knock, Member, OpenChat, Removed,
+    AccessBook, AccessList, Applicant, Approved, Guest, Invitation, Member, OpenChat, PairingRequest, Removed,
 };
 pub use adapter::{
     Adapter, AdapterError, AdapterIo, Delivering, DeliveryError, HealthReporter, Receipt, Running,
@@ -33,18 +33,20 @@ pub use adapter::{
 pub use approvals::ApprovalBook;
 pub use audit::{Audit, AuditEvent, AuditLine, AuditOutcome, AuditVerdict};
 pub use clock::{Clock, Ids, RandomIds, SystemClock};
-pub use door::{Acceptance, Door, InnerDoor, Request, RunOutcome, Saying, Subscription, ThreadView};
+pub use file_store::FileStore;
 pub use grants::{Grants, Revoker};
 pub use hook::{Hook, HookAnswer, HookRequest};
 pub use instructions::{CurrentInstructions, FixedInstructions, Instructions};
 pub use judge::{CallToJudge, Judge, Judgement, Ruling, WholeText};
+pub use key_value_store::KeyValueStore;
 pub use memory::Memory;
 pub use model::{CallDelta, Completion, Model, ModelDelta, ModelError, Prompt, ToolCall, Usage};
-pub use notebook::Notebook;
-pub use shelf::Shelf;
 pub use store::{
     Commit, Durability, OutboxEntry, OutboxLine, StoreError, StoreTotals, ThreadRecord, ThreadStore,
     ThreadSummary, Work,
+};
+pub use threads_handle::{
+    Acceptance, Request, RunOutcome, Saying, Subscription, ThreadView, ThreadsHandle, WeakThreadsHandle,
 };
 pub use tool::{CallSite, Progress, TextChange, Tool, ToolContext, ToolFailure, ToolOutcome};
 pub use toolbox::ToolBox;

@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{BoxFuture, Clock, Door, Memory, ThreadStore};
+use super::{BoxFuture, Clock, Memory, ThreadStore, ThreadsHandle};
 use crate::domain::{AuthorId, Capabilities, CorrelationId, Permit, ThreadId, ToolCallId, ToolSpec};
 
 /// How far a call has come.
@@ -39,7 +39,7 @@ pub struct ToolContext {
     /// What was said in the threads.
     pub history: Arc<dyn ThreadStore>,
     /// The way to say something in a thread.
-    pub door: Door,
+    pub door: ThreadsHandle,
     /// Hears how far a long call has come. A tool never waits for it: what does not fit is left out.
     pub progress: Option<mpsc::Sender<Progress>>,
     /// The time.

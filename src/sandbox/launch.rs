@@ -13,7 +13,7 @@ use tokio::process::{Child, ChildStderr, ChildStdout, Command};
 
 use super::control::{GOODBYE, frames};
 use super::linux;
-use super::memory::{Account, Memory};
+use super::memory::{Memory, MemoryLimit};
 use super::report::Report;
 use super::spec::Spec;
 use super::stage::{FLAG, Stage};
@@ -56,7 +56,7 @@ pub struct Running {
     /// What it complains of.
     pub stderr: ChildStderr,
     /// What it uses of the machine's memory.
-    pub memory: Account,
+    pub memory: MemoryLimit,
 }
 
 /// Keeps a command running. When it is dropped the command is asked to end, and what has not ended after the

@@ -187,7 +187,7 @@ impl Contents {
 }
 
 /// The journals that stand, oldest first.
-pub(super) fn standing(layout: &Layout) -> io::Result<Vec<u64>> {
+pub(super) fn live_journals(layout: &Layout) -> io::Result<Vec<u64>> {
     let mut seqs = Vec::new();
     for entry in std::fs::read_dir(layout.journals())? {
         let name = entry?.file_name();

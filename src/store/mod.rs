@@ -35,12 +35,12 @@
 
 mod approval_numbers;
 mod approvals;
+mod archive;
 mod atomic;
 mod audit;
 mod catalog;
 mod data_files;
 mod disk;
-mod file_store;
 mod head;
 mod history;
 mod index;
@@ -57,20 +57,19 @@ mod outbox;
 mod reader;
 mod record;
 mod recover;
-mod retire;
-mod scribe;
 mod shelf;
 mod stats;
 #[cfg(test)]
 mod tests;
+mod thread_files;
 mod waiting;
 mod writer;
+mod writer_thread;
 
 pub use approvals::FileApprovals;
 pub use atomic::replace_file;
 pub use audit::{AuditLog, Redaction, audit_files};
 pub use disk::survive_file_size_limits;
-pub use file_store::FileStore;
 pub use history::{TAIL_BYTES, TAIL_MESSAGES};
 pub use instructions::{InstructionsFile, ReadInstructions};
 pub use layout::{Layout, private_dir};
@@ -80,3 +79,4 @@ pub use notes::FileNotes;
 pub use reader::Reader;
 pub use shelf::FileShelf;
 pub use stats::Stats;
+pub use thread_files::ThreadFiles;

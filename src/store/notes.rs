@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::atomic::{replace_file, sync_dir};
 use super::layout::private_file;
 use crate::domain::Platform;
-use crate::ports::{BoxFuture, Notebook, StoreError};
+use crate::ports::{BoxFuture, KeyValueStore, StoreError};
 
 /// Nobody but the daemon has to read them.
 const MODE: u32 = 0o600;
@@ -64,7 +64,7 @@ async fn on_disk<T: Send + 'static>(
     done.map_err(|source| StoreError::Io { path: place, source })
 }
 
-impl Notebook for FileNotes {
+impl KeyValueStore for FileNotes {
     fn get(&self, name: &str) -> BoxFuture<'_, Result<Option<Value>, StoreError>> {
         let path = self.path(name);
         Box::pin(self.alone(path, |path| match std::fs::read(path) {
@@ -124,7 +124,7 @@ impl Notebook for FileNotes {
         }))
     }
 
-    fn shelf(&self, name: &str) -> Arc<dyn Notebook> {
+    fn shelf(&self, name: &str) -> Arc<dyn KeyValueStore> {
         let folder = self.folder.join(utf8_percent_encode(name, NON_ALPHANUMERIC).to_string());
         Arc::new(Self { folder, turn: Arc::default() })
     }

@@ -11,7 +11,7 @@ use super::disk::refused;
 use super::head::Care;
 use super::history;
 use super::index::{Fault, Keep, View};
-use super::journal::{Contents, open_threads, standing};
+use super::journal::{Contents, live_journals, open_threads};
 use super::layout::{FileKey, Layout, Stream};
 use super::lines::fnv;
 use super::outbox::Outbox;
@@ -132,7 +132,7 @@ impl Reader {
     /// Threads with work left, by the journals as they stand.
     fn unfinished(&self) -> Result<BTreeSet<ThreadId>, StoreError> {
         let journals = self.layout.journals();
-        let seqs = match standing(&self.layout) {
+        let seqs = match live_journals(&self.layout) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             seqs => seqs.map_err(|source| refused(journals, source))?,
         };

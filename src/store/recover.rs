@@ -8,14 +8,14 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
+use super::archive::Retired;
 use super::data_files::forget_index;
 use super::disk::{Disk, refused};
-use super::journal::{Contents, Journal, open_threads, standing};
+use super::journal::{Contents, Journal, live_journals, open_threads};
 use super::layout::{FileKey, Layout, Stream};
 use super::lines::{last_end, length, to_u64};
 use super::lost_journal::unfinished_by_files;
 use super::record::{Append, Record};
-use super::retire::Retired;
 use crate::domain::ThreadId;
 use crate::ports::StoreError;
 
@@ -38,7 +38,7 @@ pub(super) struct Recovered {
 /// Replays the journals.
 pub(super) fn recover(disk: &dyn Disk, layout: &Layout) -> Result<Recovered, StoreError> {
     let journals = layout.journals();
-    let seqs = standing(layout).map_err(|source| refused(&journals, source))?;
+    let seqs = live_journals(layout).map_err(|source| refused(&journals, source))?;
     let mut contents: Vec<(u64, Contents)> = Vec::new();
     for seq in seqs {
         let path = layout.journal(seq);
@@ -83,12 +83,12 @@ pub(super) fn recover(disk: &dyn Disk, layout: &Layout) -> Result<Recovered, Sto
     };
     journal.sync_names_up_to_project(layout);
     let successor = journal.path().to_owned();
-    let retire = |(seq, contents): &(u64, Contents)| Retired {
+    let archive = |(seq, contents): &(u64, Contents)| Retired {
         journal: layout.journal(*seq),
         successor: successor.clone(),
         touched: self::touched(contents),
     };
-    let retired = contents.iter().map(retire).collect();
+    let retired = contents.iter().map(archive).collect();
     Ok(Recovered { journal, open, touched, retired, gap })
 }
 

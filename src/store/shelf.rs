@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::atomic::replace_file;
 use super::layout::private_dir;
 use crate::domain::StoredFile;
-use crate::ports::{BoxFuture, Shelf, StoreError};
+use crate::ports::{BoxFuture, FileStore, StoreError};
 
 /// The files of one project's threads.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ impl FileShelf {
     }
 }
 
-impl Shelf for FileShelf {
+impl FileStore for FileShelf {
     fn keep(&self, file: &StoredFile, content: Vec<u8>) -> BoxFuture<'_, Result<(), StoreError>> {
         let path = self.files.join(file.path());
         Box::pin(async move {

@@ -8,6 +8,7 @@ use std::sync::mpsc::Sender;
 
 use serde_json::value::RawValue;
 
+use super::archive::Retired;
 use super::data_files::DataFiles;
 use super::disk::{Disk, refused};
 use super::journal::Journal;
@@ -15,7 +16,6 @@ use super::layout::{FileKey, Layout, Stream};
 use super::lines::length;
 use super::outbox::Outbox;
 use super::record::{Append, Record, join};
-use super::retire::Retired;
 use super::stats::Stats;
 use crate::domain::ThreadId;
 use crate::ports::{Durability, StoreError, Work};
@@ -81,7 +81,7 @@ impl Tail {
 
 /// Something that must be taken back before anything else is written.
 #[derive(Debug)]
-enum Debt {
+enum Rollback {
     Data(FileKey, u64),
     Journal(u64),
 }
@@ -106,7 +106,7 @@ pub(super) struct Writer {
     changed: Option<BTreeSet<ThreadId>>,
     /// Outboxes that may be worth writing anew.
     grown: Vec<FileKey>,
-    debts: Vec<Debt>,
+    debts: Vec<Rollback>,
 }
 
 impl Writer {
@@ -260,8 +260,8 @@ impl Writer {
     /// Data first, then the journal: should the process die in between, the next start finds the commits
     /// whole in the journal, and not half of them in the files.
     fn take_back(&mut self, plan: &Plan, journal_length: u64) {
-        self.debts = plan.tails.iter().map(|(key, tail)| Debt::Data(key.clone(), tail.from)).collect();
-        self.debts.push(Debt::Journal(journal_length));
+        self.debts = plan.tails.iter().map(|(key, tail)| Rollback::Data(key.clone(), tail.from)).collect();
+        self.debts.push(Rollback::Journal(journal_length));
         if let Err(error) = self.pay_debts() {
             tracing::error!(%error, "a failed write could not be taken back; nothing is written until it is");
         }
@@ -270,8 +270,8 @@ impl Writer {
     fn pay_debts(&mut self) -> Result<(), StoreError> {
         while let Some(debt) = self.debts.first() {
             match debt {
-                Debt::Data(key, length) => self.files.cut(key, *length)?,
-                Debt::Journal(length) => self.journal.cut(self.disk.as_ref(), *length)?,
+                Rollback::Data(key, length) => self.files.cut(key, *length)?,
+                Rollback::Journal(length) => self.journal.cut(self.disk.as_ref(), *length)?,
             }
             self.debts.remove(0);
         }

@@ -180,9 +180,9 @@ mod tests {
 
     /// A place that remembers what was written to it.
     #[derive(Clone, Debug, Default)]
-    struct Paper(Arc<Mutex<Vec<u8>>>);
+    struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
-    impl io::Write for Paper {
+    impl io::Write for SharedBuffer {
         fn write(&mut self, part: &[u8]) -> io::Result<usize> {
             self.0.lock().unwrap().extend_from_slice(part);
             Ok(part.len())
@@ -193,7 +193,7 @@ mod tests {
         }
     }
 
-    impl Paper {
+    impl SharedBuffer {
         fn text(&self) -> String {
             String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
         }
@@ -208,7 +208,7 @@ mod tests {
             logs: Some(folder.path().join("logs")),
             redactor: Redactor::new([SECRET]).unwrap(),
         };
-        let paper = Paper::default();
+        let paper = SharedBuffer::default();
         let writer = paper.clone();
         let make = BoxMakeWriter::new(move || writer.clone());
         let (subscriber, guard) = subscriber(&options, console, make).unwrap();

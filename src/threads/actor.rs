@@ -10,17 +10,17 @@ use tokio_util::sync::CancellationToken;
 
 use super::deliver::Deliveries;
 use super::jobs::{Done, Jobs};
-use super::mailbox::{Letter, Mail, Note};
-use super::progress::{Hearing, LastLine};
-use super::stage::Stage;
+use super::mailbox::{ActorMsg, Envelope, RouterMsg};
+use super::progress::{LastLine, ProgressChannel};
+use super::publisher::Publisher;
+use super::runtime::Runtime;
 use super::waiters::Waiters;
-use super::workshop::Workshop;
 use crate::domain::{Intent, ThreadId, ToolCallId};
 use crate::ports::{
-    Acceptance, Durability, InnerDoor, ModelDelta, RunOutcome, StoreError, ThreadRecord, ThreadView,
+    Acceptance, Durability, ModelDelta, RunOutcome, StoreError, ThreadRecord, ThreadView, WeakThreadsHandle,
 };
 use crate::render::Phrase;
-use crate::turn::{Conversation, Event, Ticket};
+use crate::turn::{Conversation, Event, ReplyToken};
 use crate::uimessage::UiMessage;
 
 /// How long the end waits for what is being delivered: cut off, it might be said twice.
@@ -33,20 +33,20 @@ const DELTAS_AT_ONCE: usize = 256;
 /// One thread's actor.
 pub(super) struct Actor {
     pub(super) id: ThreadId,
-    pub(super) shop: Arc<Workshop>,
-    pub(super) door: InnerDoor,
+    pub(super) runtime: Arc<Runtime>,
+    pub(super) door: WeakThreadsHandle,
     pub(super) conversation: Conversation,
     pub(super) deliveries: Deliveries,
-    pub(super) stage: Stage,
+    pub(super) stage: Publisher,
     pub(super) jobs: Jobs,
     /// What the running model call shows.
     pub(super) deltas: Option<mpsc::Receiver<ModelDelta>>,
     /// How far running calls have come.
-    pub(super) progress: Hearing,
+    pub(super) progress: ProgressChannel,
     pub(super) slot: Option<OwnedSemaphorePermit>,
-    pub(super) tickets: BTreeMap<Ticket, oneshot::Sender<Acceptance>>,
+    pub(super) tickets: BTreeMap<ReplyToken, oneshot::Sender<Acceptance>>,
     pub(super) waiters: Waiters,
-    /// Events that performing effects brought about at once.
+    /// Events that performing effects lookups about at once.
     pub(super) upcoming: VecDeque<Event>,
     /// Whether the view has changed since it was last shown.
     pub(super) stale: bool,
@@ -92,7 +92,7 @@ pub(super) enum Woken {
 
 /// Why the loop woke.
 enum Wake {
-    Mail(Option<Mail>),
+    ActorMsg(Option<ActorMsg>),
     Delta(ModelDelta),
     DeltasEnded,
     Progress(LastLine),
@@ -109,23 +109,27 @@ impl Actor {
     /// An actor of a thread that is not loaded yet, and the view of it.
     pub(super) fn new(
         id: ThreadId,
-        shop: Arc<Workshop>,
-        door: InnerDoor,
+        runtime: Arc<Runtime>,
+        door: WeakThreadsHandle,
         woken: Woken,
     ) -> (Box<Self>, watch::Receiver<ThreadView>) {
-        let conversation =
-            Conversation::new(id.clone(), shop.rules(&id), shop.effects_of(&id), ThreadRecord::default());
-        let (stage, view) = Stage::new();
+        let conversation = Conversation::new(
+            id.clone(),
+            runtime.rules(&id),
+            runtime.effects_of(&id),
+            ThreadRecord::default(),
+        );
+        let (stage, view) = Publisher::new();
         let actor = Self {
             id,
-            shop,
+            runtime,
             door,
             conversation,
             deliveries: Deliveries::default(),
             stage,
             jobs: Jobs::default(),
             deltas: None,
-            progress: Hearing::default(),
+            progress: ProgressChannel::default(),
             slot: None,
             tickets: BTreeMap::new(),
             waiters: Waiters::default(),
@@ -149,8 +153,8 @@ impl Actor {
     /// flight has ended.
     pub(super) async fn run(
         mut self: Box<Self>,
-        mut mailbox: mpsc::Receiver<Letter>,
-        notes: mpsc::Sender<Note>,
+        mut mailbox: mpsc::Receiver<Envelope>,
+        notes: mpsc::Sender<RouterMsg>,
         stop: CancellationToken,
     ) {
         if let Err(error) = self.load().await {
@@ -173,15 +177,15 @@ impl Actor {
             } else if !std::mem::replace(&mut told_resting, true) {
                 let (thread, bytes) = (self.id.clone(), self.conversation.memory());
                 // A router that is busy hears of it at the next rest.
-                told_resting = notes.try_send(Note::Resting { thread, read, bytes }).is_ok();
+                told_resting = notes.try_send(RouterMsg::Resting { thread, read, bytes }).is_ok();
             }
-            let idle = self.shop.limits.idle;
+            let idle = self.runtime.limits.idle;
             let expiry = self.until_expiry();
             let typing = self.typing_due();
             let slow = self.model_wait.map(|wait| wait.tell_at);
             let wake = tokio::select! {
                 biased;
-                letter = mailbox.recv(), if open => Wake::Mail(letter.map(Letter::open)),
+                letter = mailbox.recv(), if open => Wake::ActorMsg(letter.map(Envelope::open)),
                 delta = next_delta(&mut self.deltas), if self.deltas.is_some() => delta.map_or(Wake::DeltasEnded, Wake::Delta),
                 line = self.progress.next() => Wake::Progress(line),
                 done = self.jobs.next() => Wake::Done(done),
@@ -193,12 +197,12 @@ impl Actor {
                 () = tokio::time::sleep(idle), if rests => Wake::Idle,
             };
             match wake {
-                Wake::Mail(Some(mail)) => {
+                Wake::ActorMsg(Some(mail)) => {
                     read += 1;
                     told_resting = false;
                     self.read(mail).await;
                 }
-                Wake::Mail(None) => open = false,
+                Wake::ActorMsg(None) => open = false,
                 Wake::Delta(delta) => self.take_deltas(delta),
                 Wake::DeltasEnded => self.deltas = None,
                 Wake::Progress(line) => self.show_progress(line),
@@ -217,20 +221,20 @@ impl Actor {
                 Wake::Parted => {}
                 Wake::Idle if self.stage.is_watched() => {}
                 // The router answers by closing the mailbox. If it is busy, the next idle spell asks again.
-                Wake::Idle => drop(notes.try_send(Note::Idle { thread: self.id.clone(), read })),
+                Wake::Idle => drop(notes.try_send(RouterMsg::Idle { thread: self.id.clone(), read })),
             }
         }
     }
 
     /// Reads the thread from the disk and goes on with what was open.
     pub(super) async fn load(&mut self) -> Result<(), StoreError> {
-        let record = self.shop.store.load(&self.id).await?;
+        let record = self.runtime.store.load(&self.id).await?;
         let approvals = self.approvals_of(&record.tail).await?;
         self.deliveries = Deliveries::resumed(record.undelivered.clone(), record.dead);
         self.conversation = Conversation::new(
             self.id.clone(),
-            self.shop.rules(&self.id),
-            self.shop.effects_of(&self.id),
+            self.runtime.rules(&self.id),
+            self.runtime.effects_of(&self.id),
             record,
         );
         self.wounded = false;
@@ -276,20 +280,20 @@ impl Actor {
         }
     }
 
-    async fn read(&mut self, mail: Mail) {
+    async fn read(&mut self, mail: ActorMsg) {
         if self.wounded {
-            self.try_to_heal().await;
+            self.retry_storage().await;
         }
         match mail {
-            Mail::Event(event, reply) => self.arrive(event, reply).await,
-            Mail::Say(saying, reply) => self.say(saying, reply).await,
-            Mail::Watch(reply) => {
+            ActorMsg::Event(event, reply) => self.arrive(event, reply).await,
+            ActorMsg::Say(saying, reply) => self.say(saying, reply).await,
+            ActorMsg::Watch(reply) => {
                 let subscription = self.stage.subscribe();
                 self.stage.show(self.conversation.view(true));
                 // The watcher may have gone already; then nobody misses anything.
                 drop(reply.send(subscription));
             }
-            Mail::Await(message, reply) => self.wait_for(message, reply).await,
+            ActorMsg::Await(message, reply) => self.wait_for(message, reply).await,
         }
     }
 
@@ -298,7 +302,7 @@ impl Actor {
         if !self.conversation.is_working() {
             self.typing_at = None;
         } else if self.typing_at.is_none() {
-            let secs = self.shop.capabilities(self.id.platform()).typing_secs;
+            let secs = self.runtime.capabilities(self.id.platform()).typing_secs;
             self.typing_at = secs.map(|secs| Instant::now() + Duration::from_secs(secs));
         }
         self.typing_at
@@ -325,7 +329,7 @@ impl Actor {
 
     async fn take_done(&mut self, done: Done) {
         match done {
-            Done::Slot(permit) => {
+            Done::Entry(permit) => {
                 self.slot = permit;
                 self.upcoming.push_back(Event::SlotGranted);
             }
@@ -349,7 +353,7 @@ impl Actor {
             Done::Tool(call, outcome) => self.upcoming.push_back(Event::ToolEnded { call, outcome }),
             Done::Delivery(result) => self.delivered(result).await,
             Done::DeliveryDue => self.deliveries.waited(),
-            Done::StorageDue => self.try_to_heal().await,
+            Done::StorageDue => self.retry_storage().await,
         }
     }
 

@@ -15,7 +15,7 @@ use crate::domain::{
 use crate::policy::reply::{INSTRUCTIONS, ModelHint, Named, decided_outright};
 use crate::ports::{AuditLine, CallToJudge, Prompt, RunOutcome, StoreError};
 use crate::render::GrantPhrase;
-use crate::turn::{Event, Seat};
+use crate::turn::{ApprovalSlot, Event};
 use crate::uimessage::{Content, ModelMessage, Part, ToolState, UiMessage, unfinished_runs};
 
 /// A reply that no model has read by then is an ordinary message.
@@ -24,7 +24,7 @@ const READING_DEADLINE: Duration = Duration::from_secs(20);
 impl Actor {
     /// Has a call judged, beside the actor: it may read files.
     pub(super) fn judge(&mut self, call: ToolCallId, tool: String, input: Value) {
-        let judge = self.shop.judge.clone();
+        let judge = self.runtime.judge.clone();
         let person = self.conversation.private_with();
         let to_judge = CallToJudge { thread: self.id.clone(), person, tool, input };
         let id = call.clone();
@@ -38,10 +38,10 @@ impl Actor {
         call: ToolCallId,
         mut judgement: Box<crate::ports::Judgement>,
     ) -> Result<(), StoreError> {
-        redact_judgement(&self.shop.redactor.clone().only_known(), &mut judgement);
+        redact_judgement(&self.runtime.redactor.clone().only_known(), &mut judgement);
         let seat = if self.conversation.needs_seat(&call, &judgement) {
-            let number = self.shop.approvals.next_number().await?;
-            Some(Seat { id: self.shop.ids.approval(), number })
+            let number = self.runtime.approvals.next_number().await?;
+            Some(ApprovalSlot { id: self.runtime.ids.approval(), number })
         } else {
             None
         };
@@ -53,7 +53,7 @@ impl Actor {
     /// Lets calls like this one run unasked from now on. The call itself is allowed whatever becomes of that.
     pub(super) async fn grant(&self, approval: Approval, scope: Scope) {
         let number = approval.number;
-        if let Err(error) = self.shop.grants.add(approval, scope, self.shop.clock.now()).await {
+        if let Err(error) = self.runtime.grants.add(approval, scope, self.runtime.clock.now()).await {
             tracing::error!(error = &error as &dyn std::error::Error, "a grant could not be kept");
             let language = self.conversation.language();
             self.show(Intent::Progress { text: GrantPhrase::NotKept(number).say(language), call_id: None });
@@ -67,26 +67,26 @@ impl Actor {
         if !unfinished_runs(tail).is_empty() {
             self.withdraw_unasked(&ids).await?;
         }
-        if ids.is_empty() { Ok(Vec::new()) } else { self.shop.approvals.of_thread(&self.id, ids).await }
+        if ids.is_empty() { Ok(Vec::new()) } else { self.runtime.approvals.of_thread(&self.id, ids).await }
     }
 
     /// A question is written down before it is asked. One that was cut off in between, so that no call names it, can
     /// never be answered: it is withdrawn, and the call is asked about anew.
     async fn withdraw_unasked(&self, asked: &[ApprovalId]) -> Result<(), StoreError> {
-        let mut left = self.shop.approvals.left_pending(&self.id).await?;
+        let mut left = self.runtime.approvals.left_pending(&self.id).await?;
         left.extend(self.conversation.pending_approvals().into_iter().map(|approval| approval.id));
         left.retain(|id| !asked.contains(id));
         if left.is_empty() {
             return Ok(());
         }
-        let unasked = self.shop.approvals.of_thread(&self.id, left).await?;
+        let unasked = self.runtime.approvals.of_thread(&self.id, left).await?;
         for approval in unasked.into_iter().filter(|approval| approval.state == ApprovalState::Pending) {
             let reason = "it was cut off before anybody was asked".to_owned();
-            let state = ApprovalState::Cancelled { at: self.shop.clock.now(), reason };
+            let state = ApprovalState::Cancelled { at: self.runtime.clock.now(), reason };
             let approval = Approval { state, ..approval };
-            self.shop.approvals.save(approval.clone()).await?;
+            self.runtime.approvals.save(approval.clone()).await?;
             if let Some(line) = AuditLine::settled(&approval) {
-                self.shop.audit.record(line);
+                self.runtime.audit.record(line);
             }
         }
         Ok(())
@@ -106,10 +106,10 @@ impl Actor {
         numbers.retain(|number| pending.iter().all(|asked| asked.number != *number));
         let mut found = Vec::new();
         if !ids.is_empty() {
-            found.extend(self.shop.approvals.of_thread(&self.id, ids).await?);
+            found.extend(self.runtime.approvals.of_thread(&self.id, ids).await?);
         }
         if !numbers.is_empty() {
-            found.extend(self.shop.approvals.numbered(&self.id, numbers).await?);
+            found.extend(self.runtime.approvals.numbered(&self.id, numbers).await?);
         }
         Ok(found)
     }
@@ -124,14 +124,14 @@ impl Actor {
         let pending = self.conversation.pending_approvals();
         let new = |id: &ApprovalId| known.iter().chain(&pending).all(|one| one.id != *id);
         match question.filter(new) {
-            Some(id) => Ok(self.shop.approvals.of_thread(&self.id, vec![id]).await?.pop()),
+            Some(id) => Ok(self.runtime.approvals.of_thread(&self.id, vec![id]).await?.pop()),
             None => Ok(None),
         }
     }
 
     /// Has a model look at a reply, and at nothing but the reply.
     pub(super) fn read_reply(&mut self, message: MessageId, words: String) {
-        let shop = self.shop.clone();
+        let runtime = self.runtime.clone();
         let prompt = Prompt {
             system: INSTRUCTIONS.to_owned(),
             messages: vec![ModelMessage::User { content: vec![Content::Text(words.clone())], name: None }],
@@ -140,10 +140,10 @@ impl Actor {
         let (live, deltas) = mpsc::channel(1);
         // Nobody watches it think.
         drop(deltas);
-        self.shop.metrics.model_calls.count();
+        self.runtime.metrics.model_calls.count();
         let (id, shown) = (message.clone(), words.clone());
         let job = async move {
-            let asked = tokio::time::timeout(READING_DEADLINE, shop.model.complete(prompt, live)).await;
+            let asked = tokio::time::timeout(READING_DEADLINE, runtime.model.complete(prompt, live)).await;
             let hint = match asked {
                 Ok(Ok(completion)) => ModelHint::parse(&completion.text),
                 Ok(Err(error)) => {
@@ -159,7 +159,7 @@ impl Actor {
 
     /// How long until a question needs no answer any more; nothing while none waits.
     pub(super) fn until_expiry(&self) -> Option<Duration> {
-        let now = self.shop.clock.now();
+        let now = self.runtime.clock.now();
         self.conversation.next_expiry().map(|at| Duration::from_millis(at.millis_since(now)))
     }
 

@@ -18,7 +18,7 @@ use crate::ports::{
 #[derive(Debug)]
 pub(super) enum Done {
     /// The run may begin.
-    Slot(Option<OwnedSemaphorePermit>),
+    Entry(Option<OwnedSemaphorePermit>),
     /// The model has answered, or will not.
     Model(Result<Completion, ModelError>),
     /// A call was looked at.

@@ -7,7 +7,7 @@ use crate::ports::{Acceptance, RunOutcome, Saying, Subscription};
 
 /// For one actor.
 #[derive(Debug)]
-pub(super) enum Mail {
+pub(super) enum ActorMsg {
     /// Something happened.
     Event(Box<IngressEvent>, oneshot::Sender<Acceptance>),
     /// The agent says something here.
@@ -18,18 +18,18 @@ pub(super) enum Mail {
     Await(MessageId, oneshot::Sender<RunOutcome>),
 }
 
-/// Mail on its way.
+/// ActorMsg on its way.
 #[derive(Debug)]
-pub(super) struct Letter {
+pub(super) struct Envelope {
     /// What is in it.
-    pub(super) mail: Mail,
+    pub(super) mail: ActorMsg,
     /// Its place among the events that wait, given back once it is read. Questions need none.
     pub(super) place: Option<OwnedSemaphorePermit>,
 }
 
-impl Letter {
+impl Envelope {
     /// What is in it; its place is free from now on.
-    pub(super) fn open(self) -> Mail {
+    pub(super) fn open(self) -> ActorMsg {
         drop(self.place);
         self.mail
     }
@@ -37,7 +37,7 @@ impl Letter {
 
 /// For the router.
 #[derive(Debug)]
-pub(super) enum Note {
+pub(super) enum RouterMsg {
     /// This actor has nothing to do and only holds its history in memory.
     Resting {
         /// Which.

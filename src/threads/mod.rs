@@ -4,27 +4,27 @@
 //! itself: `turn` does, and the actor performs what it says. Knows no platform, file or HTTP.
 
 mod actor;
-mod arrivals;
 mod asking;
 mod count;
 mod deliver;
-mod discreet;
+mod effects;
 mod execution;
-mod governing;
+mod grant_commands;
+mod inbound;
 mod jobs;
 mod mailbox;
+mod memory_context;
 mod outbound;
-mod perform;
 mod progress;
+mod publisher;
+mod redacting_model;
 mod redaction;
-mod remembering;
 mod resting;
 mod router;
-mod stage;
+mod runtime;
+mod storage_failure;
 mod waiters;
-mod workshop;
-mod wound;
 
-pub use discreet::DiscreetModel;
+pub use redacting_model::RedactingModel;
 pub use router::Router;
-pub use workshop::{AgentFacts, Asking, Limits, Workshop};
+pub use runtime::{AgentFacts, Asking, Limits, Runtime};

@@ -12,9 +12,9 @@ impl Actor {
     /// Starts the next delivery, if none is in flight.
     pub(super) fn start_delivery(&mut self) {
         let Some((entry, attempt)) = self.deliveries.begin() else { return };
-        self.conversation.note_sending(&entry.intent.intent, self.shop.clock.now());
-        let adapter = self.shop.adapters.get(self.id.platform()).cloned();
-        let deadline = self.shop.limits.delivery_deadline;
+        self.conversation.note_sending(&entry.intent.intent, self.runtime.clock.now());
+        let adapter = self.runtime.adapters.get(self.id.platform()).cloned();
+        let deadline = self.runtime.limits.delivery_deadline;
         let unsure = |reason: &str| DeliveryError::Retry { after: None, reason: reason.to_owned() };
         let job = async move {
             let Some(adapter) = adapter else {
@@ -35,12 +35,12 @@ impl Actor {
             }
             Err(error) => tracing::warn!(thread = %self.id, %error, "delivery failed"),
         }
-        count::delivery(&self.shop.metrics, &result);
+        count::delivery(&self.runtime.metrics, &result);
         if let Some(entry) = self.deliveries.first() {
             self.conversation.note_sent(&entry.intent.intent, result.as_ref());
         }
-        let chance = self.shop.ids.chance();
-        match self.deliveries.tried(result, self.shop.clock.now(), chance) {
+        let chance = self.runtime.ids.chance();
+        match self.deliveries.tried(result, self.runtime.clock.now(), chance) {
             Some(Next::Wait(wait)) => {
                 let job = async move {
                     tokio::time::sleep(wait).await;
@@ -62,7 +62,7 @@ impl Actor {
                     durability: Durability::Written,
                     work: if busy { Work::Open } else { Work::Settled },
                 };
-                if let Err(error) = self.shop.store.commit(commit).await {
+                if let Err(error) = self.runtime.store.commit(commit).await {
                     self.wound(&error);
                 }
                 self.note_deliveries();

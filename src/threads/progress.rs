@@ -26,12 +26,12 @@ pub(super) struct LastLine {
 
 /// Where calls tell, and where their actor listens.
 #[derive(Debug, Default)]
-pub(super) struct Hearing {
+pub(super) struct ProgressChannel {
     /// There while calls run: most threads only talk, and room for words takes memory also while it is empty.
     way: Option<(mpsc::WeakSender<LastLine>, mpsc::Receiver<LastLine>)>,
 }
 
-impl Hearing {
+impl ProgressChannel {
     /// The next word of a call. Waits for ever when there is none. Cancel-safe.
     pub(super) async fn next(&mut self) -> LastLine {
         if let Some((_, heard)) = &mut self.way {
@@ -95,7 +95,7 @@ impl Actor {
         if self.conversation.current().is_none() {
             return;
         }
-        let line = self.shop.redactor.apply(&line);
+        let line = self.runtime.redactor.apply(&line);
         let mut text: String = line.chars().take(LINE_CHARS).collect();
         if text.len() < line.len() {
             text.push('…');
@@ -112,7 +112,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_call_is_told_of_at_once_and_then_seldom() {
-        let mut hearing = Hearing::default();
+        let mut hearing = ProgressChannel::default();
         let (say, passing) = hearing.of(&"c1".parse().unwrap());
         let work = async move {
             for second in 0..7 {
@@ -135,7 +135,7 @@ mod tests {
 
     #[tokio::test]
     async fn calls_are_heard_that_begin_when_others_have_ended() {
-        let mut hearing = Hearing::default();
+        let mut hearing = ProgressChannel::default();
         for name in ["c1", "c2"] {
             let (say, passing) = hearing.of(&name.parse().unwrap());
             let (_other, beside) = hearing.of(&"c3".parse().unwrap());
@@ -152,7 +152,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_call_that_nobody_hears_is_not_held_up() {
-        let mut hearing = Hearing::default();
+        let mut hearing = ProgressChannel::default();
         for _ in 0..2 * BACKLOG {
             let (say, passing) = hearing.of(&"c1".parse().unwrap());
             let work = async move {

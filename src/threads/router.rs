@@ -12,12 +12,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::actor::{Actor, Woken};
 use super::count;
-use super::mailbox::{Letter, Mail, Note};
+use super::mailbox::{ActorMsg, Envelope, RouterMsg};
 use super::resting::{Resting, RestingThreads};
-use super::workshop::Workshop;
+use super::runtime::Runtime;
 use crate::domain::ThreadId;
 use crate::memory_release::release_free_memory;
-use crate::ports::{Acceptance, Door, InnerDoor, Request, ThreadView};
+use crate::ports::{Acceptance, Request, ThreadView, ThreadsHandle, WeakThreadsHandle};
 
 /// How many requests may wait for the router.
 const REQUEST_BACKLOG: usize = 1024;
@@ -31,18 +31,18 @@ const RELEASE_AFTER: Duration = Duration::from_secs(5);
 const MAX_PANICS: u32 = 3;
 
 /// A thread in memory.
-enum Slot {
+enum Entry {
     /// It works. `sent` is how many pieces of mail it was sent; `room` is left for events.
-    Live { mail: mpsc::Sender<Letter>, room: Arc<Semaphore>, view: watch::Receiver<ThreadView>, sent: u64 },
+    Live { mail: mpsc::Sender<Envelope>, room: Arc<Semaphore>, view: watch::Receiver<ThreadView>, sent: u64 },
     /// It is ending; what comes meanwhile is kept for its successor. Two must never work on one thread.
-    Retiring { held: Vec<Mail>, bytes: usize },
+    Retiring { held: Vec<ActorMsg>, bytes: usize },
 }
 
 /// Finds the actor of a thread, or starts it.
 pub struct Router {
-    shop: Arc<Workshop>,
+    runtime: Arc<Runtime>,
     requests: mpsc::Receiver<Request>,
-    slots: HashMap<ThreadId, Slot>,
+    slots: HashMap<ThreadId, Entry>,
     actors: JoinSet<()>,
     tasks: HashMap<Id, ThreadId>,
     panics: HashMap<ThreadId, u32>,
@@ -50,10 +50,10 @@ pub struct Router {
     /// About how many bytes of memory were freed since they were last given back, and when they are next.
     freed: usize,
     release_at: Option<Instant>,
-    note_sender: mpsc::Sender<Note>,
-    notes: mpsc::Receiver<Note>,
+    note_sender: mpsc::Sender<RouterMsg>,
+    notes: mpsc::Receiver<RouterMsg>,
     stop: CancellationToken,
-    door: InnerDoor,
+    door: WeakThreadsHandle,
 }
 
 impl std::fmt::Debug for Router {
@@ -64,13 +64,13 @@ impl std::fmt::Debug for Router {
 
 impl Router {
     /// A router and the door that leads to it.
-    pub fn new(shop: Arc<Workshop>, stop: CancellationToken) -> (Self, Door) {
+    pub fn new(runtime: Arc<Runtime>, stop: CancellationToken) -> (Self, ThreadsHandle) {
         let (sender, requests) = mpsc::channel(REQUEST_BACKLOG);
         let (note_sender, notes) = mpsc::channel(REQUEST_BACKLOG);
-        let door = Door::new(sender);
-        let resting = RestingThreads::new(shop.limits.history_cache);
+        let door = ThreadsHandle::new(sender);
+        let resting = RestingThreads::new(runtime.limits.history_cache);
         let router = Self {
-            shop,
+            runtime,
             requests,
             slots: HashMap::new(),
             actors: JoinSet::new(),
@@ -82,7 +82,7 @@ impl Router {
             note_sender,
             notes,
             stop,
-            door: door.from_inside(),
+            door: door.downgrade(),
         };
         (router, door)
     }
@@ -90,7 +90,7 @@ impl Router {
     /// Takes up what the last daemon left, then routes until told to stop and every actor has ended. Tells
     /// `recovered` once all that was left open has an actor again.
     pub async fn run(mut self, recovered: watch::Sender<bool>) {
-        for thread in self.shop.store.unfinished() {
+        for thread in self.runtime.store.unfinished() {
             self.wake(&thread, Woken::ByTheDisk);
         }
         recovered.send_replace(true);
@@ -121,23 +121,23 @@ impl Router {
         match request {
             Request::Deliver { event, reply } => {
                 let thread = event.thread.clone();
-                let back = self.send(&thread, Mail::Event(event, reply));
+                let back = self.send(&thread, ActorMsg::Event(event, reply));
                 self.turn_away(back);
             }
             Request::Say { thread, saying, reply } => {
-                let back = self.send(&thread, Mail::Say(saying, reply));
+                let back = self.send(&thread, ActorMsg::Say(saying, reply));
                 self.turn_away(back);
             }
             // Whoever asks a thread that has far too many questions already hears nothing and may ask again.
-            Request::Watch { thread, reply } => drop(self.send(&thread, Mail::Watch(reply))),
+            Request::Watch { thread, reply } => drop(self.send(&thread, ActorMsg::Watch(reply))),
             Request::Await { thread, message, reply } => {
-                drop(self.send(&thread, Mail::Await(message, reply)))
+                drop(self.send(&thread, ActorMsg::Await(message, reply)))
             }
             Request::Views { reply } => {
                 let mut views: Vec<(ThreadId, ThreadView)> = Vec::new();
                 #[expect(clippy::iter_over_hash_type, reason = "sorted below")]
                 for (thread, slot) in &self.slots {
-                    if let Slot::Live { view, .. } = slot {
+                    if let Entry::Live { view, .. } = slot {
                         views.push((thread.clone(), view.borrow().clone()));
                     }
                 }
@@ -148,31 +148,31 @@ impl Router {
     }
 
     /// Tells whoever sent mail that found no room.
-    fn turn_away(&self, mail: Option<Mail>) {
-        if let Some(Mail::Event(_, reply) | Mail::Say(_, reply)) = mail {
-            count::acceptance(&self.shop.metrics, &Acceptance::Busy);
+    fn turn_away(&self, mail: Option<ActorMsg>) {
+        if let Some(ActorMsg::Event(_, reply) | ActorMsg::Say(_, reply)) = mail {
+            count::acceptance(&self.runtime.metrics, &Acceptance::Busy);
             drop(reply.send(Acceptance::Busy));
         }
     }
 
     /// Puts mail into a thread's mailbox; gives it back when there is no room.
-    fn send(&mut self, thread: &ThreadId, mail: Mail) -> Option<Mail> {
+    fn send(&mut self, thread: &ThreadId, mail: ActorMsg) -> Option<ActorMsg> {
         self.wake(thread, Woken::ByMail);
         self.resting.remove(thread);
-        let limit = self.shop.limits.mailbox.max(1);
+        let limit = self.runtime.limits.mailbox.max(1);
         let slot = self.slots.get_mut(thread)?;
         match slot {
-            Slot::Retiring { held, .. } if !has_room(held, &mail, limit) => Some(mail),
-            Slot::Retiring { held, .. } => {
+            Entry::Retiring { held, .. } if !has_room(held, &mail, limit) => Some(mail),
+            Entry::Retiring { held, .. } => {
                 held.push(mail);
                 None
             }
-            Slot::Live { mail: mailbox, room, sent, .. } => {
+            Entry::Live { mail: mailbox, room, sent, .. } => {
                 let place = if is_event(&mail) { Arc::clone(room).try_acquire_owned().ok() } else { None };
                 if place.is_none() && is_event(&mail) {
                     return Some(mail);
                 }
-                match mailbox.try_send(Letter { mail, place }) {
+                match mailbox.try_send(Envelope { mail, place }) {
                     Ok(()) => {
                         *sent += 1;
                         None
@@ -180,7 +180,7 @@ impl Router {
                     Err(TrySendError::Full(letter)) => Some(letter.mail),
                     // It has ended without being asked to; `ended` will be told and start a successor.
                     Err(TrySendError::Closed(letter)) => {
-                        *slot = Slot::Retiring { held: vec![letter.mail], bytes: 0 };
+                        *slot = Entry::Retiring { held: vec![letter.mail], bytes: 0 };
                         None
                     }
                 }
@@ -193,37 +193,37 @@ impl Router {
         if self.slots.contains_key(thread) {
             return;
         }
-        let events = self.shop.limits.mailbox.max(1);
+        let events = self.runtime.limits.mailbox.max(1);
         let (mail, mailbox) = mpsc::channel(events.saturating_add(QUESTIONS));
-        let (actor, view) = Actor::new(thread.clone(), self.shop.clone(), self.door.clone(), woken);
+        let (actor, view) = Actor::new(thread.clone(), self.runtime.clone(), self.door.clone(), woken);
         let task = self.actors.spawn(actor.run(mailbox, self.note_sender.clone(), self.stop.clone()));
         self.tasks.insert(task.id(), thread.clone());
         self.slots.insert(
             thread.clone(),
-            Slot::Live { mail, room: Arc::new(Semaphore::new(events)), view, sent: 0 },
+            Entry::Live { mail, room: Arc::new(Semaphore::new(events)), view, sent: 0 },
         );
     }
 
-    fn hear(&mut self, note: Note) {
+    fn hear(&mut self, note: RouterMsg) {
         match note {
-            Note::Idle { thread, read } => {
+            RouterMsg::Idle { thread, read } => {
                 let bytes = self.resting.remove(&thread);
-                self.retire(thread, read, bytes);
+                self.archive(thread, read, bytes);
             }
-            Note::Resting { thread, read, bytes } => {
+            RouterMsg::Resting { thread, read, bytes } => {
                 for Resting { thread, read, bytes } in self.resting.add(thread, read, bytes) {
-                    self.retire(thread, read, bytes);
+                    self.archive(thread, read, bytes);
                 }
             }
         }
     }
 
     /// Lets an idle actor go, unless mail was sent to it since it had read so many.
-    fn retire(&mut self, thread: ThreadId, read: u64, bytes: usize) {
-        // Mail that is on its way would find the actor at work again: then it stays.
-        if matches!(self.slots.get(&thread), Some(Slot::Live { sent, .. }) if *sent == read) {
+    fn archive(&mut self, thread: ThreadId, read: u64, bytes: usize) {
+        // ActorMsg that is on its way would find the actor at work again: then it stays.
+        if matches!(self.slots.get(&thread), Some(Entry::Live { sent, .. }) if *sent == read) {
             // Dropping the sender closes the mailbox, and the actor ends.
-            self.slots.insert(thread, Slot::Retiring { held: Vec::new(), bytes });
+            self.slots.insert(thread, Entry::Retiring { held: Vec::new(), bytes });
         }
     }
 
@@ -257,11 +257,11 @@ impl Router {
             return;
         }
         let held = match slot {
-            Some(Slot::Retiring { held, bytes }) => {
+            Some(Entry::Retiring { held, bytes }) => {
                 self.note_freed(bytes);
                 held
             }
-            Some(Slot::Live { .. }) | None => Vec::new(),
+            Some(Entry::Live { .. }) | None => Vec::new(),
         };
         if wake {
             self.wake(&thread, Woken::ByTheDisk);
@@ -274,13 +274,13 @@ impl Router {
 }
 
 /// Whether one more can be held beside these. Events and questions are counted apart, as in a mailbox.
-fn has_room(held: &[Mail], mail: &Mail, events: usize) -> bool {
+fn has_room(held: &[ActorMsg], mail: &ActorMsg, events: usize) -> bool {
     let alike = held.iter().filter(|other| is_event(other) == is_event(mail)).count();
     alike < if is_event(mail) { events } else { QUESTIONS }
 }
 
-const fn is_event(mail: &Mail) -> bool {
-    matches!(mail, Mail::Event(..) | Mail::Say(..))
+const fn is_event(mail: &ActorMsg) -> bool {
+    matches!(mail, ActorMsg::Event(..) | ActorMsg::Say(..))
 }
 
 /// The daemon is stopping: whoever asks is told, or hears nothing where there is nothing to tell.

@@ -1,4 +1,4 @@
-//! Lines of a file of any size, in bounded memory.
+//! LineReader of a file of any size, in bounded memory.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
@@ -12,7 +12,7 @@ use super::sniff::{SAMPLE_BYTES, binary_kind};
 #[derive(Debug)]
 pub(super) enum Content {
     /// Text.
-    Text(Lines<Chain<Cursor<Vec<u8>>, File>>),
+    Text(LineReader<Chain<Cursor<Vec<u8>>, File>>),
     /// Something else, by its name.
     Binary(&'static str),
 }
@@ -26,7 +26,7 @@ impl Content {
         if let Some(kind) = binary_kind(&sample) {
             return Ok(Self::Binary(kind));
         }
-        Ok(Self::Text(Lines::new(Cursor::new(sample).chain(file), cancel)))
+        Ok(Self::Text(LineReader::new(Cursor::new(sample).chain(file), cancel)))
     }
 }
 
@@ -43,14 +43,14 @@ pub(super) struct Line<'a> {
 
 /// Reads lines, keeping no more of each than is wanted.
 #[derive(Debug)]
-pub(super) struct Lines<R> {
+pub(super) struct LineReader<R> {
     reader: BufReader<R>,
     cancel: CancellationToken,
     line: Vec<u8>,
     number: u64,
 }
 
-impl<R: Read> Lines<R> {
+impl<R: Read> LineReader<R> {
     /// The lines of whatever `reader` gives; once `cancel` is called reading fails.
     pub(super) fn new(reader: R, cancel: CancellationToken) -> Self {
         Self { reader: BufReader::with_capacity(64 * 1024, reader), cancel, line: Vec::new(), number: 0 }
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     fn lines(text: &[u8], wanted: usize) -> Vec<(u64, Vec<u8>, bool)> {
-        let mut lines = Lines::new(text, CancellationToken::new());
+        let mut lines = LineReader::new(text, CancellationToken::new());
         let mut all = Vec::new();
         while let Some(line) = lines.next(wanted).unwrap() {
             all.push((line.number, line.bytes.to_vec(), line.cut));
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn an_endless_line_takes_no_memory() {
-        let mut lines = Lines::new(io::repeat(b'x').take(50_000_000), CancellationToken::new());
+        let mut lines = LineReader::new(io::repeat(b'x').take(50_000_000), CancellationToken::new());
         let line = lines.next(10).unwrap().unwrap();
         assert_eq!((line.bytes.len(), line.cut), (10, true));
         assert!(lines.line.capacity() < 1_000);
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn reading_ends_when_it_is_cancelled() {
         let cancel = CancellationToken::new();
-        let mut lines = Lines::new(io::repeat(b'x'), cancel.clone());
+        let mut lines = LineReader::new(io::repeat(b'x'), cancel.clone());
         cancel.cancel();
         assert!(lines.next(10).is_err());
     }

@@ -10,13 +10,13 @@ use tokio_util::sync::CancellationToken;
 use super::bounds::{Budget, OUTPUT_BYTES};
 use super::confine::{Confinement, Inside};
 use super::job;
-use super::lines::{Content, Line, Lines};
+use super::lines::{Content, Line, LineReader};
 use super::schema::schema_of;
 use super::version::VersionOf;
 use crate::domain::{Effects, ToolSpec};
 use crate::ports::{BoxFuture, Tool, ToolContext, ToolFailure, ToolOutcome};
 
-/// Lines given where the model does not say how many.
+/// LineReader given where the model does not say how many.
 const DEFAULT_LINES: u64 = 2_000;
 
 /// Files up to this size are read to their end, so that the number of lines can be told.
@@ -118,7 +118,7 @@ struct Part {
 }
 
 impl Part {
-    fn collect<R: Read>(lines: &mut Lines<R>, start: u64, wanted: u64, size: u64) -> io::Result<Self> {
+    fn collect<R: Read>(lines: &mut LineReader<R>, start: u64, wanted: u64, size: u64) -> io::Result<Self> {
         let mut part = Self::default();
         let mut budget = Budget::new(OUTPUT_BYTES);
         let mut seen = 0;

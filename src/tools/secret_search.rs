@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::policy::paths::{self, Place};
+use crate::policy::paths::{self, PathLocation};
 
 /// How much is looked at.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +44,7 @@ pub(super) struct Found {
 
 /// Whether a path relative to the project may hold secrets.
 pub(super) fn is_secret(relative: &Path) -> bool {
-    paths::locate("", "", &relative.to_string_lossy()) == Place::Secret
+    paths::locate("", "", &relative.to_string_lossy()) == PathLocation::Secret
 }
 
 /// Looks at everything at and below the `trees`, which are relative to the project.

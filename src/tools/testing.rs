@@ -10,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 use super::Confinement;
 use crate::domain::{MessageId, Permit, ThreadId, Timestamp};
 use crate::ports::{
-    Acceptance, BoxFuture, Clock, Commit, Door, Request, Saying, StoreError, ThreadRecord, ThreadStore,
-    ThreadSummary, ToolContext,
+    Acceptance, BoxFuture, Clock, Commit, Request, Saying, StoreError, ThreadRecord, ThreadStore,
+    ThreadSummary, ThreadsHandle, ToolContext,
 };
 use crate::store::FileMemory;
 use crate::uimessage::UiMessage;
@@ -134,7 +134,7 @@ impl Project {
             person: "fake:user:7".parse().ok(),
             memory: Arc::new(FileMemory::new(self.root.join(".ship"))),
             history: self.history.clone(),
-            door: Door::new(self.requests.clone()),
+            door: ThreadsHandle::new(self.requests.clone()),
             progress: None,
             clock: Arc::new(FixedClock),
             cancel: self.cancel.clone(),

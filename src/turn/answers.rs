@@ -1,7 +1,7 @@
 //! Reading answers: a message that decides, a decision by its id, and everything else that comes while a question
 //! waits.
 
-use super::asking::{Authority, Heard};
+use super::asking::{AnswerOutcome, Authority};
 use super::effect::Spoken;
 use super::intake::Arrival;
 use super::replies::Exchange;
@@ -37,7 +37,7 @@ impl Conversation {
         let event = &arrival.event;
         let pending = self.pending_approvals();
         let waits = |id: &ApprovalId| pending.iter().any(|asked| asked.id == *id);
-        let settled = arrival.brought.approvals.iter().filter(|named| !waits(&named.id)).cloned();
+        let settled = arrival.lookups.approvals.iter().filter(|named| !waits(&named.id)).cloned();
         let candidates: Vec<Approval> = pending.iter().cloned().chain(settled).collect();
         if candidates.is_empty() {
             return Reply::Message;
@@ -51,7 +51,7 @@ impl Conversation {
             Reading::NotADecision | Reading::AskBack(_) if pending.is_empty() => return Reply::Message,
             Reading::NotADecision => return self.not_a_decision(said, event, now, out),
             // What was not meant for us is no question to us either.
-            Reading::AskBack(_) if said.overheard => return Reply::Message,
+            Reading::AskBack(_) if said.context_only => return Reply::Message,
             Reading::AskBack(question) => self.words_of_question(&question),
             Reading::Decide(rulings) => {
                 let (sure, doubtful) = self.apart(rulings, &pending, &candidates, pointed, event, now);
@@ -138,17 +138,17 @@ impl Conversation {
     }
 
     /// Whether words can be a decision at all. What another person or a program wrote, what goes with files, and what was
-    /// overheard from somebody who may not decide, or was said to another person, decides nothing.
+    /// context_only from somebody who may not decide, or was said to another person, decides nothing.
     fn speaks_to_us(&self, event: &IngressEvent, said: &Said, pending: &[Approval]) -> bool {
         let own_words = said.forwarded_from.is_none() && !said.automatic && said.files.is_empty();
         let to_another = said.quoted.is_some() || said.text.trim_start().starts_with('/');
-        own_words && (!said.overheard || (!to_another && self.may_answer_one(event, pending)))
+        own_words && (!said.context_only || (!to_another && self.may_answer_one(event, pending)))
     }
 
     /// Whether somebody may answer any of these questions.
     pub(super) fn may_answer_one(&self, event: &IngressEvent, pending: &[Approval]) -> bool {
         let (rights, author) = (&self.rules.rights, &event.author);
-        pending.iter().any(|asked| rights.may_answer(&asked.requested_by, &author.id, author.standing))
+        pending.iter().any(|asked| rights.may_answer(&asked.requested_by, &author.id, author.role))
     }
 
     fn rule(
@@ -162,10 +162,10 @@ impl Conversation {
         let approval = candidates.get(ruling.index)?;
         let decided =
             Decided { by: event.author.id.clone(), at: now, via: "text".to_owned(), reason: ruling.reason };
-        let authority = Authority::Speaker(event.author.standing);
+        let authority = Authority::Speaker(event.author.role);
         let heard = self.answer(&approval.id, &ruling.answer, decided, authority, now, out);
         Some(match heard {
-            Heard::NotOpen => self.words_of_settled(approval),
+            AnswerOutcome::NotOpen => self.words_of_settled(approval),
             heard => self.words_for(&heard, approval.number, &ruling.answer),
         })
     }
@@ -179,7 +179,7 @@ impl Conversation {
         fresh: &mut dyn FnMut() -> CorrelationId,
         out: &mut Vec<Effect>,
     ) {
-        let (event, settled) = (&arrival.event, arrival.brought.approvals.first());
+        let (event, settled) = (&arrival.event, arrival.lookups.approvals.first());
         let number = self
             .pending_approvals()
             .iter()
@@ -193,14 +193,14 @@ impl Conversation {
         };
         let authority = match decision.operator {
             true => Authority::Operator,
-            false => Authority::Speaker(event.author.standing),
+            false => Authority::Speaker(event.author.role),
         };
         let heard = self.answer(&decision.approval, &decision.answer, decided, authority, now, out);
-        let words = match settled.filter(|_| heard == Heard::NotOpen) {
+        let words = match settled.filter(|_| heard == AnswerOutcome::NotOpen) {
             Some(approval) => self.words_of_settled(approval),
             None => self.words_for(&heard, number.unwrap_or(ApprovalNumber(0)), &decision.answer),
         };
-        if heard == Heard::Counted {
+        if heard == AnswerOutcome::Counted {
             let accepted = Acceptance::Accepted { message: event.message.clone(), correlation: fresh() };
             out.push(Effect::Answer(arrival.ticket, accepted));
         } else {
@@ -230,7 +230,7 @@ impl Conversation {
         now: Timestamp,
         out: &mut Vec<Effect>,
     ) -> Reply {
-        if said.overheard || self.pending_approvals().is_empty() {
+        if said.context_only || self.pending_approvals().is_empty() {
             return Reply::Message;
         }
         if self.rules.while_waiting == WhileWaiting::Supersede {
@@ -263,13 +263,13 @@ impl Conversation {
         self.pending_approvals().iter().map(|approval| approval.number).collect()
     }
 
-    fn words_for(&self, heard: &Heard, number: ApprovalNumber, answer: &Answer) -> String {
+    fn words_for(&self, heard: &AnswerOutcome, number: ApprovalNumber, answer: &Answer) -> String {
         let phrase = match heard {
-            Heard::Counted => Phrase::Counted { number, answer: answer.clone() },
-            Heard::NotOpen => Phrase::NotOpen,
-            Heard::NotTheirs => Phrase::NotTheirs(number),
-            Heard::TooLate => Phrase::TooLate(number),
-            Heard::NotAnAnswer => Phrase::NotOpen,
+            AnswerOutcome::Counted => Phrase::Counted { number, answer: answer.clone() },
+            AnswerOutcome::NotOpen => Phrase::NotOpen,
+            AnswerOutcome::NotTheirs => Phrase::NotTheirs(number),
+            AnswerOutcome::TooLate => Phrase::TooLate(number),
+            AnswerOutcome::NotAnAnswer => Phrase::NotOpen,
         };
         phrase.say(self.language())
     }

@@ -6,16 +6,16 @@
 use serde_json::{Value, json};
 
 use super::audit::write_down;
+use super::closed_calls::{close_part, done_before, not_run};
 use super::effect::Spoken;
-use super::endings::{close_part, done_before, not_run};
-use super::event::Seat;
-use super::ledger::Call;
+use super::event::ApprovalSlot;
+use super::open_calls::Call;
 use super::run::{Phase, TOOL_METADATA};
 use super::{Conversation, Effect};
 use crate::domain::Class;
 use crate::domain::{
-    Answer, Approval, ApprovalId, ApprovalKind, ApprovalState, AuthorId, Decided, Delivery, Intent, Scope,
-    Standing, Timestamp, ToolCallId,
+    Answer, Approval, ApprovalId, ApprovalKind, ApprovalState, AuthorId, AuthorRole, Decided, Delivery,
+    Intent, Scope, Timestamp, ToolCallId,
 };
 use crate::ports::{Durability, Judgement, Ruling};
 use crate::render::Phrase;
@@ -23,7 +23,7 @@ use crate::uimessage::{ApprovalAnswer, ApprovalAsk, Role, ToolState};
 
 /// What became of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Heard {
+pub(super) enum AnswerOutcome {
     /// It counts.
     Counted,
     /// There is no such question here, or it was settled before.
@@ -42,7 +42,7 @@ pub(super) enum Authority {
     /// They hold the operator's token.
     Operator,
     /// They spoke in the chat.
-    Speaker(Standing),
+    Speaker(AuthorRole),
 }
 
 impl Conversation {
@@ -64,7 +64,7 @@ impl Conversation {
         &mut self,
         call: &ToolCallId,
         judgement: Judgement,
-        seat: Option<Seat>,
+        seat: Option<ApprovalSlot>,
         now: Timestamp,
         out: &mut Vec<Effect>,
     ) {
@@ -108,7 +108,7 @@ impl Conversation {
         call: &ToolCallId,
         judgement: Judgement,
         kind: ApprovalKind,
-        seat: Option<Seat>,
+        seat: Option<ApprovalSlot>,
         now: Timestamp,
         out: &mut Vec<Effect>,
     ) {
@@ -174,11 +174,11 @@ impl Conversation {
         authority: Authority,
         now: Timestamp,
         out: &mut Vec<Effect>,
-    ) -> Heard {
+    ) -> AnswerOutcome {
         let approval = self.run.as_ref().and_then(|run| run.ledger.find_asked(id)).cloned();
         let heard = match approval.clone() {
             Some(approval) => self.weigh(approval, answer, decided.clone(), authority, now, out),
-            None => Heard::NotOpen,
+            None => AnswerOutcome::NotOpen,
         };
         self.tell_refused(&heard, (id, approval.as_ref()), &decided, out);
         heard
@@ -192,21 +192,21 @@ impl Conversation {
         authority: Authority,
         now: Timestamp,
         out: &mut Vec<Effect>,
-    ) -> Heard {
+    ) -> AnswerOutcome {
         let rights = &self.rules.rights;
         let may = match authority {
             Authority::Operator => true,
-            Authority::Speaker(standing) => rights.may_answer(&approval.requested_by, &decided.by, standing),
+            Authority::Speaker(role) => rights.may_answer(&approval.requested_by, &decided.by, role),
         };
         if !may {
-            return Heard::NotTheirs;
+            return AnswerOutcome::NotTheirs;
         }
         if now >= approval.expires_at {
             self.expire(now, out);
-            return Heard::TooLate;
+            return AnswerOutcome::TooLate;
         }
         if (answer, approval.kind) == (&Answer::Done, ApprovalKind::Tool) {
-            return Heard::NotAnAnswer;
+            return AnswerOutcome::NotAnAnswer;
         }
         self.sight.settle(&approval, Some(&decided.by), now);
         if authority == Authority::Operator {
@@ -221,7 +221,7 @@ impl Conversation {
             (Answer::Done, _) => self.was_done(approval, decided, out),
         }
         self.go_on(now, out);
-        Heard::Counted
+        AnswerOutcome::Counted
     }
 
     fn allow(&mut self, mut approval: Approval, scope: Scope, decided: Decided, out: &mut Vec<Effect>) {

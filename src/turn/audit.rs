@@ -1,8 +1,8 @@
 //! What the machine has to say for the audit trail: verdicts, and what became of questions and answers.
 
-use super::asking::Heard;
-use super::event::Seat;
-use super::ledger::Call;
+use super::asking::AnswerOutcome;
+use super::event::ApprovalSlot;
+use super::open_calls::Call;
 use super::{Conversation, Effect};
 use crate::domain::{Approval, ApprovalId, Decided, Timestamp, ToolCallId};
 use crate::ports::{AuditEvent, AuditLine, AuditOutcome, AuditVerdict, Judgement, Ruling};
@@ -14,7 +14,7 @@ impl Conversation {
         call: &ToolCallId,
         state: &Call,
         judgement: &Judgement,
-        seat: Option<&Seat>,
+        seat: Option<&ApprovalSlot>,
         now: Timestamp,
         out: &mut Vec<Effect>,
     ) {
@@ -53,17 +53,17 @@ impl Conversation {
     /// Tells of an answer that does not count.
     pub(super) fn tell_refused(
         &self,
-        heard: &Heard,
+        heard: &AnswerOutcome,
         (id, known): (&ApprovalId, Option<&Approval>),
         decided: &Decided,
         out: &mut Vec<Effect>,
     ) {
         let reason = match heard {
-            Heard::Counted => return,
-            Heard::NotOpen => "there is no such question here, or it was settled before",
-            Heard::NotTheirs => "whoever answered may not",
-            Heard::TooLate => "it came too late",
-            Heard::NotAnAnswer => "it is no answer to this question",
+            AnswerOutcome::Counted => return,
+            AnswerOutcome::NotOpen => "there is no such question here, or it was settled before",
+            AnswerOutcome::NotTheirs => "whoever answered may not",
+            AnswerOutcome::TooLate => "it came too late",
+            AnswerOutcome::NotAnAnswer => "it is no answer to this question",
         };
         let line = match known {
             Some(approval) => AuditLine::about(AuditEvent::Decision, approval, decided.at),

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::guard::Verdict;
-use super::ledger::Call;
+use super::open_calls::Call;
 use super::run::{Phase, TOOL_METADATA};
 use super::{Conversation, Effect};
 use crate::domain::{Class, Effects, ErrorKind, Timestamp, ToolCallId};

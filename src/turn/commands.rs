@@ -1,18 +1,18 @@
 //! Words for the daemon, answered at once, whatever the thread is doing.
 
+use super::history::REFUSED;
 use super::intake::Arrival;
 use super::replies::Exchange;
 use super::run::Phase;
-use super::tail::REFUSED;
 use super::{Conversation, Effect};
-use crate::domain::{AuthorId, Command, CorrelationId, Order, Timestamp};
+use crate::domain::{AuthorId, Command, CommandInvocation, CorrelationId, Timestamp};
 use crate::render::{Phrase, Status};
 use crate::uimessage::{Part, RunStatus, UiMessage};
 
 impl Conversation {
     pub(super) fn obey(
         &mut self,
-        order: &Order,
+        order: &CommandInvocation,
         arrival: &Arrival,
         now: Timestamp,
         correlation: CorrelationId,
@@ -44,9 +44,9 @@ impl Conversation {
             Command::Approvals => Phrase::Pending(self.pending_approvals()).say(language),
             Command::Approve | Command::Deny => Phrase::NotOpen.say(language),
             Command::Grants => {
-                arrival.brought.words.clone().unwrap_or_else(|| Phrase::NoGrants.say(language))
+                arrival.lookups.words.clone().unwrap_or_else(|| Phrase::NoGrants.say(language))
             }
-            Command::Memory | Command::Tasks => arrival.brought.words.clone().unwrap_or_default(),
+            Command::Memory | Command::Tasks => arrival.lookups.words.clone().unwrap_or_default(),
             Command::Model => Phrase::ModelIs(self.rules.model.clone()).say(language),
             Command::Id => {
                 let (thread, author) = (self.thread.clone(), event.author.id.clone());

@@ -6,10 +6,10 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::history::TRIM_EVERY;
 use super::intake::Arrival;
 use super::run::{Phase, Run};
-use super::sight::{Sight, asked_by};
-use super::tail::TRIM_EVERY;
+use super::visibility::{QuestionVisibility, asked_by};
 use super::{Effect, Event};
 use crate::domain::{
     ApprovalId, Capabilities, CorrelationId, Effects, Intent, Language, MessageId, ReadReplies, ThreadId,
@@ -84,7 +84,7 @@ pub struct Conversation {
     /// Real tokens per estimated token, by the server's last word.
     pub(super) token_ratio: f64,
     /// What people can have seen.
-    pub(super) sight: Sight,
+    pub(super) sight: QuestionVisibility,
     /// How the deliveries stand, for `/status`; the actor keeps it up to date.
     pub(super) deliveries: Outgoing,
 }
@@ -102,7 +102,7 @@ impl std::fmt::Debug for Conversation {
 impl Conversation {
     /// A thread with the history it has on the disk. Feed it [`Event::Resumed`] first.
     pub fn new(thread: ThreadId, rules: Arc<Rules>, effects_of: EffectsOf, record: ThreadRecord) -> Self {
-        let sight = Sight::resumed(&record);
+        let sight = QuestionVisibility::resumed(&record);
         Self {
             thread,
             rules,
@@ -134,8 +134,8 @@ impl Conversation {
                 self.reply_read(&message, &words, hint.as_ref(), now, fresh, &mut out)
             }
             Event::Tick => self.expire(now, &mut out),
-            Event::Arrived { event, ticket, known, brought } => {
-                let arrival = Arrival { event: *event, ticket, known, brought };
+            Event::Arrived { event, ticket, known, lookups } => {
+                let arrival = Arrival { event: *event, ticket, known, lookups };
                 self.take_in(arrival, now, fresh, &mut out)
             }
             Event::Voiced { saying, ticket, known } => {

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::Ticket;
+use super::ReplyToken;
 use crate::domain::Class;
 use crate::domain::{Approval, CorrelationId, Intent, MessageId, Scope, StoredFile, ToolCallId};
 use crate::ports::{Acceptance, AuditLine, Durability};
@@ -22,7 +22,7 @@ pub enum Effect {
         durability: Durability,
     },
     /// Tell whoever waits.
-    Answer(Ticket, Acceptance),
+    Answer(ReplyToken, Acceptance),
     /// Ask for leave to use the machine.
     AcquireSlot,
     /// Give it back.

@@ -6,11 +6,11 @@ use crate::ports::{Completion, Judgement, ModelDelta, ModelError, Saying, ToolOu
 
 /// Stands for whoever waits to hear whether an event was accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Ticket(pub u64);
+pub struct ReplyToken(pub u64);
 
 /// What a question will be called, should one have to be asked.
 #[derive(Clone, Debug)]
-pub struct Seat {
+pub struct ApprovalSlot {
     /// Its own id.
     pub id: ApprovalId,
     /// What people call it.
@@ -19,7 +19,7 @@ pub struct Seat {
 
 /// What the machine cannot know by itself and is given with an event.
 #[derive(Debug, Default)]
-pub struct Brought {
+pub struct Lookups {
     /// As they were last written down: the question that a decision names, or the settled ones that a message
     /// decides once more by their own names.
     pub approvals: Vec<Approval>,
@@ -38,18 +38,18 @@ pub enum Event {
         /// What.
         event: Box<IngressEvent>,
         /// Who waits for the acceptance.
-        ticket: Ticket,
+        ticket: ReplyToken,
         /// Whether the thread already has a message of this id.
         known: bool,
         /// What had to be looked up for it.
-        brought: Brought,
+        lookups: Lookups,
     },
     /// A tool of the agent's says something here.
     Voiced {
         /// What.
         saying: Box<Saying>,
         /// Who waits for the acceptance.
-        ticket: Ticket,
+        ticket: ReplyToken,
         /// Whether it was said before.
         known: bool,
     },
@@ -68,7 +68,7 @@ pub enum Event {
         /// For the question, where one has to be asked: see [`Conversation::needs_seat`].
         ///
         /// [`Conversation::needs_seat`]: super::Conversation::needs_seat
-        seat: Option<Seat>,
+        seat: Option<ApprovalSlot>,
     },
     /// A model has looked at a message that came while questions waited and was no decision by the rules.
     ReplyRead {

@@ -3,13 +3,13 @@
 use serde_json::Map;
 
 use super::answers::Reply;
-use super::company::IN_COMPANY;
 use super::conversation::{Waiting, is_command};
+use super::participants::IN_COMPANY;
 use super::run::{Phase, Run};
-use super::{Brought, Conversation, Effect, Ticket};
+use super::{Conversation, Effect, Lookups, ReplyToken};
 use crate::domain::{
-    ChatKind, Command, CorrelationId, IngressEvent, IngressKind, MessageId, Order, Said, Timestamp,
-    WhileRunning,
+    ChatKind, Command, CommandInvocation, CorrelationId, IngressEvent, IngressKind, MessageId, Said,
+    Timestamp, WhileRunning,
 };
 use crate::ports::{Acceptance, Durability};
 use crate::uimessage::{FilePart, Metadata, Part, Role, RunStatus, TextPart, UiMessage};
@@ -20,13 +20,13 @@ const MAX_WAITING_BYTES: usize = 8 << 20;
 /// Something that came in, with all that is known about it.
 pub(super) struct Arrival {
     pub(super) event: IngressEvent,
-    pub(super) ticket: Ticket,
+    pub(super) ticket: ReplyToken,
     pub(super) known: bool,
-    pub(super) brought: Brought,
+    pub(super) lookups: Lookups,
 }
 
 /// How a message stands to the run in flight.
-enum Place {
+enum RunRelation {
     /// It begins a run.
     First,
     /// It joins a run that has shown nothing: the model is asked anew.
@@ -62,7 +62,7 @@ impl Conversation {
             }
             IngressKind::Said(said)
                 if matches!(self.hear(said, &arrival, now, fresh, out), Reply::Handled) => {}
-            IngressKind::Said(said) if said.overheard => self.overhear(event, said, ticket, fresh(), out),
+            IngressKind::Said(said) if said.context_only => self.overhear(event, said, ticket, fresh(), out),
             IngressKind::Said(said) => self.say(event, said, ticket, now, fresh, out),
             IngressKind::Decision(decision) => self.decide(decision, &arrival, now, fresh, out),
             IngressKind::Command(order) => match decision_in(order) {
@@ -84,7 +84,7 @@ impl Conversation {
         &mut self,
         event: &IngressEvent,
         said: &Said,
-        ticket: Ticket,
+        ticket: ReplyToken,
         now: Timestamp,
         fresh: &mut dyn FnMut() -> CorrelationId,
         out: &mut Vec<Effect>,
@@ -95,14 +95,16 @@ impl Conversation {
         }
         let place = self.place_of(now);
         let correlation = match (&place, &self.run, self.waiting.back()) {
-            (Place::First, ..) => fresh(),
-            (Place::Join | Place::Steer | Place::Interrupt, Some(run), _) => run.correlation.clone(),
-            (Place::Wait, _, Some(waiting)) => waiting.correlation.clone(),
-            (Place::Wait, _, None) | (_, None, _) => fresh(),
+            (RunRelation::First, ..) => fresh(),
+            (RunRelation::Join | RunRelation::Steer | RunRelation::Interrupt, Some(run), _) => {
+                run.correlation.clone()
+            }
+            (RunRelation::Wait, _, Some(waiting)) => waiting.correlation.clone(),
+            (RunRelation::Wait, _, None) | (_, None, _) => fresh(),
         };
         let message = self.message_of(event, said, &correlation);
         let mut lines = Vec::new();
-        if !matches!(place, Place::First | Place::Join) {
+        if !matches!(place, RunRelation::First | RunRelation::Join) {
             lines.extend(self.place_held());
         }
         lines.push(message);
@@ -139,53 +141,53 @@ impl Conversation {
         bytes > 0 && bytes + said.text.len() + files > MAX_WAITING_BYTES
     }
 
-    fn place_of(&self, now: Timestamp) -> Place {
+    fn place_of(&self, now: Timestamp) -> RunRelation {
         let Some(run) = &self.run else {
-            return if self.waiting.is_empty() { Place::First } else { Place::Wait };
+            return if self.waiting.is_empty() { RunRelation::First } else { RunRelation::Wait };
         };
         let quick = now.millis_since(run.began) <= self.rules.merge_ms && self.rules.merge_ms > 0;
         let untouched = !run.shown && !run.placed && run.steps <= 1 && run.phase != Phase::Acting;
         // Before it has a slot a run has done nothing at all, so joining it costs nothing.
         if untouched && (quick || run.phase == Phase::WaitingForSlot) {
-            return Place::Join;
+            return RunRelation::Join;
         }
         // While a question waits, nothing else goes on: whatever is said then is for the next run.
         if run.phase == Phase::AwaitingApproval {
-            return Place::Wait;
+            return RunRelation::Wait;
         }
         match self.rules.while_running {
-            WhileRunning::Merge => Place::Wait,
-            WhileRunning::Steer => Place::Steer,
-            WhileRunning::Interrupt => Place::Interrupt,
+            WhileRunning::Merge => RunRelation::Wait,
+            WhileRunning::Steer => RunRelation::Steer,
+            WhileRunning::Interrupt => RunRelation::Interrupt,
         }
     }
 
     fn put(
         &mut self,
-        place: Place,
+        place: RunRelation,
         correlation: CorrelationId,
         event: &IngressEvent,
         now: Timestamp,
         out: &mut Vec<Effect>,
     ) {
-        if let Some(run) = self.run.as_mut().filter(|_| !matches!(place, Place::Wait)) {
+        if let Some(run) = self.run.as_mut().filter(|_| !matches!(place, RunRelation::Wait)) {
             run.joined += 1;
         }
         match (place, &mut self.run) {
-            (Place::First, _) => {
+            (RunRelation::First, _) => {
                 self.run =
                     Some(Run::new(&self.thread, correlation, Some(event.platform_message.clone()), now));
                 out.push(Effect::AcquireSlot);
             }
-            (Place::Join, Some(run)) => {
+            (RunRelation::Join, Some(run)) => {
                 if run.phase == Phase::Thinking {
                     out.push(Effect::CancelJobs);
                     out.push(Effect::CallModel);
                 }
             }
-            (Place::Steer, Some(run)) => run.steered = true,
-            (Place::Interrupt, Some(run)) if run.phase == Phase::WaitingForSlot => run.steered = true,
-            (Place::Interrupt, Some(run)) => {
+            (RunRelation::Steer, Some(run)) => run.steered = true,
+            (RunRelation::Interrupt, Some(run)) if run.phase == Phase::WaitingForSlot => run.steered = true,
+            (RunRelation::Interrupt, Some(run)) => {
                 run.steered = true;
                 out.push(Effect::CancelJobs);
                 if run.phase == Phase::Thinking {
@@ -197,7 +199,7 @@ impl Conversation {
                 }
                 self.next_step(now, out);
             }
-            (Place::Wait, _) | (_, None) => {
+            (RunRelation::Wait, _) | (_, None) => {
                 match self.waiting.iter_mut().find(|waiting| waiting.correlation == correlation) {
                     Some(waiting) => waiting.messages.push(event.message.clone()),
                     None => {
@@ -213,7 +215,7 @@ impl Conversation {
         &mut self,
         event: &IngressEvent,
         said: &Said,
-        ticket: Ticket,
+        ticket: ReplyToken,
         correlation: CorrelationId,
         out: &mut Vec<Effect>,
     ) {
@@ -231,7 +233,7 @@ impl Conversation {
 
     /// A queued message is replaced. One that is being answered starts its run over, as long as the run has shown and
     /// done nothing. One that was answered is corrected in the record only.
-    fn edit(&mut self, event: &IngressEvent, said: &Said, ticket: Ticket, out: &mut Vec<Effect>) {
+    fn edit(&mut self, event: &IngressEvent, said: &Said, ticket: ReplyToken, out: &mut Vec<Effect>) {
         let Some(known) =
             self.history.iter().find(|message| message.id == event.message && message.role == Role::User)
         else {
@@ -265,7 +267,7 @@ impl Conversation {
         &mut self,
         event: &IngressEvent,
         said: &Said,
-        ticket: Ticket,
+        ticket: ReplyToken,
         now: Timestamp,
         out: &mut Vec<Effect>,
     ) {
@@ -283,7 +285,7 @@ impl Conversation {
     fn regenerate(
         &mut self,
         answer: Option<&MessageId>,
-        ticket: Ticket,
+        ticket: ReplyToken,
         now: Timestamp,
         out: &mut Vec<Effect>,
     ) {
@@ -301,7 +303,7 @@ impl Conversation {
         answer: UiMessage,
         mut lines: Vec<UiMessage>,
         question: MessageId,
-        ticket: Ticket,
+        ticket: ReplyToken,
         now: Timestamp,
         out: &mut Vec<Effect>,
     ) {
@@ -335,7 +337,7 @@ const ONLY_LAST: &str = "only the last answer can be made anew, and only while n
      send a new message instead";
 
 /// The decision that a command amounts to, in words.
-fn decision_in(order: &Order) -> Option<String> {
+fn decision_in(order: &CommandInvocation) -> Option<String> {
     match order.command {
         Command::Approve | Command::Deny => Some(order.to_string()),
         _ => None,

@@ -3,7 +3,7 @@
 
 use super::Conversation;
 use super::effect::Effect;
-use super::voice::file_part;
+use super::tool_messages::file_part;
 use crate::domain::{Approval, AttachmentKind, Delivery, Intent, StoredFile};
 use crate::ports::WholeText;
 use crate::render::{Phrase, fit_question};

@@ -8,31 +8,31 @@ mod asking;
 mod audit;
 mod budget;
 mod calls;
+mod closed_calls;
 mod commands;
-mod company;
 mod conversation;
 mod effect;
-mod endings;
 mod event;
 mod guard;
+mod history;
 mod intake;
-mod ledger;
 mod long_question;
+mod open_calls;
+mod participants;
 mod prompt;
 mod reading;
 mod recover;
 mod replies;
 mod run;
-mod sight;
 mod steps;
-mod tail;
-mod voice;
+mod tool_messages;
+mod visibility;
 mod withdrawal;
 
 pub use budget::{estimate_tokens, fit};
 pub use conversation::{Conversation, EffectsOf, Rules};
 pub use effect::{Effect, Spoken};
-pub use event::{Brought, Event, Seat, Ticket};
+pub use event::{ApprovalSlot, Event, Lookups, ReplyToken};
 pub use prompt::{Facts, build_prompt, system_prompt};
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ impl Conversation {
     /// could decide.
     pub(super) fn is_for_a_model(&self, said: &Said, event: &IngressEvent) -> bool {
         let own_words =
-            said.forwarded_from.is_none() && !said.automatic && said.files.is_empty() && !said.overheard;
+            said.forwarded_from.is_none() && !said.automatic && said.files.is_empty() && !said.context_only;
         let short = (1..=LONGEST).contains(&said.text.trim().chars().count());
         // `/approve` with something unreadable behind it is answered as the command it is.
         let words = short && !said.text.trim_start().starts_with('/');

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::closed_calls::{close_part, done_before, not_run};
 use super::conversation::Waiting;
-use super::endings::{close_part, done_before, not_run};
-use super::ledger::Call;
+use super::open_calls::Call;
 use super::run::{Phase, Run, TOOL_METADATA, forget_start};
 use super::{Conversation, Effect};
 use crate::domain::{Approval, ApprovalKind, ApprovalState, CorrelationId, Effects, Timestamp};

@@ -6,7 +6,7 @@
 use serde_json::Map;
 
 use super::effect::Spoken;
-use super::{Conversation, Effect, Ticket};
+use super::{Conversation, Effect, ReplyToken};
 use crate::domain::{CorrelationId, IngressEvent, Intent, Timestamp};
 use crate::ports::{Acceptance, Durability};
 use crate::uimessage::{CommandRecord, Metadata, Part, Role, RunStatus, UiMessage};
@@ -101,12 +101,12 @@ impl Conversation {
         out.push(Effect::Commit { messages: lines, say, durability: Durability::Synced });
     }
 
-    /// The same for words that have just come in: whoever brought them hears that they were taken.
+    /// The same for words that have just come in: whoever lookups them hears that they were taken.
     pub(super) fn reply_to(
         &mut self,
         exchange: Exchange,
         lines: Vec<UiMessage>,
-        ticket: Ticket,
+        ticket: ReplyToken,
         out: &mut Vec<Effect>,
     ) {
         let message = exchange.record.id.clone();

@@ -3,7 +3,7 @@
 use serde_json::Map;
 
 use super::guard::LoopGuard;
-use super::ledger::Ledger;
+use super::open_calls::OpenCalls;
 use crate::domain::{CorrelationId, MessageId, ThreadId, Timestamp, ToolCallId};
 use crate::uimessage::{
     ApprovalAnswer, Metadata, Part, Role, RunStatus, TextPart, TextState, ToolPart, ToolState, UiMessage,
@@ -47,7 +47,7 @@ pub(super) struct Run {
     /// Whether they have been told of trouble with the model.
     pub(super) told_of_trouble: bool,
     /// The open calls of the step.
-    pub(super) ledger: Ledger,
+    pub(super) ledger: OpenCalls,
     /// Whether people were reminded that a question waits.
     pub(super) reminded: bool,
     /// Whether a message was handed in that the model has not read yet.
@@ -84,7 +84,7 @@ impl Run {
             began: now,
             shown: false,
             told_of_trouble: false,
-            ledger: Ledger::default(),
+            ledger: OpenCalls::default(),
             reminded: false,
             steered: false,
             joined: 0,

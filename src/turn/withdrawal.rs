@@ -16,7 +16,7 @@ impl Conversation {
         let Some(run) = self.run.as_ref().filter(|_| !alone) else { return true };
         let (rights, by) = (&self.rules.rights, &event.author);
         let theirs = self.who_said(&run.correlation).any(|who| *who == by.id);
-        theirs || rights.may_end(self.requester().as_ref(), &by.id, by.standing)
+        theirs || rights.may_end(self.requester().as_ref(), &by.id, by.role)
     }
 
     /// Whether somebody may begin a new conversation: everything that waits to be answered ends with the old one.
@@ -24,7 +24,7 @@ impl Conversation {
         let alone = event.chat == ChatKind::Direct || self.thread.is_of_one_person();
         let (rights, by) = (&self.rules.rights, &event.author);
         let mut waiting = self.waiting.iter().flat_map(|waiting| self.who_said(&waiting.correlation));
-        let may_end = |who: &AuthorId| rights.may_end(Some(who), &by.id, by.standing);
+        let may_end = |who: &AuthorId| rights.may_end(Some(who), &by.id, by.role);
         alone || (self.may_stop(event) && waiting.all(may_end))
     }
 
@@ -41,7 +41,7 @@ impl Conversation {
         let language = self.language();
         let rights = self.rules.rights.clone();
         let may = |asked: &Approval| {
-            asked.requested_by == by.id || rights.may_answer(&asked.requested_by, &by.id, by.standing)
+            asked.requested_by == by.id || rights.may_answer(&asked.requested_by, &by.id, by.role)
         };
         let (theirs, others): (Vec<Approval>, Vec<Approval>) =
             self.pending_approvals().into_iter().partition(may);

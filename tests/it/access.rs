@@ -1,18 +1,17 @@
 //! Who may talk, and what they may do: pairing codes, roles, and taking access back, with and without a daemon.
 
 use serde_json::json;
-use shipagent::domain::{Author, Role, Standing, Timestamp};
+use shipagent::domain::{Author, AuthorRole, Role, Timestamp};
 use shipagent::permissions::FileAccess;
-use shipagent::ports::{AccessBook, Approved, Clock, Knock, SystemClock};
+use shipagent::ports::{AccessBook, Approved, Clock, PairingRequest, SystemClock};
 
 use crate::governance::{delete, post, short, trail};
 use crate::support::approval_scene::Scene;
 use crate::support::daemon::{Output, Project};
 use crate::support::stranger::{self, book};
 
-async fn knock(book: &FileAccess, person: &str, now: Timestamp) -> Knock {
-    let who =
-        Author { id: person.parse().unwrap(), name: Some("Ada".to_owned()), standing: Standing::Person };
+async fn knock(book: &FileAccess, person: &str, now: Timestamp) -> PairingRequest {
+    let who = Author { id: person.parse().unwrap(), name: Some("Ada".to_owned()), role: AuthorRole::Person };
     book.ask_in(who, now).await.unwrap()
 }
 
@@ -124,7 +123,7 @@ async fn codes_die_after_an_hour_and_guessing_is_stopped() {
     let book = book(&project);
     let operator = "cli:user:operator".parse().unwrap();
     let begin = Timestamp::from_millis(1_000_000_000_000);
-    let Knock::Code { code, expires, fresh: true } = knock(&book, "qq:user:1", begin).await else {
+    let PairingRequest::Code { code, expires, fresh: true } = knock(&book, "qq:user:1", begin).await else {
         panic!("no code");
     };
     assert_eq!(expires.millis_since(begin), 3_600_000);

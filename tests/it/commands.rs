@@ -193,7 +193,7 @@ async fn the_summary_tells_where_the_console_is_and_the_token_is_for_the_owner_o
     assert!(token.len() >= 32);
     let mode = std::fs::metadata(project.path().join(".ship/run/token")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
-    shipagent::http::install_tls();
+    shipagent::http_client::install_tls();
     let http = reqwest::Client::builder().no_proxy().build().unwrap();
     let threads = http.get(format!("{base}/api/threads")).bearer_auth(token).send().await.unwrap();
     assert_eq!(threads.status(), 200);

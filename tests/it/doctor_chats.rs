@@ -89,7 +89,7 @@ async fn what_works_but_not_as_meant_is_pointed_out() {
     let scene = Scene::new().await;
     scene.feishu.tune(|world| world.mood.cardkit = false);
     scene.telegram.reconfigure(|account| account.privacy = Privacy::On);
-    shipagent::http::install_tls();
+    shipagent::http_client::install_tls();
     let http = reqwest::Client::builder().no_proxy().build().unwrap();
     let api = Api::new(http, &scene.telegram.url(), scene.telegram.token().into());
     let hook = json!({ "url": "https://elsewhere.example/hook" });

@@ -8,13 +8,13 @@ use base64::engine::general_purpose::STANDARD;
 use cbc::cipher::{BlockEncryptMut as _, KeyIvInit as _, block_padding::Pkcs7};
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
-use shipagent::adapters::chat::{ChatParts, Deciders, GuestList, Respond};
-use shipagent::adapters::feishu::{About, Api, FeishuAdapter, FeishuMode, FeishuOptions, Standing, check};
+use shipagent::adapters::chat::{AllowList, ChatParts, Deciders, Respond};
+use shipagent::adapters::feishu::{About, Api, CheckStatus, FeishuAdapter, FeishuMode, FeishuOptions, check};
 use shipagent::domain::{CorrelationId, IngressEvent, IngressKind};
 use shipagent::permissions::FileAccess;
 use shipagent::ports::{
-    Acceptance, Adapter as _, AdapterIo, Clock as _, Door, HealthReporter, Hook as _, HookRequest, RandomIds,
-    Request, SystemClock,
+    Acceptance, Adapter as _, AdapterIo, Clock as _, HealthReporter, Hook as _, HookRequest, RandomIds,
+    Request, SystemClock, ThreadsHandle,
 };
 use shipagent::store::{AuditLog, FileApprovals, FileNotes, replace_file};
 use tempfile::TempDir;
@@ -29,7 +29,7 @@ use crate::support::feishu::{APP_ID, APP_SECRET};
 const KEY: &str = "encrypt-key";
 
 fn client() -> reqwest::Client {
-    shipagent::http::install_tls();
+    shipagent::http_client::install_tls();
     reqwest::Client::builder().no_proxy().build().unwrap()
 }
 
@@ -39,7 +39,7 @@ fn options(feishu: &Feishu, mode: FeishuMode) -> FeishuOptions {
         app_secret: APP_SECRET.to_owned().into(),
         domain: feishu.domain(),
         mode,
-        guests: GuestList { people: vec!["feishu:user:ou_ada".parse().unwrap()], ..GuestList::default() },
+        guests: AllowList { people: vec!["feishu:user:ou_ada".parse().unwrap()], ..AllowList::default() },
         respond: Respond::Mention,
         per_user: false,
         followup: std::time::Duration::ZERO,
@@ -88,7 +88,7 @@ impl Hooked {
             }
         });
         let (health, mut signs) = HealthReporter::new();
-        let io = AdapterIo { door: Door::new(requests), health, clock: Arc::new(SystemClock) };
+        let io = AdapterIo { door: ThreadsHandle::new(requests), health, clock: Arc::new(SystemClock) };
         let running = adapter.clone();
         tasks.spawn(async move { running.run(io, CancellationToken::new()).await.unwrap() });
         signs.wait_for(Option::is_some).await.unwrap();
@@ -169,14 +169,14 @@ async fn doctor_finds_bad_credentials_and_missing_permissions() {
     let feishu = Feishu::start().await;
     let mut options = options(&feishu, FeishuMode::Websocket);
     let standings = |findings: Vec<shipagent::adapters::feishu::Finding>| {
-        findings.into_iter().map(|finding| (finding.about, finding.standing)).collect::<Vec<_>>()
+        findings.into_iter().map(|finding| (finding.about, finding.status)).collect::<Vec<_>>()
     };
-    let good = |about| (about, Standing::Good);
+    let good = |about| (about, CheckStatus::Good);
     let found = standings(check(client(), &options).await);
     let expected = [About::Credentials, About::Bot, About::Connection, About::Sending].map(good);
-    assert_eq!(found, [expected.as_slice(), &[(About::Growing, Standing::Lacking)]].concat());
+    assert_eq!(found, [expected.as_slice(), &[(About::Growing, CheckStatus::Lacking)]].concat());
     feishu.tune(|world| world.mood.cardkit = true);
     assert!(standings(check(client(), &options).await).contains(&good(About::Growing)));
     options.app_secret = "wrong".to_owned().into();
-    assert_eq!(standings(check(client(), &options).await), [(About::Credentials, Standing::Broken)]);
+    assert_eq!(standings(check(client(), &options).await), [(About::Credentials, CheckStatus::Broken)]);
 }

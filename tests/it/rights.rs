@@ -8,7 +8,7 @@ use crate::governance::delete;
 use crate::support::fake_model::{Reply, Script, Seen};
 use crate::support::telegram::post::Post;
 use crate::support::telegram::view::Visible;
-use crate::support::telegram::world::{World, now};
+use crate::support::telegram::world::{Environment, now};
 use crate::telegram::stage::{BOT, Scene};
 
 const ANN: i64 = 7;
@@ -30,7 +30,7 @@ async fn scene(extra: Value) -> Scene {
     Scene::with_model(Script::compute(appends), extra).await
 }
 
-fn question(world: &World, chat: i64) -> Option<Visible> {
+fn question(world: &Environment, chat: i64) -> Option<Visible> {
     world.visible(chat).into_iter().rfind(|seen| !seen.buttons.is_empty())
 }
 
@@ -65,7 +65,7 @@ async fn a_yes_from_before_a_question_was_asked_is_asked_back_about_and_a_reply_
     until_said(&scene, ANN, "I am not sure that you mean this").await;
     assert_eq!(lines(&scene), 0);
     chat.post(&ann, Post::text("yes").replying(asked.id).with("date", json!(now() - 20)));
-    let ended = |world: &World| world.bot_texts(ANN).iter().filter(|text| *text == "appended").count();
+    let ended = |world: &Environment| world.bot_texts(ANN).iter().filter(|text| *text == "appended").count();
     scene.fake.wait_for(|world| ended(world) == 2).await;
     assert_eq!(lines(&scene), 1);
 }
@@ -91,7 +91,7 @@ async fn a_yes_that_is_passed_on_scheduled_or_struck_through_decides_nothing() {
     }
     // Messages of a chat are taken in order.
     chat.post(&ann, formatted("strikethrough"));
-    let asked_back = |world: &World| {
+    let asked_back = |world: &Environment| {
         let asks =
             world.bot_texts(ANN).into_iter().filter(|text| text.starts_with("Do you mean: approve A1?"));
         asks.count() == 5

@@ -7,7 +7,7 @@ use crate::support::fake_model::{FakeModel, Reply, Script};
 use crate::support::telegram::people::Chat;
 use crate::support::telegram::server::FakeTelegram;
 use crate::support::telegram::view::Visible;
-use crate::support::telegram::world::{Press, World};
+use crate::support::telegram::world::{Environment, Press};
 
 const ANN: i64 = 7;
 const GROUP: i64 = -1_001_000_000_001;
@@ -78,7 +78,7 @@ impl Scene {
     }
 }
 
-fn question(world: &World, chat: i64) -> Option<Visible> {
+fn question(world: &Environment, chat: i64) -> Option<Visible> {
     world.visible(chat).into_iter().rfind(|seen| !seen.buttons.is_empty())
 }
 
@@ -175,7 +175,8 @@ async fn a_question_that_nobody_answered_says_so_and_its_button_runs_nothing() {
     chat.say(&ann, "append");
     let asked = scene.question(ANN).await;
     let id = asked.id;
-    let gone = |world: &World| world.visible(ANN).iter().any(|seen| seen.id == id && seen.buttons.is_empty());
+    let gone =
+        |world: &Environment| world.visible(ANN).iter().any(|seen| seen.id == id && seen.buttons.is_empty());
     scene.fake.wait_for(gone).await;
     let told = scene.press(&chat, (ANN, "Ann"), &data(&asked, "Approve"), asked.id).await.unwrap();
     assert!(told.contains("expired"), "{told}");
@@ -316,7 +317,7 @@ async fn those_who_run_a_group_end_what_others_began_also_where_they_may_not_dec
     let group = scene.fake.group(GROUP).with_admin(&bob);
     let daemon = scene.project.start().await;
     let thread = format!("telegram:chat:{GROUP}");
-    let said = |world: &World, words: &str| {
+    let said = |world: &Environment, words: &str| {
         world.bot_texts(GROUP).iter().filter(|text| text.contains(words)).count()
     };
     for (round, command) in ["/stop", "/new"].into_iter().enumerate() {

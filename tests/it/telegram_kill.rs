@@ -59,7 +59,7 @@ impl Writer {
     async fn wait_for_answer(&self, words: &str, expected: &str) {
         let chat = self.chat.id();
         loop {
-            let asked = |world: &crate::support::telegram::world::World| {
+            let asked = |world: &crate::support::telegram::world::Environment| {
                 world.visible(chat).into_iter().find(|message| message.by_bot && !message.buttons.is_empty())
             };
             self.fake
@@ -72,7 +72,7 @@ impl Writer {
             let button = if done { "✔ It was done" } else { "🔁 Re-run" };
             self.chat.press(&self.user, question.id, button);
             // The press is heard when the question has no buttons any more, or another one stands there.
-            let heard = |world: &crate::support::telegram::world::World| {
+            let heard = |world: &crate::support::telegram::world::Environment| {
                 asked(world).is_none_or(|now| now.id != question.id)
             };
             self.fake.wait_within(PATIENCE * 3, heard).await;

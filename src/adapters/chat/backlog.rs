@@ -17,9 +17,9 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::line::{Haste, Lines, Place};
+use super::chat_queue::{ChatQueues, Position, Speed};
 use crate::adapters::Backoff;
-use crate::ports::{BoxFuture, Notebook, StoreError};
+use crate::ports::{BoxFuture, KeyValueStore, StoreError};
 
 /// The shelf of the adapter's notebook that they are on.
 const SHELF: &str = "inbox";
@@ -44,7 +44,7 @@ pub enum Finished {
 /// Makes what was accepted ready, waits for its place and hands it in.
 pub trait Finish: Send + Sync + 'static {
     /// Does so. May be called again for the same, also by another process.
-    fn finish<'a>(&'a self, event: &'a Value, place: &'a mut Place) -> BoxFuture<'a, Finished>;
+    fn finish<'a>(&'a self, event: &'a Value, place: &'a mut Position) -> BoxFuture<'a, Finished>;
 }
 
 /// Why something was not accepted. The platform must not be told that it was received.
@@ -72,14 +72,14 @@ struct Note {
 struct Job {
     key: String,
     event: Value,
-    place: Place,
+    place: Position,
 }
 
 /// The way into the backlog. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Backlog {
-    shelf: Arc<dyn Notebook>,
-    lines: Lines,
+    shelf: Arc<dyn KeyValueStore>,
+    lines: ChatQueues,
     /// What is on the disk and on its way.
     keys: Arc<Mutex<HashSet<String>>>,
     jobs: mpsc::Sender<Job>,
@@ -95,21 +95,21 @@ pub struct BacklogTask {
 
 impl Backlog {
     /// A backlog on a shelf of these notes, and the task that must be run for it.
-    pub fn new(notes: &dyn Notebook) -> (Self, BacklogTask) {
+    pub fn new(notes: &dyn KeyValueStore) -> (Self, BacklogTask) {
         let (jobs, inbox) = mpsc::channel(2 * MOST);
-        let (lines, keys) = (Lines::default(), Arc::default());
+        let (lines, keys) = (ChatQueues::default(), Arc::default());
         let backlog = Self { shelf: notes.shelf(SHELF), lines, keys, jobs };
         (backlog.clone(), BacklogTask { backlog, inbox, left: VecDeque::new() })
     }
 
     /// Takes the next place in the line of a chat.
-    pub fn enter(&self, chat: &str, haste: Haste) -> Place {
-        self.lines.enter(chat, haste)
+    pub fn enter(&self, chat: &str, speed: Speed) -> Position {
+        self.lines.enter(chat, speed)
     }
 
     /// Accepts an event under a key of its own: once this is through, it will be handed in at its place, whatever
     /// dies. The same key again is the same event.
-    pub async fn accept(&self, key: &str, event: Value, place: Place) -> Result<(), Unaccepted> {
+    pub async fn accept(&self, key: &str, event: Value, place: Position) -> Result<(), Unaccepted> {
         {
             let keys = self.keys();
             if keys.contains(key) {
@@ -164,7 +164,7 @@ impl BacklogTask {
             tracing::info!(count = notes.len(), "messages that were accepted earlier are handed in now");
         }
         for Note { key, chat, event, .. } in notes {
-            let place = self.backlog.enter(&chat, Haste::Slow);
+            let place = self.backlog.enter(&chat, Speed::Slow);
             self.left.push_back(Job { key, event, place });
         }
         Ok(())

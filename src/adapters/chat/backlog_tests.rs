@@ -15,7 +15,7 @@ struct Desk {
 }
 
 impl Finish for Desk {
-    fn finish<'a>(&'a self, event: &'a Value, place: &'a mut Place) -> BoxFuture<'a, Finished> {
+    fn finish<'a>(&'a self, event: &'a Value, place: &'a mut Position) -> BoxFuture<'a, Finished> {
         Box::pin(async move {
             let words = event.as_str().unwrap_or_default().to_owned();
             assert_ne!(words, "broken", "on purpose");
@@ -52,7 +52,7 @@ impl Office {
     }
 
     async fn accept(&self, chat: &str, words: &str) {
-        let place = self.backlog.enter(chat, Haste::Slow);
+        let place = self.backlog.enter(chat, Speed::Slow);
         self.backlog.accept(words, json!(words), place).await.unwrap();
     }
 
@@ -75,8 +75,8 @@ async fn a_chat_keeps_its_order_and_holds_up_no_other() {
     }
     assert_eq!(office.until(1).await, ["three"]);
     assert_eq!(
-        office.backlog.enter("a", Haste::Quick).haste(),
-        Haste::Slow,
+        office.backlog.enter("a", Speed::Quick).speed(),
+        Speed::Slow,
         "whatever comes now comes behind"
     );
     office.gate.send_replace(true);
@@ -111,7 +111,7 @@ async fn whoever_stood_first_is_taken_up_first_however_late_they_were_written_do
     for words in ["1", "3"] {
         let office = Office::open(dir.path()).await;
         let (first, second) =
-            (office.backlog.enter("a", Haste::Slow), office.backlog.enter("a", Haste::Slow));
+            (office.backlog.enter("a", Speed::Slow), office.backlog.enter("a", Speed::Slow));
         let (mine, next) = (format!("slow {words}"), format!("slow {words} and a half"));
         office.backlog.accept(&next, json!(next), second).await.unwrap();
         office.backlog.accept(&mine, json!(mine), first).await.unwrap();
@@ -140,7 +140,7 @@ async fn a_task_that_was_stopped_takes_up_what_it_left() {
     let desk = Arc::new(Desk { done, open });
     let stop = CancellationToken::new();
     for words in ["slow 1", "2"] {
-        backlog.accept(words, json!(words), backlog.enter("a", Haste::Slow)).await.unwrap();
+        backlog.accept(words, json!(words), backlog.enter("a", Speed::Slow)).await.unwrap();
     }
     stop.cancel();
     task.run(desk.clone(), stop).await;

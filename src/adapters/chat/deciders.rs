@@ -4,11 +4,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::domain::{Approval, Author, AuthorId, Standing};
+use crate::domain::{Approval, Author, AuthorId, AuthorRole};
 use crate::ports::{AccessBook, StoreError};
 
-/// Whether somebody may answer what somebody led to: who led to it, who wants to answer, and their standing.
-pub type MayAnswer = dyn Fn(&AuthorId, &AuthorId, Standing) -> bool + Send + Sync;
+/// Whether somebody may answer what somebody led to: who led to it, who wants to answer, and their role.
+pub type MayAnswer = dyn Fn(&AuthorId, &AuthorId, AuthorRole) -> bool + Send + Sync;
 
 /// Knows who may answer a question.
 #[derive(Clone)]
@@ -16,7 +16,9 @@ pub struct Deciders(Arc<MayAnswer>);
 
 impl Deciders {
     /// Those of whom this is true.
-    pub fn new(may_answer: impl Fn(&AuthorId, &AuthorId, Standing) -> bool + Send + Sync + 'static) -> Self {
+    pub fn new(
+        may_answer: impl Fn(&AuthorId, &AuthorId, AuthorRole) -> bool + Send + Sync + 'static,
+    ) -> Self {
         Self(Arc::new(may_answer))
     }
 
@@ -30,8 +32,8 @@ impl Deciders {
         author: &Author,
         question: &Approval,
     ) -> Result<bool, StoreError> {
-        let standing = author.standing.with(access.role_of(&author.id).await?);
-        Ok((self.0)(&question.requested_by, &author.id, standing))
+        let role = author.role.with(access.role_of(&author.id).await?);
+        Ok((self.0)(&question.requested_by, &author.id, role))
     }
 }
 

@@ -2,32 +2,32 @@
 //! agent, how questions and their buttons look, how fast one may send, what is shown while a turn runs, where files
 //! go, and how what takes a while to be handed in is neither lost nor in the way. Knows no platform by name.
 
-mod attention;
+mod access_policy;
+mod addressing_policy;
 mod backlog;
-mod berth;
 mod buttons;
+mod chat_queue;
 mod deciders;
+mod draft_scheduler;
 mod fetch;
-mod fresh;
-mod gate;
-mod hand_in;
-mod line;
 mod pace;
 mod parts;
 mod question;
-mod screen;
+mod submit;
+mod task_slot;
+mod ttl_cache;
 
-pub use attention::{Attention, Facts, Hearing, Respond};
+pub use access_policy::{AccessPolicy, Admission, AllowList};
+pub use addressing_policy::{Addressed, AddressingPolicy, Facts, Respond};
 pub use backlog::{Backlog, BacklogTask, Finish, Finished, Unaccepted};
-pub use berth::Berth;
 pub use buttons::{Button, Menu, decode, encode, label, rows};
+pub use chat_queue::{ChatQueues, Position, Speed};
 pub use deciders::{Deciders, MayAnswer};
+pub use draft_scheduler::{DraftMessage, DraftScheduler, DraftTarget, DraftTask, Frame};
 pub use fetch::{Downloads, FetchError, is_kept, keep, name_before};
-pub use fresh::Fresh;
-pub use gate::{Admission, Gate, GuestList};
-pub use hand_in::{Handed, hand_in};
-pub use line::{Haste, Lines, Place};
 pub use pace::{Pace, Rate};
 pub use parts::ChatParts;
 pub use question::{fenced, question};
-pub use screen::{Canvas, Frame, Painter, Screen, ScreenTask};
+pub use submit::{Submitted, submit};
+pub use task_slot::TaskSlot;
+pub use ttl_cache::TtlCache;

@@ -31,12 +31,12 @@ struct State {
     overall: Option<Instant>,
     /// When a pause of all ends.
     until: Option<Instant>,
-    chats: HashMap<String, Account>,
+    chats: HashMap<String, ChatRate>,
 }
 
 /// What was sent to one chat.
 #[derive(Clone, Copy, Debug)]
-struct Account {
+struct ChatRate {
     /// When it has rested.
     full: Instant,
     /// What the platform said: not before then, whoever gives up waiting.
@@ -124,7 +124,7 @@ impl Pace {
         let until = Instant::now() + pause;
         let full = paid_after(rate, until);
         self.locked(|state| {
-            let fresh = Account { full, floor: full, until: None };
+            let fresh = ChatRate { full, floor: full, until: None };
             let account = state.chats.entry(chat.to_owned()).or_insert(fresh);
             account.full = account.full.max(full);
             account.floor = account.floor.max(full);
@@ -157,7 +157,7 @@ impl State {
         let full = known.map(|account| account.full);
         let floor = known.map_or(now, |account| account.floor);
         let until = known.and_then(|account| account.until);
-        let account = Account { full: full.unwrap_or(now).max(now) + rate.every, floor, until };
+        let account = ChatRate { full: full.unwrap_or(now).max(now) + rate.every, floor, until };
         self.chats.insert(chat.to_owned(), account);
         due(full, rate, now).max(until.unwrap_or(now))
     }

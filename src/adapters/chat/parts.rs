@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Deciders;
 use crate::domain::Language;
-use crate::ports::{AccessBook, ApprovalBook, Clock, Ids, Notebook};
+use crate::ports::{AccessBook, ApprovalBook, Clock, Ids, KeyValueStore};
 
 /// What every chat adapter is given, beside its own options.
 #[derive(Clone, Debug)]
@@ -17,14 +17,14 @@ pub struct ChatParts {
     /// Who may answer a question.
     pub deciders: Deciders,
     /// What must not be forgotten over a restart.
-    pub notes: Arc<dyn Notebook>,
+    pub notes: Arc<dyn KeyValueStore>,
     /// The one client that everybody shares. It bounds how long a connection takes to be made, and nothing else.
     pub http: reqwest::Client,
     /// Where the files of all threads are.
     pub files: PathBuf,
     /// The time.
     pub clock: Arc<dyn Clock>,
-    /// Fresh ids and chance.
+    /// TtlCache ids and chance.
     pub ids: Arc<dyn Ids>,
     /// The language of the daemon's words; nothing means the person's.
     pub language: Option<Language>,

@@ -15,7 +15,7 @@ use super::api::Api;
 use super::attachments::{AT_ONCE, FETCH_WITHIN};
 use super::calls::Bot;
 use super::connection::{ClientConfig, Reconnect, Refusal};
-use super::delivery::{Courier, OVERALL};
+use super::delivery::{OVERALL, Sender};
 use super::fault::ApiError;
 use super::hook::{Hooks, Waiting};
 use super::intake::Intake;
@@ -26,7 +26,8 @@ use super::sequences::Sequences;
 use super::socket::connect;
 use super::webhook::Seal;
 use crate::adapters::chat::{
-    Attention, Backlog, BacklogTask, Berth, ChatParts, Downloads, Gate, Pace, Screen, ScreenTask,
+    AccessPolicy, AddressingPolicy, Backlog, BacklogTask, ChatParts, Downloads, DraftScheduler, DraftTask,
+    Pace, TaskSlot,
 };
 use crate::domain::{Capabilities, CorrelationId, Delivery, LengthUnit, OutboundIntent, Platform, ThreadId};
 use crate::ports::{
@@ -49,13 +50,13 @@ pub struct FeishuAdapter {
     parts: ChatParts,
     api: Api,
     notes: Notes,
-    courier: Arc<Courier>,
-    attention: Arc<Mutex<Attention>>,
-    screen_task: Berth<ScreenTask>,
+    courier: Arc<Sender>,
+    attention: Arc<Mutex<AddressingPolicy>>,
+    screen_task: TaskSlot<DraftTask>,
     backlog: Backlog,
-    backlog_task: Berth<BacklogTask>,
+    backlog_task: TaskSlot<BacklogTask>,
     hooks: mpsc::Sender<Waiting>,
-    hook_inbox: Berth<mpsc::Receiver<Waiting>>,
+    hook_inbox: TaskSlot<mpsc::Receiver<Waiting>>,
 }
 
 impl FeishuAdapter {
@@ -63,8 +64,8 @@ impl FeishuAdapter {
     pub fn new(platform: Platform, options: FeishuOptions, parts: ChatParts) -> Self {
         let api = Api::new(parts.http.clone(), &options.domain, &options.app_id, &options.app_secret);
         let notes = Notes::new(parts.notes.clone());
-        let (screen, screen_task) = Screen::new();
-        let courier = Courier {
+        let (screen, screen_task) = DraftScheduler::new();
+        let courier = Sender {
             api: api.clone(),
             notes: notes.clone(),
             files: parts.files.clone(),
@@ -75,7 +76,7 @@ impl FeishuAdapter {
             shows_growing: AtomicBool::new(true),
             sequences: Sequences::default(),
         };
-        let attention = Attention::new(options.respond, options.followup);
+        let attention = AddressingPolicy::new(options.respond, options.followup);
         let (hooks, hook_inbox) = mpsc::channel(HOOKS);
         let (backlog, backlog_task) = Backlog::new(&*parts.notes);
         Self {
@@ -84,11 +85,11 @@ impl FeishuAdapter {
             notes,
             courier: Arc::new(courier),
             attention: Arc::new(Mutex::new(attention)),
-            screen_task: Berth::new(screen_task),
+            screen_task: TaskSlot::new(screen_task),
             backlog,
-            backlog_task: Berth::new(backlog_task),
+            backlog_task: TaskSlot::new(backlog_task),
             hooks,
-            hook_inbox: Berth::new(hook_inbox),
+            hook_inbox: TaskSlot::new(hook_inbox),
             options,
             parts,
         }
@@ -106,7 +107,11 @@ impl FeishuAdapter {
             per_user: self.options.per_user,
             me,
             api: self.api.clone(),
-            gate: Gate::new(self.platform.clone(), self.options.guests.clone(), self.parts.access.clone()),
+            gate: AccessPolicy::new(
+                self.platform.clone(),
+                self.options.guests.clone(),
+                self.parts.access.clone(),
+            ),
             parts: self.parts.clone(),
             attention: self.attention.clone(),
             notes: self.notes.clone(),
@@ -218,7 +223,7 @@ impl FeishuAdapter {
             return Err(AdapterError::Fatal(missing.to_owned()));
         }
         let mut lent = self.hook_inbox.lend();
-        let Some(inbox) = lent.thing() else {
+        let Some(inbox) = lent.get_mut() else {
             return Err(AdapterError::Fatal("the webhook is served already".to_owned()));
         };
         Hooks::new(seal, inbox).serve(intake, io, stop).await;

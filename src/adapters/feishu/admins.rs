@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::api::Api;
-use crate::adapters::chat::Fresh;
-use crate::domain::{Author, ChatKind, Standing};
+use crate::adapters::chat::TtlCache;
+use crate::domain::{Author, AuthorRole, ChatKind};
 
 /// How long an answer is believed, and how long none.
 const FRESH: Duration = Duration::from_secs(300);
@@ -20,12 +20,12 @@ pub(super) struct Admins {
     api: Api,
     /// Whether they may decide.
     wanted: bool,
-    known: Fresh<String, Arc<BTreeSet<String>>>,
+    known: TtlCache<String, Arc<BTreeSet<String>>>,
 }
 
 impl Admins {
     pub(super) fn new(api: Api, wanted: bool) -> Self {
-        Self { api, wanted, known: Fresh::default() }
+        Self { api, wanted, known: TtlCache::default() }
     }
 
     /// The author with what the platform says about their place in the group. Where it does not say, they have none.
@@ -38,9 +38,9 @@ impl Admins {
         kind: ChatKind,
         ends: bool,
     ) -> Author {
-        let asked = (self.wanted || ends) && kind == ChatKind::Group && author.standing == Standing::Person;
+        let asked = (self.wanted || ends) && kind == ChatKind::Group && author.role == AuthorRole::Person;
         if asked && self.of(chat).await.contains(open_id) {
-            return Author { standing: Standing::Admin, ..author };
+            return Author { role: AuthorRole::Admin, ..author };
         }
         author
     }

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::attachments::FETCH_WITHIN;
 use super::fault::ApiError;
 use super::token::{Granted, Tokens};
-use crate::http::with_causes;
+use crate::http_client::with_causes;
 
 /// How long an ordinary call may take.
 const DEADLINE: Duration = Duration::from_secs(15);
@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn nothing_secret_is_printed() {
-        crate::http::install_tls();
+        crate::http_client::install_tls();
         let api = Api::new(Client::new(), "http://127.0.0.1:1", "cli_a", &"canary".to_owned().into());
         assert!(!format!("{api:?}").contains("canary"));
     }

@@ -8,7 +8,7 @@ use tokio::io::AsyncReadExt as _;
 use super::api::Api;
 use super::card::Outgoing;
 use super::content::{Resource, ResourceKind};
-use super::event::Heard;
+use super::event::InboundMessage;
 use super::fault::ApiError;
 use crate::adapters::chat::{Downloads, FetchError, is_kept, keep, name_before};
 use crate::domain::{AttachmentKind, InboundFile, Language, StoredFile, ThreadId};
@@ -41,7 +41,7 @@ pub(super) async fn fetch_files(
     downloads: &Downloads,
     files: &Path,
     thread: &ThreadId,
-    heard: &Heard,
+    heard: &InboundMessage,
     language: Language,
 ) -> Fetched {
     let tries = heard.content.resources.iter().enumerate().map(|(index, resource)| async move {
@@ -166,7 +166,7 @@ pub(super) async fn upload(api: &Api, files: &Path, attachment: &Attachment<'_>)
     let bytes = tokio::fs::read(&path).await.map_err(|_| lost())?;
     let way = way(attachment.kind, attachment.name, length);
     let (kind, key, value) = match way {
-        Way::Image => {
+        DownloadMethod::Image => {
             match api.upload_image(attachment.name, bytes.clone()).await {
                 Ok(key) => ("image", "image_key", key),
                 // What is no picture to the platform is still a file.
@@ -177,10 +177,10 @@ pub(super) async fn upload(api: &Api, files: &Path, attachment: &Attachment<'_>)
                 Err(error) => return Err(Unsent::Api(error)),
             }
         }
-        Way::Voice => {
+        DownloadMethod::Voice => {
             ("audio", "file_key", api.upload_file(attachment.name, "opus", bytes).await.map_err(Unsent::Api)?)
         }
-        Way::File(kind) => {
+        DownloadMethod::File(kind) => {
             ("file", "file_key", api.upload_file(attachment.name, kind, bytes).await.map_err(Unsent::Api)?)
         }
     };
@@ -188,16 +188,16 @@ pub(super) async fn upload(api: &Api, files: &Path, attachment: &Attachment<'_>)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum DownloadMethod {
     Image,
     Voice,
     /// With the platform's word for what it is.
     File(&'static str),
 }
 
-fn way(kind: AttachmentKind, name: &str, length: u64) -> Way {
+fn way(kind: AttachmentKind, name: &str, length: u64) -> DownloadMethod {
     let extension = extension(name);
-    let file = Way::File(match extension.as_str() {
+    let file = DownloadMethod::File(match extension.as_str() {
         "pdf" => "pdf",
         "doc" | "docx" => "doc",
         "xls" | "xlsx" => "xls",
@@ -205,28 +205,28 @@ fn way(kind: AttachmentKind, name: &str, length: u64) -> Way {
         _ => "stream",
     });
     match kind {
-        AttachmentKind::Image if length <= MOST_IMAGE => Way::Image,
+        AttachmentKind::Image if length <= MOST_IMAGE => DownloadMethod::Image,
         // The platform plays nothing else.
-        AttachmentKind::Voice if matches!(extension.as_str(), "opus" | "ogg") => Way::Voice,
+        AttachmentKind::Voice if matches!(extension.as_str(), "opus" | "ogg") => DownloadMethod::Voice,
         AttachmentKind::Image | AttachmentKind::Voice | AttachmentKind::File => file,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::event::{Happened, read_event};
+    use super::super::event::{InboundEvent, read_event};
     use super::*;
 
     #[test]
     fn each_file_goes_the_way_the_platform_has_for_it() {
         for (kind, name, length, expected) in [
-            (AttachmentKind::Image, "a.png", 1, Way::Image),
-            (AttachmentKind::Image, "a.png", MOST_IMAGE + 1, Way::File("stream")),
-            (AttachmentKind::Voice, "a.opus", 1, Way::Voice),
-            (AttachmentKind::Voice, "a.mp3", 1, Way::File("stream")),
-            (AttachmentKind::File, "Report.PDF", 1, Way::File("pdf")),
-            (AttachmentKind::File, "a.docx", 1, Way::File("doc")),
-            (AttachmentKind::File, "noending", 1, Way::File("stream")),
+            (AttachmentKind::Image, "a.png", 1, DownloadMethod::Image),
+            (AttachmentKind::Image, "a.png", MOST_IMAGE + 1, DownloadMethod::File("stream")),
+            (AttachmentKind::Voice, "a.opus", 1, DownloadMethod::Voice),
+            (AttachmentKind::Voice, "a.mp3", 1, DownloadMethod::File("stream")),
+            (AttachmentKind::File, "Report.PDF", 1, DownloadMethod::File("pdf")),
+            (AttachmentKind::File, "a.docx", 1, DownloadMethod::File("doc")),
+            (AttachmentKind::File, "noending", 1, DownloadMethod::File("stream")),
         ] {
             assert_eq!(way(kind, name, length), expected, "{name}");
         }
@@ -234,7 +234,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_file_that_is_here_is_not_fetched_again() {
-        crate::http::install_tls();
+        crate::http_client::install_tls();
         let dir = tempfile::tempdir().unwrap();
         let event = serde_json::json!({
             "header": { "event_id": "e1", "event_type": "im.message.receive_v1" },
@@ -244,7 +244,7 @@ mod tests {
                     "content": "{\"image_key\":\"img_1\"}" },
             },
         });
-        let Happened::Heard(heard) = read_event(event, "ou_me") else { panic!() };
+        let InboundEvent::InboundMessage(heard) = read_event(event, "ou_me") else { panic!() };
         let thread: ThreadId = "feishu:chat:oc_1".parse().unwrap();
         let before = name_before("om_1 img_1", 0);
         let stored = StoredFile::new(thread.clone(), &before, ResourceKind::Image.default_name());

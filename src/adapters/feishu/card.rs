@@ -84,7 +84,7 @@ pub(super) fn fits_card(markdown: &str) -> bool {
 
 /// How a button looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Look {
+pub(super) enum ButtonStyle {
     Yes,
     No,
     Quiet,
@@ -96,7 +96,7 @@ pub(super) struct CardButton {
     pub(super) label: String,
     /// What it gives back when it is pressed.
     pub(super) value: Value,
-    pub(super) look: Look,
+    pub(super) look: ButtonStyle,
 }
 
 /// A question with its buttons, row by row.
@@ -125,9 +125,9 @@ pub(super) fn settled_card(question: &str, outcome: &str) -> Value {
 
 fn as_element(button: CardButton) -> Value {
     let look = match button.look {
-        Look::Yes => "primary",
-        Look::No => "danger",
-        Look::Quiet => "default",
+        ButtonStyle::Yes => "primary",
+        ButtonStyle::No => "danger",
+        ButtonStyle::Quiet => "default",
     };
     json!({
         "tag": "button", "type": look, "text": { "tag": "plain_text", "content": button.label },
@@ -175,7 +175,10 @@ mod tests {
     fn a_question_carries_its_buttons_and_its_outcome_has_none() {
         let button =
             |label: &str, look| CardButton { label: label.into(), value: json!({ "v": label }), look };
-        let card = question_card("**A1**", vec![vec![button("yes", Look::Yes), button("no", Look::No)]]);
+        let card = question_card(
+            "**A1**",
+            vec![vec![button("yes", ButtonStyle::Yes), button("no", ButtonStyle::No)]],
+        );
         insta::assert_json_snapshot!(card, @r#"
         {
           "schema": "2.0",

@@ -16,7 +16,7 @@ use super::fault::ApiError;
 use super::notes::{Notes, Shown};
 use super::press::menu_card;
 use super::sequences::Sequences;
-use crate::adapters::chat::{Menu, Pace, Rate, Screen, question};
+use crate::adapters::chat::{DraftScheduler, Menu, Pace, Rate, question};
 use crate::domain::{ApprovalId, ChatKind, Intent, Language, OutboundIntent, ThreadId};
 use crate::ports::{Clock, DeliveryError, OutboxEntry, Receipt};
 
@@ -27,14 +27,14 @@ const CHAT: Rate = Rate { burst: 4, every: Duration::from_millis(220) };
 
 /// Brings deliveries to the platform.
 #[derive(Debug)]
-pub(super) struct Courier {
+pub(super) struct Sender {
     pub(super) api: Api,
     pub(super) notes: Notes,
     pub(super) files: PathBuf,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) language: Option<Language>,
     pub(super) pace: Pace,
-    pub(super) screen: Screen,
+    pub(super) screen: DraftScheduler,
     /// Whether the platform lets answers be shown while they are written.
     pub(super) shows_growing: AtomicBool,
     pub(super) sequences: Sequences,
@@ -46,7 +46,7 @@ pub(super) fn uuid(delivery: &str, part: &str) -> String {
     hash.as_ref().iter().take(20).map(|byte| format!("{byte:02x}")).collect()
 }
 
-impl Courier {
+impl Sender {
     /// Brings one delivery.
     pub(super) async fn deliver(&self, entry: OutboxEntry) -> Result<Receipt, DeliveryError> {
         let OutboxEntry { id, intent, .. } = entry;

@@ -13,7 +13,7 @@ use super::socket::endpoint;
 
 /// How it stands with one thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum CheckStatus {
     /// As it should be.
     Good,
     /// It works, but something is missing.
@@ -28,7 +28,7 @@ pub struct Finding {
     /// What was looked at.
     pub about: About,
     /// How it stands.
-    pub standing: Standing,
+    pub status: CheckStatus,
     /// What the platform said: a name, a reason, a missing scope.
     pub detail: String,
 }
@@ -52,43 +52,43 @@ pub enum About {
 pub async fn check(http: Client, options: &FeishuOptions) -> Vec<Finding> {
     let api = Api::new(http, &options.domain, &options.app_id, &options.app_secret);
     let mut findings = Vec::new();
-    let mut found = |about, standing, detail: String| findings.push(Finding { about, standing, detail });
+    let mut found = |about, status, detail: String| findings.push(Finding { about, status, detail });
     match api.bot().await {
         Ok(bot) => {
-            found(About::Credentials, Standing::Good, options.app_id.clone());
-            let standing = if bot.active { Standing::Good } else { Standing::Lacking };
-            found(About::Bot, standing, bot.name);
+            found(About::Credentials, CheckStatus::Good, options.app_id.clone());
+            let status = if bot.active { CheckStatus::Good } else { CheckStatus::Lacking };
+            found(About::Bot, status, bot.name);
         }
         Err(error) => {
             // Whoever could not be asked has said nothing about the credentials.
             let about =
                 if matches!(error, ApiError::Network(_)) { About::Connection } else { About::Credentials };
-            found(about, Standing::Broken, error.to_string());
+            found(about, CheckStatus::Broken, error.to_string());
             return findings;
         }
     }
     if matches!(options.mode, FeishuMode::Websocket) {
         match endpoint(&api, options).await {
-            Ok(_) => found(About::Connection, Standing::Good, String::new()),
-            Err(Refusal::Later(reason)) => found(About::Connection, Standing::Lacking, reason),
-            Err(Refusal::Never(reason)) => found(About::Connection, Standing::Broken, reason),
+            Ok(_) => found(About::Connection, CheckStatus::Good, String::new()),
+            Err(Refusal::Later(reason)) => found(About::Connection, CheckStatus::Lacking, reason),
+            Err(Refusal::Never(reason)) => found(About::Connection, CheckStatus::Broken, reason),
         }
     }
     // A chat that cannot be: whoever may send is told so, whoever may not is told that.
     let nowhere = Target::Chat("oc_0".to_owned());
     let sent = api.send(&nowhere, &Outgoing::text("."), "").await.map(drop);
-    let (standing, detail) = permission(sent, Standing::Broken);
-    found(About::Sending, standing, detail);
+    let (status, detail) = permission(sent, CheckStatus::Broken);
+    found(About::Sending, status, detail);
     let made = api.make_card(&answer_card(".", 0)).await.map(drop);
-    let (standing, detail) = permission(made, Standing::Lacking);
-    found(About::Growing, standing, detail);
+    let (status, detail) = permission(made, CheckStatus::Lacking);
+    found(About::Growing, status, detail);
     findings
 }
 
-fn permission(tried: Result<(), ApiError>, without: Standing) -> (Standing, String) {
+fn permission(tried: Result<(), ApiError>, without: CheckStatus) -> (CheckStatus, String) {
     match tried {
         Err(error) if error.is_missing_scope() => (without, error.to_string()),
-        Err(ApiError::Network(reason)) => (Standing::Lacking, reason),
-        Ok(()) | Err(ApiError::Busy { .. } | ApiError::Refused { .. }) => (Standing::Good, String::new()),
+        Err(ApiError::Network(reason)) => (CheckStatus::Lacking, reason),
+        Ok(()) | Err(ApiError::Busy { .. } | ApiError::Refused { .. }) => (CheckStatus::Good, String::new()),
     }
 }

@@ -8,9 +8,9 @@ use crate::domain::{ChatKind, Timestamp};
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Happened {
+pub(super) enum InboundEvent {
     /// Somebody wrote.
-    Heard(Box<Heard>),
+    InboundMessage(Box<InboundMessage>),
     /// Somebody took a message back.
     Recalled { message: String, chat: String },
     /// Somebody pressed a button.
@@ -21,7 +21,7 @@ pub(super) enum Happened {
 
 /// A message.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Heard {
+pub(super) struct InboundMessage {
     /// The message's own id, the same however often it comes.
     pub(super) message: String,
     pub(super) chat: String,
@@ -46,12 +46,12 @@ pub(super) struct Heard {
     pub(super) content: Content,
 }
 
-impl Happened {
+impl InboundEvent {
     /// What tells this event from all others, however often it comes.
     pub(super) fn key(&self) -> String {
         match self {
-            Self::Heard(heard) if heard.edited => format!("{}/edit/{}", heard.message, heard.event),
-            Self::Heard(heard) => heard.message.clone(),
+            Self::InboundMessage(heard) if heard.edited => format!("{}/edit/{}", heard.message, heard.event),
+            Self::InboundMessage(heard) => heard.message.clone(),
             Self::Recalled { message, .. } => format!("{message}/recall"),
             Self::Pressed(pressed) => pressed.event.clone(),
             Self::Nothing(what) => what.clone(),
@@ -169,29 +169,29 @@ struct RecallEvent {
 /// Reads an event. `me` is the agent's own open id; where it is not known, any bot that is mentioned is taken for it,
 /// and whoever is mentioned alone and not said to be a person: the platform hardly ever brings messages to a bot that
 /// mention another.
-pub(super) fn read_event(event: Value, me: &str) -> Happened {
+pub(super) fn read_event(event: Value, me: &str) -> InboundEvent {
     let Ok(envelope) = serde_json::from_value::<Envelope>(event) else {
-        return Happened::Nothing("an event that cannot be read".to_owned());
+        return InboundEvent::Nothing("an event that cannot be read".to_owned());
     };
     match envelope.header.event_type.as_str() {
         "im.message.receive_v1" => heard(envelope, me, false),
         "im.message.updated_v1" => heard(envelope, me, true),
         "im.message.recalled_v1" => recalled(envelope.event),
         "card.action.trigger" => pressed(envelope.event, envelope.header.event_id),
-        other => Happened::Nothing(other.chars().take(80).collect()),
+        other => InboundEvent::Nothing(other.chars().take(80).collect()),
     }
 }
 
-fn heard(envelope: Envelope, me: &str, edited: bool) -> Happened {
+fn heard(envelope: Envelope, me: &str, edited: bool) -> InboundEvent {
     let Envelope { header, event } = envelope;
     let Ok(MessageEvent { sender, message }) = serde_json::from_value(event) else {
-        return Happened::Nothing("a message that cannot be read".to_owned());
+        return InboundEvent::Nothing("a message that cannot be read".to_owned());
     };
     let Some(sender_id) = sender.sender_id.open_id.filter(|id| !id.is_empty()) else {
-        return Happened::Nothing("a message from nobody".to_owned());
+        return InboundEvent::Nothing("a message from nobody".to_owned());
     };
     if message.message_id.is_empty() || message.chat_id.is_empty() {
-        return Happened::Nothing("a message without an id".to_owned());
+        return InboundEvent::Nothing("a message without an id".to_owned());
     }
     let mentions = message.mentions.unwrap_or_default();
     let alone = mentions.len() == 1;
@@ -218,7 +218,7 @@ fn heard(envelope: Envelope, me: &str, edited: bool) -> Happened {
         let known = !mention.mine && !mention.name.is_empty();
         mention.id.clone().filter(|_| known).map(|id| (id, mention.name.clone()))
     };
-    Happened::Heard(Box::new(Heard {
+    InboundEvent::InboundMessage(Box::new(InboundMessage {
         message: message.message_id,
         chat: message.chat_id,
         kind: if message.chat_type == "p2p" { ChatKind::Direct } else { ChatKind::Group },
@@ -237,27 +237,31 @@ fn heard(envelope: Envelope, me: &str, edited: bool) -> Happened {
     }))
 }
 
-fn recalled(event: Value) -> Happened {
+fn recalled(event: Value) -> InboundEvent {
     match serde_json::from_value::<RecallEvent>(event) {
         Ok(recall) if !recall.message_id.is_empty() => {
-            Happened::Recalled { message: recall.message_id, chat: recall.chat_id }
+            InboundEvent::Recalled { message: recall.message_id, chat: recall.chat_id }
         }
-        _ => Happened::Nothing("a recall that cannot be read".to_owned()),
+        _ => InboundEvent::Nothing("a recall that cannot be read".to_owned()),
     }
 }
 
-fn pressed(event: Value, id: String) -> Happened {
+fn pressed(event: Value, id: String) -> InboundEvent {
     let Ok(press) = serde_json::from_value::<PressEvent>(event) else {
-        return Happened::Nothing("a press that cannot be read".to_owned());
+        return InboundEvent::Nothing("a press that cannot be read".to_owned());
     };
     let id = Some(id).filter(|id| !id.is_empty()).or(press.token).unwrap_or_default();
     let message = press.context.open_message_id.or(press.open_message_id).unwrap_or_default();
     let chat = press.context.open_chat_id.or(press.open_chat_id).unwrap_or_default();
     match press.operator.open_id {
-        Some(by) if !by.is_empty() && !id.is_empty() => {
-            Happened::Pressed(Box::new(Pressed { event: id, by, value: press.action.value, message, chat }))
-        }
-        _ => Happened::Nothing("a press by nobody".to_owned()),
+        Some(by) if !by.is_empty() && !id.is_empty() => InboundEvent::Pressed(Box::new(Pressed {
+            event: id,
+            by,
+            value: press.action.value,
+            message,
+            chat,
+        })),
+        _ => InboundEvent::Nothing("a press by nobody".to_owned()),
     }
 }
 
@@ -291,9 +295,9 @@ mod tests {
         })
     }
 
-    fn read(event: Value) -> Heard {
+    fn read(event: Value) -> InboundMessage {
         match read_event(event, "ou_me") {
-            Happened::Heard(heard) => *heard,
+            InboundEvent::InboundMessage(heard) => *heard,
             other => panic!("{other:?}"),
         }
     }
@@ -321,10 +325,12 @@ mod tests {
                 "mentioned_type": kind }] }))
         };
         for (kind, mine) in [(json!("bot"), true), (json!(null), true), (json!("user"), false)] {
-            let Happened::Heard(heard) = read_event(mentioning(kind.clone()), "") else { panic!() };
+            let InboundEvent::InboundMessage(heard) = read_event(mentioning(kind.clone()), "") else {
+                panic!()
+            };
             assert_eq!(heard.mentions_me, mine, "{kind}");
         }
-        let Happened::Heard(heard) = read_event(message(json!({})), "") else { panic!() };
+        let InboundEvent::InboundMessage(heard) = read_event(message(json!({})), "") else { panic!() };
         assert!(!heard.mentions_me, "one of several, and nobody says which is a bot");
     }
 
@@ -362,7 +368,7 @@ mod tests {
             message: "om_2".into(),
             chat: "oc_1".into(),
         };
-        assert_eq!(read_event(event, "ou_me"), Happened::Pressed(Box::new(expected)));
+        assert_eq!(read_event(event, "ou_me"), InboundEvent::Pressed(Box::new(expected)));
     }
 
     #[test]
@@ -375,11 +381,11 @@ mod tests {
             json!([]),
             json!(null),
         ] {
-            assert!(matches!(read_event(event.clone(), "ou_me"), Happened::Nothing(_)), "{event}");
+            assert!(matches!(read_event(event.clone(), "ou_me"), InboundEvent::Nothing(_)), "{event}");
         }
         let recall = json!({ "header": { "event_type": "im.message.recalled_v1" },
             "event": { "message_id": "om_1", "chat_id": "oc_1" } });
-        let expected = Happened::Recalled { message: "om_1".into(), chat: "oc_1".into() };
+        let expected = InboundEvent::Recalled { message: "om_1".into(), chat: "oc_1".into() };
         assert_eq!(read_event(recall, "ou_me"), expected);
     }
 

@@ -10,11 +10,11 @@ use serde_json::json;
 
 use super::calls::{InTopic, Target};
 use super::card::{ANSWER, Outgoing, answer_card, fits_card, growing_card, shown};
-use super::delivery::Courier;
+use super::delivery::Sender;
 use super::fault::ApiError;
 use super::markdown::CARD_TABLES;
 use super::notes::Growing;
-use crate::adapters::chat::{Frame, Painter};
+use crate::adapters::chat::{DraftTarget, Frame};
 use crate::domain::{CorrelationId, OutboundIntent, ThreadId};
 use crate::ports::{BoxFuture, DeliveryError, Receipt};
 
@@ -25,8 +25,8 @@ const INTERVAL: Duration = Duration::from_millis(500);
 /// The platform ends the writing by itself after ten minutes.
 const GROWS_FOR_MS: i64 = 9 * 60 * 1000;
 
-impl Painter for Courier {
-    fn paint(
+impl DraftTarget for Sender {
+    fn render_draft(
         &self,
         thread: ThreadId,
         correlation: CorrelationId,
@@ -62,7 +62,7 @@ impl Painter for Courier {
     }
 }
 
-impl Courier {
+impl Sender {
     async fn write_growing(
         &self,
         thread: &ThreadId,

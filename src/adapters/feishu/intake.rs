@@ -14,18 +14,19 @@ use super::admins::Admins;
 use super::api::Api;
 use super::calls::{Bot, InTopic, PastMessage, Target};
 use super::card::Outgoing;
-use super::event::{Happened, Heard, read_event};
+use super::event::{InboundEvent, InboundMessage, read_event};
 use super::notes::Notes;
 use super::seen::Seen;
-use super::unpack::{Letter, Pointed};
+use super::unpack::{Pointed, QueuedEvent};
 use crate::adapters::chat::{
-    Admission, Attention, Backlog, ChatParts, Downloads, Facts, Finished, Gate, Haste, Hearing, Place,
-    Unaccepted,
+    AccessPolicy, Addressed, AddressingPolicy, Admission, Backlog, ChatParts, Downloads, Facts, Finished,
+    Position, Speed, Unaccepted,
 };
 use crate::domain::{
-    Author, AuthorId, BadId, ChatKind, Command, IngressEvent, Order, Platform, Standing, ThreadId,
+    Author, AuthorId, AuthorRole, BadId, ChatKind, Command, CommandInvocation, IngressEvent, Platform,
+    ThreadId,
 };
-use crate::ports::{Door, Knock, StoreError};
+use crate::ports::{PairingRequest, StoreError, ThreadsHandle};
 use crate::render::Phrase;
 
 /// How long the platform is asked about what a message points at. An event has to be answered within 3 seconds.
@@ -57,11 +58,11 @@ pub(super) struct Intake {
     pub(super) me: Bot,
     pub(super) api: Api,
     pub(super) parts: ChatParts,
-    pub(super) gate: Gate,
+    pub(super) gate: AccessPolicy,
     pub(super) admins: Admins,
-    pub(super) attention: Arc<Mutex<Attention>>,
+    pub(super) attention: Arc<Mutex<AddressingPolicy>>,
     pub(super) notes: Notes,
-    pub(super) door: Door,
+    pub(super) door: ThreadsHandle,
     pub(super) backlog: Backlog,
     pub(super) downloads: Downloads,
     pub(super) seen: Seen,
@@ -86,21 +87,21 @@ impl Intake {
     pub(super) fn take_in(this: &Arc<Self>, payload: &[u8]) -> impl Future<Output = Outcome> + Send + use<> {
         let event = serde_json::from_slice::<Value>(payload).unwrap_or_default();
         let happened = read_event(event.clone(), &this.me.open_id);
-        let place = this.line_of(&happened).map(|(line, haste)| this.backlog.enter(&line, haste));
+        let place = this.line_of(&happened).map(|(line, speed)| this.backlog.enter(&line, speed));
         let this = this.clone();
         async move { this.handle(event, happened, place).await }
     }
 
-    async fn handle(&self, event: Value, happened: Happened, place: Option<Place>) -> Outcome {
+    async fn handle(&self, event: Value, happened: InboundEvent, place: Option<Position>) -> Outcome {
         let key = happened.key();
         let done = match happened {
-            Happened::Heard(heard) => self.heard(event, key, *heard, place).await,
-            Happened::Recalled { ref chat, .. } => {
-                let place = place.unwrap_or_else(|| self.backlog.enter(chat, Haste::Quick));
-                self.pass_on(key, Letter::of(event), happened, place).await
+            InboundEvent::InboundMessage(heard) => self.heard(event, key, *heard, place).await,
+            InboundEvent::Recalled { ref chat, .. } => {
+                let place = place.unwrap_or_else(|| self.backlog.enter(chat, Speed::Quick));
+                self.pass_on(key, QueuedEvent::of(event), happened, place).await
             }
-            Happened::Pressed(pressed) => self.pressed(*pressed).await,
-            Happened::Nothing(what) => {
+            InboundEvent::Pressed(pressed) => self.pressed(*pressed).await,
+            InboundEvent::Nothing(what) => {
                 tracing::debug!(what, "event passed over");
                 Ok(Outcome::Taken)
             }
@@ -119,8 +120,8 @@ impl Intake {
         &self,
         event: Value,
         key: String,
-        heard: Heard,
-        mut place: Option<Place>,
+        heard: InboundMessage,
+        mut place: Option<Position>,
     ) -> Result<Outcome, Trouble> {
         if !heard.sender_is_person {
             return Ok(Outcome::Taken);
@@ -147,21 +148,21 @@ impl Intake {
             self.parent(&heard)
         );
         // Whether it is for us depends on what was said before. Where somebody slow stands there, it cannot be waited for.
-        if let Some(place) = place.as_mut().filter(|place| place.haste() == Haste::Quick) {
+        if let Some(place) = place.as_mut().filter(|place| place.speed() == Speed::Quick) {
             place.reach().await;
         }
         let hearing = self.hearing(&heard, &thread, &author, parent.as_ref());
-        let letter = Letter {
+        let letter = QueuedEvent {
             event,
-            overheard: hearing == Hearing::Overhear,
-            admin: author.standing == Standing::Admin,
+            context_only: hearing == Addressed::Overhear,
+            admin: author.role == AuthorRole::Admin,
             quoted: parent.map(|parent| self.pointed(parent)),
         };
-        let happened = Happened::Heard(Box::new(heard));
+        let happened = InboundEvent::InboundMessage(Box::new(heard));
         match place {
             // A command that is not for us is a message like any other.
-            None if hearing == Hearing::Overhear => {
-                let place = self.backlog.enter(thread.as_str(), Haste::Quick);
+            None if hearing == Addressed::Overhear => {
+                let place = self.backlog.enter(thread.as_str(), Speed::Quick);
                 self.pass_on(key, letter, happened, place).await
             }
             None => self.now(letter, happened, None).await,
@@ -173,13 +174,13 @@ impl Intake {
     async fn pass_on(
         &self,
         key: String,
-        letter: Letter,
-        happened: Happened,
-        mut place: Place,
+        letter: QueuedEvent,
+        happened: InboundEvent,
+        mut place: Position,
     ) -> Result<Outcome, Trouble> {
-        match place.haste() {
-            Haste::Quick => self.now(letter, happened, Some(&mut place)).await,
-            Haste::Slow => {
+        match place.speed() {
+            Speed::Quick => self.now(letter, happened, Some(&mut place)).await,
+            Speed::Slow => {
                 self.backlog.accept(&key, letter.into_value(), place).await?;
                 Ok(Outcome::Taken)
             }
@@ -188,9 +189,9 @@ impl Intake {
 
     async fn now(
         &self,
-        letter: Letter,
-        happened: Happened,
-        place: Option<&mut Place>,
+        letter: QueuedEvent,
+        happened: InboundEvent,
+        place: Option<&mut Position>,
     ) -> Result<Outcome, Trouble> {
         Ok(match self.deliver(letter, happened, place).await? {
             Finished::Done => Outcome::Taken,
@@ -203,11 +204,11 @@ impl Intake {
 
     fn hearing(
         &self,
-        heard: &Heard,
+        heard: &InboundMessage,
         thread: &ThreadId,
         author: &Author,
         parent: Option<&PastMessage>,
-    ) -> Hearing {
+    ) -> Addressed {
         let replies_to_me = parent.is_some_and(|parent| parent.sender == self.app_id);
         // In a topic every message points at its first one.
         let replies_to_another = heard.topic.is_none() && parent.is_some() && !replies_to_me;
@@ -223,7 +224,7 @@ impl Intake {
 
     /// The message that this one answers; nothing where it answers none, or the platform is slow to tell. A command
     /// needs no other message to be understood.
-    async fn parent(&self, heard: &Heard) -> Option<PastMessage> {
+    async fn parent(&self, heard: &InboundMessage) -> Option<PastMessage> {
         let parent = heard.parent.as_ref().filter(|_| order_of(heard).is_none())?;
         let messages = tokio::time::timeout(LOOK_WITHIN, self.api.message(parent)).await.ok()?.ok()?;
         messages.into_iter().next()
@@ -237,15 +238,15 @@ impl Intake {
         }
     }
 
-    async fn answer_knock(&self, heard: &Heard, knock: Knock) {
-        let Knock::Code { code, expires, fresh: true } = knock else { return };
+    async fn answer_knock(&self, heard: &InboundMessage, knock: PairingRequest) {
+        let PairingRequest::Code { code, expires, fresh: true } = knock else { return };
         let minutes = expires.millis_since(self.parts.clock.now()) / 60_000;
         let language = self.parts.language_for(&heard.content.text);
         self.tell(heard, &Phrase::Pair { code, minutes: minutes.max(1) }.say(language)).await;
     }
 
     /// Tells whoever wrote something that is no part of the conversation. It may get lost.
-    pub(super) async fn tell(&self, heard: &Heard, words: &str) {
+    pub(super) async fn tell(&self, heard: &InboundMessage, words: &str) {
         let target = match heard.kind {
             ChatKind::Direct => Target::Chat(heard.chat.clone()),
             ChatKind::Group => Target::Reply {
@@ -262,10 +263,10 @@ impl Intake {
     }
 
     pub(super) fn author(&self, open_id: &str) -> Result<Author, BadId> {
-        Ok(Author { id: AuthorId::new(&self.platform, open_id)?, name: None, standing: Standing::Person })
+        Ok(Author { id: AuthorId::new(&self.platform, open_id)?, name: None, role: AuthorRole::Person })
     }
 
-    pub(super) fn thread(&self, heard: &Heard) -> Result<ThreadId, BadId> {
+    pub(super) fn thread(&self, heard: &InboundMessage) -> Result<ThreadId, BadId> {
         let thread = match &heard.topic {
             Some(topic) => ThreadId::of_topic(&self.platform, &heard.chat, topic)?,
             None => ThreadId::of_chat(&self.platform, &heard.chat)?,
@@ -278,32 +279,32 @@ impl Intake {
     }
 
     /// The line that an event stands in, and how long it will take there.
-    fn line_of(&self, happened: &Happened) -> Option<(String, Haste)> {
+    fn line_of(&self, happened: &InboundEvent) -> Option<(String, Speed)> {
         match happened {
-            Happened::Heard(heard) => {
+            InboundEvent::InboundMessage(heard) => {
                 let line = self.note_line(heard);
                 match order_of(heard) {
                     // It cuts the conversation in two, so it has to stay in its place.
-                    Some(order) if order.command == Command::New => Some((line, Haste::Quick)),
+                    Some(order) if order.command == Command::New => Some((line, Speed::Quick)),
                     Some(_) => None,
                     None if heard.content.resources.is_empty() && !heard.content.bundle => {
-                        Some((line, Haste::Quick))
+                        Some((line, Speed::Quick))
                     }
-                    None => Some((line, Haste::Slow)),
+                    None => Some((line, Speed::Slow)),
                 }
             }
-            Happened::Recalled { message, chat } => {
+            InboundEvent::Recalled { message, chat } => {
                 let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
                 let known = lines.iter().rev().find(|(known, _)| known == message);
-                Some((known.map_or_else(|| chat.clone(), |(_, line)| line.clone()), Haste::Quick))
+                Some((known.map_or_else(|| chat.clone(), |(_, line)| line.clone()), Speed::Quick))
             }
             // A press is an answer to a question: it does not wait for what else is said.
-            Happened::Pressed(_) | Happened::Nothing(_) => None,
+            InboundEvent::Pressed(_) | InboundEvent::Nothing(_) => None,
         }
     }
 
     /// The line of a message, by its thread: no topic waits for the files of another.
-    pub(super) fn note_line(&self, heard: &Heard) -> String {
+    pub(super) fn note_line(&self, heard: &InboundMessage) -> String {
         let line =
             self.thread(heard).map_or_else(|_| heard.chat.clone(), |thread| thread.as_str().to_owned());
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
@@ -316,6 +317,7 @@ impl Intake {
 }
 
 /// The command that a message is, if it is for us.
-pub(super) fn order_of(heard: &Heard) -> Option<Order> {
-    Order::parse(&heard.content.text).filter(|_| !heard.edited && heard.content.marked_up.is_none())
+pub(super) fn order_of(heard: &InboundMessage) -> Option<CommandInvocation> {
+    CommandInvocation::parse(&heard.content.text)
+        .filter(|_| !heard.edited && heard.content.marked_up.is_none())
 }

@@ -34,6 +34,6 @@ mod words;
 pub use adapter::{FeishuAdapter, capabilities};
 pub use api::Api;
 pub use calls::{Bot, PastMessage};
-pub use doctor::{About, Finding, Standing, check};
+pub use doctor::{About, CheckStatus, Finding, check};
 pub use fault::ApiError;
 pub use options::{FeishuMode, FeishuOptions};

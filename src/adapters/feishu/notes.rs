@@ -8,18 +8,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::domain::{ApprovalId, ApprovalKind, ChatKind, CorrelationId, Language, ThreadId};
-use crate::ports::{Notebook, StoreError};
+use crate::ports::{KeyValueStore, StoreError};
 
 /// How many chats and topics are kept in mind.
 const MOST: usize = 10_000;
 
 /// What a note must survive.
 #[derive(Clone, Copy, Debug)]
-enum Sure {
+enum Durability {
     /// The death of the process.
-    OfDeath,
+    Process,
     /// A loss of power: a promise rests on it.
-    OfPower,
+    Disk,
 }
 
 /// A question that was shown.
@@ -49,18 +49,18 @@ pub(super) struct Growing {
 /// The notebook, with what was written lately in mind.
 #[derive(Clone, Debug)]
 pub(super) struct Notes {
-    book: Arc<dyn Notebook>,
+    book: Arc<dyn KeyValueStore>,
     known: Arc<Mutex<HashMap<String, Value>>>,
 }
 
 impl Notes {
-    pub(super) fn new(book: Arc<dyn Notebook>) -> Self {
+    pub(super) fn new(book: Arc<dyn KeyValueStore>) -> Self {
         Self { book, known: Arc::default() }
     }
 
     /// Remembers whether a chat is private. A button of an old question is judged by it.
     pub(super) async fn learn_chat(&self, chat: &str, kind: ChatKind) -> Result<(), StoreError> {
-        self.learn(format!("chat-{chat}"), Value::Bool(kind == ChatKind::Direct), Sure::OfPower).await
+        self.learn(format!("chat-{chat}"), Value::Bool(kind == ChatKind::Direct), Durability::Disk).await
     }
 
     /// Whether a chat is private; one that nobody remembers is taken for a group.
@@ -78,7 +78,7 @@ impl Notes {
         if self.recall(name.clone()).await.is_some() {
             return Ok(());
         }
-        self.learn(name, Value::String(message.to_owned()), Sure::OfPower).await
+        self.learn(name, Value::String(message.to_owned()), Durability::Disk).await
     }
 
     /// A message of a topic.
@@ -106,7 +106,7 @@ impl Notes {
     pub(super) async fn learn_growing(&self, thread: &ThreadId, growing: &Growing) -> Result<(), StoreError> {
         let note = serde_json::to_value(growing).unwrap_or_default();
         // Once a card is a delivery's, forgetting it would mean to say the same twice.
-        let sure = if growing.ended.is_some() { Sure::OfPower } else { Sure::OfDeath };
+        let sure = if growing.ended.is_some() { Durability::Disk } else { Durability::Process };
         self.learn(format!("growing-{thread}"), note, sure).await
     }
 
@@ -115,14 +115,14 @@ impl Notes {
         serde_json::from_value(self.recall(format!("growing-{thread}")).await?).ok()
     }
 
-    async fn learn(&self, name: String, note: Value, sure: Sure) -> Result<(), StoreError> {
+    async fn learn(&self, name: String, note: Value, sure: Durability) -> Result<(), StoreError> {
         // To look is cheaper than to write.
         if self.recall(name.clone()).await.as_ref() == Some(&note) {
             return Ok(());
         }
         match sure {
-            Sure::OfDeath => self.book.put(&name, note.clone()).await?,
-            Sure::OfPower => self.book.keep(&name, note.clone()).await?,
+            Durability::Process => self.book.put(&name, note.clone()).await?,
+            Durability::Disk => self.book.keep(&name, note.clone()).await?,
         }
         self.keep(name, note);
         Ok(())

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-use crate::adapters::chat::{GuestList, Respond};
+use crate::adapters::chat::{AllowList, Respond};
 
 /// How the adapter talks to the platform, and to whom.
 #[derive(Clone, Debug)]
@@ -18,7 +18,7 @@ pub struct FeishuOptions {
     /// How events arrive.
     pub mode: FeishuMode,
     /// Whom the settings name.
-    pub guests: GuestList,
+    pub guests: AllowList,
     /// Which messages of a group are answered.
     pub respond: Respond,
     /// Whether each person in a group has a conversation of their own.

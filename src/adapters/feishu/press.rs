@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::adapter::capabilities;
-use super::card::{CardButton, Look, question_card};
+use super::card::{ButtonStyle, CardButton, question_card};
 use super::notes::Shown;
 use crate::adapters::chat::{Button, Menu, decode, encode, label, question, rows};
 use crate::domain::{Answer, Approval, ApprovalId, ApprovalKind, Intent, Language, Timestamp};
@@ -26,9 +26,9 @@ fn dressed_button(
     language: Language,
 ) -> Option<CardButton> {
     let look = match button {
-        Button::Answer(Answer::Approve(_)) => Look::Yes,
-        Button::Answer(Answer::Deny) => Look::No,
-        Button::Answer(Answer::Done) | Button::Scopes | Button::Back => Look::Quiet,
+        Button::Answer(Answer::Approve(_)) => ButtonStyle::Yes,
+        Button::Answer(Answer::Deny) => ButtonStyle::No,
+        Button::Answer(Answer::Done) | Button::Scopes | Button::Back => ButtonStyle::Quiet,
     };
     let value = json!({ KEY: encode(button, approval)? });
     Some(CardButton { label: label(button, kind, language), value, look })

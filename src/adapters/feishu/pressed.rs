@@ -6,7 +6,7 @@ use super::event::Pressed;
 use super::intake::{Intake, Outcome, Trouble};
 use super::press::{menu_card, pressed_button, shown_again};
 use super::words::Words;
-use crate::adapters::chat::{Admission, Button, Handed, Menu, hand_in};
+use crate::adapters::chat::{Admission, Button, Menu, Submitted, submit};
 use crate::domain::{Approval, Author, ChatKind, Decision, IngressEvent, IngressKind};
 use crate::ports::StoreError;
 use crate::render::Phrase;
@@ -52,10 +52,10 @@ impl Intake {
                     at: self.parts.clock.now(),
                     kind: IngressKind::Decision(decision),
                 };
-                return Ok(match hand_in(&self.door, event, language).await {
-                    Handed::Kept => toast("success", Words::Counted.say(language)),
-                    Handed::Tell(words) => toast("warning", &words),
-                    Handed::Later(why) => {
+                return Ok(match submit(&self.door, event, language).await {
+                    Submitted::Kept => toast("success", Words::Counted.say(language)),
+                    Submitted::Tell(words) => toast("warning", &words),
+                    Submitted::Later(why) => {
                         tracing::warn!(why, "a press could not be taken");
                         toast("error", Words::TryAgain.say(language))
                     }

@@ -22,7 +22,7 @@ use super::fragments::{Fragments, Taken};
 use super::frame::{Frame, Kind};
 use super::intake::{Intake, Outcome};
 use super::options::FeishuOptions;
-use crate::http::install_tls;
+use crate::http_client::install_tls;
 use crate::ports::AdapterIo;
 
 const CONNECT_WITHIN: Duration = Duration::from_secs(15);

@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::attachments::fetch_files;
-use super::event::{Happened, Heard, read_event};
+use super::event::{InboundEvent, InboundMessage, read_event};
 use super::intake::{Intake, Trouble, order_of};
 use super::words::Words;
-use crate::adapters::chat::{Finish, Finished, Handed, Place, hand_in};
-use crate::domain::{BadId, IngressEvent, IngressKind, MessageId, Quoted, Said, Standing, ThreadId};
+use crate::adapters::chat::{Finish, Finished, Position, Submitted, submit};
+use crate::domain::{AuthorRole, BadId, IngressEvent, IngressKind, MessageId, Quoted, Said, ThreadId};
 use crate::ports::BoxFuture;
 
 /// How long the platform may take to tell what is in a bundle. Nobody waits for it.
@@ -24,11 +24,12 @@ const RECENT: usize = 512;
 
 /// An event, with what was found out about it before it was accepted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Letter {
+pub(super) struct QueuedEvent {
     pub(super) event: Value,
     /// It is not for the agent.
     #[serde(default)]
-    pub(super) overheard: bool,
+    #[serde(rename = "overheard")]
+    pub(super) context_only: bool,
     /// Whoever wrote it runs the group.
     #[serde(default)]
     pub(super) admin: bool,
@@ -44,10 +45,10 @@ pub(super) struct Pointed {
     pub(super) text: String,
 }
 
-impl Letter {
+impl QueuedEvent {
     /// An event that nothing more is known about.
     pub(super) const fn of(event: Value) -> Self {
-        Self { event, overheard: false, admin: false, quoted: None }
+        Self { event, context_only: false, admin: false, quoted: None }
     }
 
     pub(super) fn into_value(self) -> Value {
@@ -56,14 +57,14 @@ impl Letter {
 }
 
 impl Finish for Intake {
-    fn finish<'a>(&'a self, event: &'a Value, place: &'a mut Place) -> BoxFuture<'a, Finished> {
+    fn finish<'a>(&'a self, event: &'a Value, place: &'a mut Position) -> BoxFuture<'a, Finished> {
         Box::pin(async move {
-            let Ok(letter) = serde_json::from_value::<Letter>(event.clone()) else {
+            let Ok(letter) = serde_json::from_value::<QueuedEvent>(event.clone()) else {
                 tracing::error!("what was accepted cannot be read");
                 return Finished::Done;
             };
             let happened = read_event(letter.event.clone(), &self.me.open_id);
-            if let Happened::Heard(heard) = &happened {
+            if let InboundEvent::InboundMessage(heard) = &happened {
                 // It may have been accepted by an earlier run.
                 self.note_line(heard);
             }
@@ -80,30 +81,30 @@ impl Intake {
     /// Makes an event ready and hands it in, at its place where it has one.
     pub(super) async fn deliver(
         &self,
-        letter: Letter,
-        happened: Happened,
-        place: Option<&mut Place>,
+        letter: QueuedEvent,
+        happened: InboundEvent,
+        place: Option<&mut Position>,
     ) -> Result<Finished, Trouble> {
         match happened {
-            Happened::Heard(heard) => self.hand_over(letter, &heard, place).await,
-            Happened::Recalled { message, .. } => Ok(self.take_back(&message, place).await),
-            Happened::Pressed(_) | Happened::Nothing(_) => Ok(Finished::Done),
+            InboundEvent::InboundMessage(heard) => self.hand_over(letter, &heard, place).await,
+            InboundEvent::Recalled { message, .. } => Ok(self.take_back(&message, place).await),
+            InboundEvent::Pressed(_) | InboundEvent::Nothing(_) => Ok(Finished::Done),
         }
     }
 
     async fn hand_over(
         &self,
-        letter: Letter,
-        heard: &Heard,
-        place: Option<&mut Place>,
+        letter: QueuedEvent,
+        heard: &InboundMessage,
+        place: Option<&mut Position>,
     ) -> Result<Finished, Trouble> {
         let thread = self.thread(heard)?;
         let mut author = self.author(&heard.sender)?;
         if letter.admin {
-            author.standing = Standing::Admin;
+            author.role = AuthorRole::Admin;
         }
         let kind = match order_of(heard) {
-            Some(order) if !letter.overheard => IngressKind::Command(order),
+            Some(order) if !letter.context_only => IngressKind::Command(order),
             _ => {
                 let said = self.said(letter, heard, &thread).await;
                 if heard.edited { IngressKind::Edited(said) } else { IngressKind::Said(said) }
@@ -123,30 +124,30 @@ impl Intake {
             place.reach().await;
         }
         self.remember(&event);
-        let asks = matches!(&event.kind, IngressKind::Said(said) if !said.overheard);
+        let asks = matches!(&event.kind, IngressKind::Said(said) if !said.context_only);
         let language = self.parts.language_for(&heard.content.text);
-        Ok(match hand_in(&self.door, event, language).await {
-            Handed::Kept => {
+        Ok(match submit(&self.door, event, language).await {
+            Submitted::Kept => {
                 if asks {
                     self.seen.tell(&heard.message);
                 }
                 Finished::Done
             }
-            Handed::Tell(words) => {
+            Submitted::Tell(words) => {
                 self.tell(heard, &words).await;
                 Finished::Done
             }
-            Handed::Later(why) => Finished::Again(why),
+            Submitted::Later(why) => Finished::Again(why),
         })
     }
 
-    async fn said(&self, letter: Letter, heard: &Heard, thread: &ThreadId) -> Said {
+    async fn said(&self, letter: QueuedEvent, heard: &InboundMessage, thread: &ThreadId) -> Said {
         let mut words = vec![heard.content.text.clone()];
         if heard.content.bundle {
             words = vec![self.bundle(&heard.message).await.unwrap_or_else(|| heard.content.text.clone())];
         }
         let mut files = Vec::new();
-        if letter.overheard {
+        if letter.context_only {
             words
                 .extend(heard.content.resources.iter().map(|file| format!("[{}]", file.kind.default_name())));
         } else if !heard.content.resources.is_empty() {
@@ -165,7 +166,7 @@ impl Intake {
         // What is added to the words spoils a decision by itself.
         let marked_up = heard.content.marked_up.clone().filter(|_| words.len() == 1);
         let text = words.join("\n");
-        Said { text, files, overheard: letter.overheard, quoted, marked_up, ..Said::default() }
+        Said { text, files, context_only: letter.context_only, quoted, marked_up, ..Said::default() }
     }
 
     /// The messages of a bundle, one to a line.
@@ -180,7 +181,7 @@ impl Intake {
         (!lines.is_empty()).then(|| format!("[merge forward]\n{}", lines.join("\n")))
     }
 
-    async fn take_back(&self, message: &str, place: Option<&mut Place>) -> Finished {
+    async fn take_back(&self, message: &str, place: Option<&mut Position>) -> Finished {
         if let Some(place) = place {
             place.reach().await;
         }
@@ -192,10 +193,10 @@ impl Intake {
         let IngressKind::Said(said) = &event.kind else { return Finished::Done };
         let language = self.parts.language_for(&said.text);
         let text = Words::Recalled.say(language).to_owned();
-        event.kind = IngressKind::Edited(Said { text, overheard: said.overheard, ..Said::default() });
-        match hand_in(&self.door, event, language).await {
-            Handed::Kept | Handed::Tell(_) => Finished::Done,
-            Handed::Later(why) => Finished::Again(why),
+        event.kind = IngressKind::Edited(Said { text, context_only: said.context_only, ..Said::default() });
+        match submit(&self.door, event, language).await {
+            Submitted::Kept | Submitted::Tell(_) => Finished::Done,
+            Submitted::Later(why) => Finished::Again(why),
         }
     }
 

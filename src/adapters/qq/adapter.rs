@@ -9,11 +9,11 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::api::Api;
-use super::clerk::Clerk;
 use super::connection::Connection;
 use super::http::{Http, Method};
 use super::intake::{Event, Intake, Taken};
 use super::options::{QqEvents, QqOptions};
+use super::reply_budget_actor::ReplyBudgetHandle;
 use super::send::Sender;
 use super::session::Memory;
 use super::text;
@@ -21,13 +21,15 @@ use super::token::{Credentials, Tokens};
 use super::trouble::Kind;
 use super::unpack::Finisher;
 use super::webhook::{Call, WebhookKey, event_answer};
-use crate::adapters::chat::{Backlog, BacklogTask, Berth, ChatParts, Frame, Painter, Screen, ScreenTask};
+use crate::adapters::chat::{
+    Backlog, BacklogTask, ChatParts, DraftScheduler, DraftTarget, DraftTask, Frame, TaskSlot,
+};
 use crate::domain::{
     Capabilities, CorrelationId, Delivery, Intent, LengthUnit, OutboundIntent, Platform, ThreadId,
 };
 use crate::ports::{
-    Adapter, AdapterError, AdapterIo, BoxFuture, Delivering, Door, Hook, HookAnswer, HookRequest,
-    OutboxEntry, Running,
+    Adapter, AdapterError, AdapterIo, BoxFuture, Delivering, Hook, HookAnswer, HookRequest, OutboxEntry,
+    Running, ThreadsHandle,
 };
 
 /// The platform beats every 45 seconds or faster; two beats and some make a dead one.
@@ -48,12 +50,12 @@ pub struct QqAdapter {
     api: Api,
     sender: Arc<Sender>,
     intake: Arc<Intake>,
-    screen: Screen,
-    screen_task: Berth<ScreenTask>,
-    backlog_task: Berth<BacklogTask>,
+    screen: DraftScheduler,
+    screen_task: TaskSlot<DraftTask>,
+    backlog_task: TaskSlot<BacklogTask>,
     key: Option<WebhookKey>,
     /// The way to the threads, while the adapter runs.
-    door: watch::Sender<Option<Door>>,
+    door: watch::Sender<Option<ThreadsHandle>>,
     /// Keeps the accounts for as long as there is an adapter.
     _desk: JoinSet<()>,
 }
@@ -69,12 +71,12 @@ impl QqAdapter {
         };
         let tokens = Arc::new(Tokens::new(http.clone(), credentials, Arc::clone(&parts.clock)));
         let api = Api::new(http, options.base(), options.app_id.clone(), tokens);
-        let (clerk, desk_work) = Clerk::new(Arc::clone(&parts.notes));
+        let (budget, desk_work) = ReplyBudgetHandle::new(Arc::clone(&parts.notes));
         let mut desk = JoinSet::new();
         desk.spawn(desk_work);
         let sender = Arc::new(Sender {
             api: api.clone(),
-            clerk,
+            budget,
             clock: Arc::clone(&parts.clock),
             files: parts.files.clone(),
             language: parts.language,
@@ -84,7 +86,7 @@ impl QqAdapter {
         });
         let (backlog, backlog_task) = Backlog::new(&*parts.notes);
         let intake = Intake::new(platform.clone(), &options, parts.clone(), Arc::clone(&sender), backlog);
-        let (screen, screen_task) = Screen::new();
+        let (screen, screen_task) = DraftScheduler::new();
         Self {
             key: WebhookKey::new(&options.app_secret),
             platform,
@@ -94,8 +96,8 @@ impl QqAdapter {
             sender,
             intake: Arc::new(intake),
             screen,
-            screen_task: Berth::new(screen_task),
-            backlog_task: Berth::new(backlog_task),
+            screen_task: TaskSlot::new(screen_task),
+            backlog_task: TaskSlot::new(backlog_task),
             door: watch::Sender::new(None),
             _desk: desk,
         }
@@ -173,10 +175,10 @@ impl QqAdapter {
 }
 
 /// While it is there, calls are taken; however the adapter ends, none is after it.
-struct Open<'a>(&'a watch::Sender<Option<Door>>);
+struct Open<'a>(&'a watch::Sender<Option<ThreadsHandle>>);
 
 impl<'a> Open<'a> {
-    fn new(place: &'a watch::Sender<Option<Door>>, door: Door) -> Self {
+    fn new(place: &'a watch::Sender<Option<ThreadsHandle>>, door: ThreadsHandle) -> Self {
         place.send_replace(Some(door));
         Self(place)
     }
@@ -213,9 +215,9 @@ impl Adapter for QqAdapter {
 
     fn run(self: Arc<Self>, io: AdapterIo, stop: CancellationToken) -> Running {
         Box::pin(async move {
-            let painter = Arc::new(Passing { sender: Arc::clone(&self.sender) });
+            let target = Arc::new(Passing { sender: Arc::clone(&self.sender) });
             let receiving = Box::pin(self.receive(io, stop.clone()));
-            self.screen_task.run_beside(painter, &stop, receiving).await
+            self.screen_task.run_beside(target, &stop, receiving).await
         })
     }
 
@@ -244,8 +246,8 @@ struct Passing {
     sender: Arc<Sender>,
 }
 
-impl Painter for Passing {
-    fn paint(
+impl DraftTarget for Passing {
+    fn render_draft(
         &self,
         thread: ThreadId,
         correlation: CorrelationId,
@@ -299,7 +301,7 @@ mod tests {
         let place = watch::Sender::new(None);
         let (requests, _inbox) = tokio::sync::mpsc::channel(1);
         let fatal = || -> Result<(), AdapterError> {
-            let _open = Open::new(&place, Door::new(requests));
+            let _open = Open::new(&place, ThreadsHandle::new(requests));
             assert!(place.borrow().is_some());
             Err(AdapterError::Fatal("the secret is wrong".to_owned()))
         };

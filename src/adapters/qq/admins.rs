@@ -8,8 +8,8 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use super::api::Api;
 use super::event::{Press, runs_it};
 use super::http::Method;
-use crate::adapters::chat::Fresh;
-use crate::domain::{Author, ChatKind, Standing};
+use crate::adapters::chat::TtlCache;
+use crate::domain::{Author, AuthorRole, ChatKind};
 
 /// How long what was told is believed.
 const FRESH: Duration = Duration::from_secs(300);
@@ -23,12 +23,12 @@ pub(super) struct Admins {
     /// Whether anybody cares.
     wanted: bool,
     /// By chat and person.
-    known: Fresh<(String, String), bool>,
+    known: TtlCache<(String, String), bool>,
 }
 
 impl Admins {
     pub(super) fn new(api: Api, wanted: bool) -> Self {
-        Self { api, wanted, known: Fresh::default() }
+        Self { api, wanted, known: TtlCache::default() }
     }
 
     /// Remembers what an event tells of somebody.
@@ -41,7 +41,7 @@ impl Admins {
     /// Whoever pressed, with their place in the group. Where nobody can tell, they have none.
     pub(super) async fn vouched(&self, author: Author, press: &Press, chat: &str, kind: ChatKind) -> Author {
         if self.wanted && kind == ChatKind::Group && self.runs(press, chat).await {
-            return Author { standing: Standing::Admin, ..author };
+            return Author { role: AuthorRole::Admin, ..author };
         }
         author
     }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::ledger::{Key, Weight};
+use super::reply_budget::{Key, Weight};
 use super::scene::Scene;
 use super::text;
 use crate::adapters::chat::{Menu, encode, label, question, rows};

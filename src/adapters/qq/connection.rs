@@ -16,11 +16,11 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 use tokio_util::sync::CancellationToken;
 
 use super::api::Api;
-use super::event::{Dispatch, Happening};
+use super::chat_queues::ChatQueues;
+use super::event::{Dispatch, InboundEvent};
 use super::gateway::{Act, Frame, Gateway, INTENTS, Next, Session, after_close, close_words, intent_names};
 use super::http::Method;
 use super::intake::{Event, Intake, Taken, order_of};
-use super::lanes::Lanes;
 use super::mark::Mark;
 use super::session::Memory;
 use super::trouble::{Kind, Trouble};
@@ -66,7 +66,7 @@ pub(super) struct Connection {
 #[derive(Default)]
 struct State {
     mark: Option<Mark>,
-    lanes: Lanes<Label>,
+    lanes: ChatQueues<Label>,
     intents: usize,
     /// How many connections in a row did not get in or did not last.
     failures: usize,
@@ -188,7 +188,7 @@ impl Connection {
                             return (Next::Resume, "the connection takes nothing any more".to_owned());
                         }
                     }
-                    Act::Leave(next, why) => return (next, why),
+                    Act::SendGrant(next, why) => return (next, why),
                     Act::Began(_) | Act::WentOn | Act::Take(..) => self.perform(act, state).await,
                 }
             }
@@ -212,7 +212,7 @@ impl Connection {
                 self.got_in(state);
             }
             Act::Take(seq, dispatch) => self.take(seq, dispatch, state),
-            Act::Say(_) | Act::BeatEvery(_) | Act::Leave(..) => {}
+            Act::Say(_) | Act::BeatEvery(_) | Act::SendGrant(..) => {}
         }
     }
 
@@ -229,12 +229,14 @@ impl Connection {
         let event = Event::new(dispatch, mark.session.me.as_deref());
         let lane = match &event.happening {
             // One that cuts the conversation in two has to stay in its place.
-            Happening::Said(heard) if order_of(heard).is_some_and(|order| order.command != Command::New) => {
+            InboundEvent::Said(heard)
+                if order_of(heard).is_some_and(|order| order.command != Command::New) =>
+            {
                 format!("orders {}", heard.chat)
             }
-            Happening::Said(heard) => format!("chat {}", heard.chat),
-            Happening::Pressed(press) => format!("press {}", press.interaction),
-            Happening::Relation { .. } | Happening::Nothing => format!("event {seq}"),
+            InboundEvent::Said(heard) => format!("chat {}", heard.chat),
+            InboundEvent::Pressed(press) => format!("press {}", press.interaction),
+            InboundEvent::Relation { .. } | InboundEvent::Nothing => format!("event {seq}"),
         };
         let label = Label { session: mark.session.id.clone(), seq };
         let (intake, door) = (Arc::clone(&self.intake), self.io.door.clone());

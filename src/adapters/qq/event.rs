@@ -1,4 +1,4 @@
-//! What the platform tells, read into what happened. Pure: one function from a dispatch to a [`Happening`].
+//! What the platform tells, read into what happened. Pure: one function from a dispatch to a [`InboundEvent`].
 //!
 //! Fields that are missing or of another shape make an event mean less, never an error: the platform adds and
 //! moves them without notice.
@@ -23,9 +23,9 @@ pub(super) struct Dispatch {
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Happening {
+pub(super) enum InboundEvent {
     /// Somebody said something.
-    Said(Box<Heard>),
+    Said(Box<InboundMessage>),
     /// Somebody pressed a button.
     Pressed(Box<Press>),
     /// The bot was added somewhere or removed, befriended or left.
@@ -41,7 +41,7 @@ pub(super) enum Happening {
 
 /// A message.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Heard {
+pub(super) struct InboundMessage {
     pub(super) scene: Scene,
     pub(super) chat: String,
     /// The platform's id of the message.
@@ -88,7 +88,7 @@ pub(super) struct Press {
 }
 
 /// Reads a dispatch. `me` is the bot's own id, where it is known.
-pub(super) fn read(dispatch: &Dispatch, me: Option<&str>) -> Happening {
+pub(super) fn read(dispatch: &Dispatch, me: Option<&str>) -> InboundEvent {
     let body = &dispatch.body;
     let heard = match dispatch.name.as_str() {
         "C2C_MESSAGE_CREATE" => c2c(body),
@@ -101,7 +101,7 @@ pub(super) fn read(dispatch: &Dispatch, me: Option<&str>) -> Happening {
         "DIRECT_MESSAGE_CREATE" => guild(body, Scene::Dm, "guild_id", me, true),
         "INTERACTION_CREATE" => {
             let press = press(body, dispatch.event_id.clone());
-            return press.map_or(Happening::Nothing, |press| Happening::Pressed(Box::new(press)));
+            return press.map_or(InboundEvent::Nothing, |press| InboundEvent::Pressed(Box::new(press)));
         }
         "GROUP_ADD_ROBOT" | "GROUP_DEL_ROBOT" | "GROUP_MSG_REJECT" | "GROUP_MSG_RECEIVE" => {
             return relation(dispatch, "group_openid");
@@ -109,17 +109,17 @@ pub(super) fn read(dispatch: &Dispatch, me: Option<&str>) -> Happening {
         "FRIEND_ADD" | "FRIEND_DEL" | "C2C_MSG_REJECT" | "C2C_MSG_RECEIVE" => {
             return relation(dispatch, "openid");
         }
-        _ => return Happening::Nothing,
+        _ => return InboundEvent::Nothing,
     };
-    heard.map_or(Happening::Nothing, |heard| Happening::Said(Box::new(heard)))
+    heard.map_or(InboundEvent::Nothing, |heard| InboundEvent::Said(Box::new(heard)))
 }
 
-fn relation(dispatch: &Dispatch, key: &str) -> Happening {
+fn relation(dispatch: &Dispatch, key: &str) -> InboundEvent {
     let chat = text(&dispatch.body, key).unwrap_or_default();
-    Happening::Relation { name: dispatch.name.clone(), chat }
+    InboundEvent::Relation { name: dispatch.name.clone(), chat }
 }
 
-fn c2c(body: &Value) -> Option<Heard> {
+fn c2c(body: &Value) -> Option<InboundMessage> {
     let author = &body["author"];
     let user = text(author, "user_openid").or_else(|| text(author, "id"))?;
     let mut heard = heard(body, Scene::C2c, user.clone(), user)?;
@@ -128,7 +128,7 @@ fn c2c(body: &Value) -> Option<Heard> {
     Some(heard)
 }
 
-fn group(body: &Value, addressed: bool) -> Option<Heard> {
+fn group(body: &Value, addressed: bool) -> Option<InboundMessage> {
     let author = &body["author"];
     let user = text(author, "member_openid").or_else(|| text(author, "id"))?;
     let mut heard = heard(body, Scene::Group, text(body, "group_openid")?, user)?;
@@ -137,7 +137,7 @@ fn group(body: &Value, addressed: bool) -> Option<Heard> {
     Some(heard)
 }
 
-fn guild(body: &Value, scene: Scene, key: &str, me: Option<&str>, addressed: bool) -> Option<Heard> {
+fn guild(body: &Value, scene: Scene, key: &str, me: Option<&str>, addressed: bool) -> Option<InboundMessage> {
     let user = text(&body["author"], "id")?;
     let mut heard = heard(body, scene, text(body, key)?, user)?;
     let mentioned = list(body, "mentions").iter().filter(|one| one["bot"] == true);
@@ -148,13 +148,13 @@ fn guild(body: &Value, scene: Scene, key: &str, me: Option<&str>, addressed: boo
     Some(heard)
 }
 
-fn heard(body: &Value, scene: Scene, chat: String, user: String) -> Option<Heard> {
+fn heard(body: &Value, scene: Scene, chat: String, user: String) -> Option<InboundMessage> {
     let said = text(body, "content").unwrap_or_default();
     let found: Vec<&Value> = list(body, "attachments").iter().collect();
     // What somebody said by voice is what they said; the platform has written it down.
     let spoken = found.iter().find_map(|one| text(one, "asr_refer_text"));
     let blank = said.trim().is_empty();
-    Some(Heard {
+    Some(InboundMessage {
         scene,
         chat,
         id: text(body, "id")?,

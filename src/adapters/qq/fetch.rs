@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::event::{Attachment, Heard};
+use super::event::{Attachment, InboundMessage};
 use crate::adapters::chat::{Downloads, FetchError, is_kept, keep, name_before};
 use crate::domain::{InboundFile, Language, StoredFile, ThreadId};
 use crate::render::Phrase;
@@ -15,7 +15,7 @@ const LONGEST: u64 = 30 << 20;
 const DEADLINE: Duration = Duration::from_secs(60);
 /// How many are fetched at the same time.
 const AT_ONCE: usize = 8;
-/// More than this in one message is nobody's wish.
+/// More than this in one message is nobody's request.
 const MOST: usize = 16;
 
 /// Fetches files.
@@ -35,7 +35,7 @@ impl Fetcher {
     pub(super) async fn fetch(
         &self,
         thread: &ThreadId,
-        heard: &Heard,
+        heard: &InboundMessage,
         language: Language,
     ) -> (Vec<InboundFile>, Vec<String>) {
         let tries = heard.attachments.iter().take(MOST).enumerate().map(|(index, one)| async move {
@@ -87,18 +87,18 @@ impl Fetcher {
 mod tests {
     use serde_json::json;
 
-    use super::super::event::{Dispatch, Happening, read};
+    use super::super::event::{Dispatch, InboundEvent, read};
     use super::*;
 
     #[tokio::test]
     async fn a_file_that_is_here_is_not_fetched_again() {
-        crate::http::install_tls();
+        crate::http_client::install_tls();
         let dir = tempfile::tempdir().unwrap();
         // Nobody answers there.
         let body = json!({ "id": "m1", "content": "look", "author": { "user_openid": "U1" }, "attachments": [
             { "content_type": "file", "filename": "a.txt", "url": "http://127.0.0.1:1/a.txt", "size": 2 }] });
         let dispatch = Dispatch { name: "C2C_MESSAGE_CREATE".to_owned(), event_id: None, body };
-        let Happening::Said(heard) = read(&dispatch, None) else { panic!() };
+        let InboundEvent::Said(heard) = read(&dispatch, None) else { panic!() };
         let thread: ThreadId = "qq:chat:U1".parse().unwrap();
         let stored = StoredFile::new(thread.clone(), &name_before("m1", 0), "a.txt");
         keep(dir.path(), &stored, futures_util::stream::iter([Ok::<_, String>("ab")]), 9).await.unwrap();

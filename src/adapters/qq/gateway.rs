@@ -56,7 +56,7 @@ pub(super) enum Act {
     /// Something happened. The number must be settled before a later one counts.
     Take(u64, Dispatch),
     /// Close the connection, and then this.
-    Leave(Next, String),
+    SendGrant(Next, String),
 }
 
 /// What comes after a connection.
@@ -82,7 +82,7 @@ pub(super) enum Next {
 
 /// Where the talk stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum HandshakeState {
     Greeting,
     Identifying,
     Resuming,
@@ -92,7 +92,7 @@ enum Stage {
 /// One connection to the gateway.
 #[derive(Debug)]
 pub(super) struct Gateway {
-    stage: Stage,
+    stage: HandshakeState,
     token: String,
     intents: u64,
     session: Option<Session>,
@@ -112,12 +112,18 @@ const HEARTBEAT_ACK: u64 = 11;
 impl Gateway {
     /// A connection that goes on with a session, or begins one.
     pub(super) fn new(token: &str, intents: u64, session: Option<Session>) -> Self {
-        Self { stage: Stage::Greeting, token: authorization(token), intents, session, unanswered: false }
+        Self {
+            stage: HandshakeState::Greeting,
+            token: authorization(token),
+            intents,
+            session,
+            unanswered: false,
+        }
     }
 
     /// Whether the platform has let us in.
     pub(super) fn is_live(&self) -> bool {
-        self.stage == Stage::Live
+        self.stage == HandshakeState::Live
     }
 
     /// A frame came. `accepted` is the number up to which everything is safe with us.
@@ -125,16 +131,16 @@ impl Gateway {
         // Whoever tells something is there, whether or not they answer beats.
         self.unanswered = false;
         match frame.op {
-            HELLO if self.stage == Stage::Greeting => self.greet(&frame.d),
+            HELLO if self.stage == HandshakeState::Greeting => self.greet(&frame.d),
             DISPATCH => self.dispatch(frame),
             HEARTBEAT => vec![beat_frame(accepted)],
             HEARTBEAT_ACK => Vec::new(),
-            RECONNECT => vec![Act::Leave(Next::Resume, "the platform asked to reconnect".to_owned())],
+            RECONNECT => vec![Act::SendGrant(Next::Resume, "the platform asked to reconnect".to_owned())],
             INVALID_SESSION if frame.d == true => {
-                vec![Act::Leave(Next::Resume, "the session was interrupted".to_owned())]
+                vec![Act::SendGrant(Next::Resume, "the session was interrupted".to_owned())]
             }
             INVALID_SESSION => {
-                vec![Act::Leave(Next::IdentifyLater, "the session is not valid any more".to_owned())]
+                vec![Act::SendGrant(Next::IdentifyLater, "the session is not valid any more".to_owned())]
             }
             _ => Vec::new(),
         }
@@ -143,7 +149,7 @@ impl Gateway {
     /// It is time for a beat. A connection that did not answer the last one is dead, whatever the socket says.
     pub(super) fn beat(&mut self, accepted: Option<u64>) -> Act {
         if std::mem::replace(&mut self.unanswered, true) {
-            return Act::Leave(Next::Resume, "the platform does not answer heartbeats".to_owned());
+            return Act::SendGrant(Next::Resume, "the platform does not answer heartbeats".to_owned());
         }
         beat_frame(accepted)
     }
@@ -153,12 +159,12 @@ impl Gateway {
         let (stage, frame) = match &self.session {
             Some(session) => {
                 let body = json!({ "token": self.token, "session_id": session.id, "seq": session.seq });
-                (Stage::Resuming, json!({ "op": RESUME, "d": body }))
+                (HandshakeState::Resuming, json!({ "op": RESUME, "d": body }))
             }
             None => {
                 let body = json!({ "token": self.token, "intents": self.intents, "shard": [0, 1],
                     "properties": { "$os": std::env::consts::OS, "$browser": "shipagent", "$device": "shipagent" } });
-                (Stage::Identifying, json!({ "op": IDENTIFY, "d": body }))
+                (HandshakeState::Identifying, json!({ "op": IDENTIFY, "d": body }))
             }
         };
         self.stage = stage;
@@ -170,14 +176,14 @@ impl Gateway {
         let name = frame.t.unwrap_or_default();
         match name.as_str() {
             "READY" => {
-                self.stage = Stage::Live;
+                self.stage = HandshakeState::Live;
                 let text = |place: &str| frame.d.pointer(place).and_then(Value::as_str).map(str::to_owned);
                 let id = text("/session_id").unwrap_or_default();
                 let me = text("/user/id");
                 vec![Act::Began(Session { id, seq, me })]
             }
             "RESUMED" => {
-                self.stage = Stage::Live;
+                self.stage = HandshakeState::Live;
                 vec![Act::WentOn]
             }
             _ => vec![Act::Take(seq, Dispatch { name, event_id: frame.id, body: frame.d })],
@@ -307,7 +313,7 @@ mod tests {
         assert_eq!(gateway.beat(None), Act::Say(json!({ "op": 1, "d": null })));
         gateway.hear(frame(json!({ "op": 11 })), None);
         assert_eq!(gateway.beat(Some(7)), Act::Say(json!({ "op": 1, "d": 7 })));
-        assert!(matches!(gateway.beat(Some(7)), Act::Leave(Next::Resume, _)));
+        assert!(matches!(gateway.beat(Some(7)), Act::SendGrant(Next::Resume, _)));
     }
 
     #[test]
@@ -319,7 +325,7 @@ mod tests {
         ] {
             let mut gateway = Gateway::new("tok", 5, Some(session()));
             let acts = gateway.hear(frame(sent), None);
-            assert!(matches!(acts.as_slice(), [Act::Leave(found, _)] if *found == next), "{acts:?}");
+            assert!(matches!(acts.as_slice(), [Act::SendGrant(found, _)] if *found == next), "{acts:?}");
         }
         let mut gateway = Gateway::new("tok", 5, None);
         assert_eq!(gateway.hear(frame(json!({ "op": 1 })), Some(3)), [beat_frame(Some(3))]);

@@ -8,7 +8,7 @@ use serde_json::Value;
 pub(super) use reqwest::Method;
 
 use super::trouble::{Kind, Trouble};
-use crate::http::with_causes;
+use crate::http_client::with_causes;
 
 /// How long a call may take: the platform warns that slow answers may already have been acted on.
 pub(super) const CALL: Duration = Duration::from_secs(15);

@@ -4,23 +4,23 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::admins::Admins;
-use super::event::{Dispatch, Happening, Heard, Press, read};
+use super::event::{Dispatch, InboundEvent, InboundMessage, Press, read};
 use super::fetch::Fetcher;
 use super::http::Method;
-use super::ledger::{Key, Weight};
 use super::options::{QqOptions, Threading};
+use super::reply_budget::{Key, Weight};
 use super::scene::Scene;
 use super::send::Sender;
-use super::unpack::Letter;
+use super::unpack::QueuedEvent;
 use crate::adapters::chat::{
-    Admission, Attention, Backlog, Button, ChatParts, Facts, Finished, Gate, Handed, Haste, Hearing, Place,
-    decode, hand_in,
+    AccessPolicy, Addressed, AddressingPolicy, Admission, Backlog, Button, ChatParts, Facts, Finished,
+    Position, Speed, Submitted, decode, submit,
 };
 use crate::domain::{
-    Approval, Author, AuthorId, BadId, ChatKind, Command, Decision, IngressEvent, IngressKind, Order,
-    Platform, Standing, ThreadId, Timestamp,
+    Approval, Author, AuthorId, AuthorRole, BadId, ChatKind, Command, CommandInvocation, Decision,
+    IngressEvent, IngressKind, Platform, ThreadId, Timestamp,
 };
-use crate::ports::{Door, Knock};
+use crate::ports::{PairingRequest, ThreadsHandle};
 use crate::render::Phrase;
 
 // What the platform is told of a pressed button.
@@ -43,7 +43,7 @@ pub(super) enum Taken {
 pub(super) struct Event {
     dispatch: Dispatch,
     me: Option<String>,
-    pub(super) happening: Happening,
+    pub(super) happening: InboundEvent,
 }
 
 impl Event {
@@ -59,9 +59,9 @@ impl Event {
 pub(super) struct Intake {
     platform: Platform,
     threading: Threading,
-    gate: Gate,
+    gate: AccessPolicy,
     admins: Admins,
-    attention: Mutex<Attention>,
+    attention: Mutex<AddressingPolicy>,
     pub(super) parts: ChatParts,
     pub(super) sender: Arc<Sender>,
     pub(super) fetcher: Fetcher,
@@ -77,11 +77,11 @@ impl Intake {
         backlog: Backlog,
     ) -> Self {
         Self {
-            gate: Gate::new(platform.clone(), options.guests.clone(), Arc::clone(&parts.access)),
+            gate: AccessPolicy::new(platform.clone(), options.guests.clone(), Arc::clone(&parts.access)),
             platform,
             threading: options.threading,
             admins: Admins::new(sender.api.clone(), options.admins_decide),
-            attention: Mutex::new(Attention::new(options.respond, options.followup)),
+            attention: Mutex::new(AddressingPolicy::new(options.respond, options.followup)),
             fetcher: Fetcher::new(parts.http.clone(), parts.files.clone()),
             parts,
             sender,
@@ -90,19 +90,19 @@ impl Intake {
     }
 
     /// Takes one event in. It is safe to take the same one again.
-    pub(super) async fn take(&self, door: &Door, event: &Event) -> Taken {
+    pub(super) async fn take(&self, door: &ThreadsHandle, event: &Event) -> Taken {
         match &event.happening {
-            Happening::Said(heard) => self.said(door, event, heard).await,
-            Happening::Pressed(press) => self.pressed(door, press).await,
-            Happening::Relation { name, chat } => {
+            InboundEvent::Said(heard) => self.said(door, event, heard).await,
+            InboundEvent::Pressed(press) => self.pressed(door, press).await,
+            InboundEvent::Relation { name, chat } => {
                 tracing::info!(event = name, chat, "a relation has changed");
                 Taken::Safe
             }
-            Happening::Nothing => Taken::Safe,
+            InboundEvent::Nothing => Taken::Safe,
         }
     }
 
-    async fn said(&self, door: &Door, event: &Event, heard: &Heard) -> Taken {
+    async fn said(&self, door: &ThreadsHandle, event: &Event, heard: &InboundMessage) -> Taken {
         if heard.from_bot {
             return Taken::Safe;
         }
@@ -119,8 +119,8 @@ impl Intake {
         let at = moment(heard.at, now);
         match admission {
             Admission::Welcome => {}
-            Admission::Pair(Knock::Code { code, expires, fresh: true }) => {
-                self.sender.clerk.heard(&thread, heard.scene, Key::Message(heard.id.clone()), at).await;
+            Admission::Pair(PairingRequest::Code { code, expires, fresh: true }) => {
+                self.sender.budget.heard(&thread, heard.scene, Key::Message(heard.id.clone()), at).await;
                 let minutes = expires.millis_since(now).div_ceil(60_000);
                 let words = Phrase::Pair { code, minutes }.say(self.parts.language_for(&heard.text));
                 self.sender.tell(&thread, &heard.id, &words, Weight::Needed).await;
@@ -128,47 +128,59 @@ impl Intake {
             }
             Admission::Pair(_) | Admission::Closed => return Taken::Safe,
         }
-        self.sender.clerk.heard(&thread, heard.scene, Key::Message(heard.id.clone()), at).await;
+        self.sender.budget.heard(&thread, heard.scene, Key::Message(heard.id.clone()), at).await;
         self.admins.learn(&heard.chat, &heard.user, heard.admin);
-        let overheard = self.hears(&thread, &author.id, heard, now) == Hearing::Overhear;
-        let letter = Letter {
+        let context_only = self.hears(&thread, &author.id, heard, now) == Addressed::Overhear;
+        let letter = QueuedEvent {
             dispatch: event.dispatch.clone(),
             me: event.me.clone(),
-            overheard,
+            context_only,
             admin: heard.admin == Some(true),
         };
-        match order_of(heard).filter(|_| !overheard) {
+        match order_of(heard).filter(|_| !context_only) {
             // It cuts the conversation in two, so it has to stay in its place; the others wait for nothing.
             Some(order) if order.command != Command::New => self.now(door, letter, heard, None).await,
             _ => {
-                let slow = !heard.attachments.is_empty() && !overheard;
-                let haste = if slow { Haste::Slow } else { Haste::Quick };
+                let slow = !heard.attachments.is_empty() && !context_only;
+                let speed = if slow { Speed::Slow } else { Speed::Quick };
                 // By thread: where each person has one, nobody waits for another's files.
-                let place = self.backlog.enter(thread.as_str(), haste);
+                let place = self.backlog.enter(thread.as_str(), speed);
                 self.pass_on(door, letter, heard, place).await
             }
         }
     }
 
     /// Hands in what is quick, and accepts what is not to be handed in later.
-    async fn pass_on(&self, door: &Door, letter: Letter, heard: &Heard, mut place: Place) -> Taken {
-        match place.haste() {
-            Haste::Quick => self.now(door, letter, heard, Some(&mut place)).await,
-            Haste::Slow => match self.backlog.accept(&heard.id, letter.into_value(), place).await {
+    async fn pass_on(
+        &self,
+        door: &ThreadsHandle,
+        letter: QueuedEvent,
+        heard: &InboundMessage,
+        mut place: Position,
+    ) -> Taken {
+        match place.speed() {
+            Speed::Quick => self.now(door, letter, heard, Some(&mut place)).await,
+            Speed::Slow => match self.backlog.accept(&heard.id, letter.into_value(), place).await {
                 Ok(()) => Taken::Safe,
                 Err(error) => Taken::Again(error.to_string()),
             },
         }
     }
 
-    async fn now(&self, door: &Door, letter: Letter, heard: &Heard, place: Option<&mut Place>) -> Taken {
+    async fn now(
+        &self,
+        door: &ThreadsHandle,
+        letter: QueuedEvent,
+        heard: &InboundMessage,
+        place: Option<&mut Position>,
+    ) -> Taken {
         match self.deliver(door, letter, heard, place).await {
             Finished::Done => Taken::Safe,
             Finished::Again(why) => Taken::Again(why),
         }
     }
 
-    async fn pressed(&self, door: &Door, press: &Press) -> Taken {
+    async fn pressed(&self, door: &ThreadsHandle, press: &Press) -> Taken {
         let (code, taken) = self.decided(door, press).await;
         if taken == Taken::Safe {
             self.acknowledge(press, code).await;
@@ -177,7 +189,7 @@ impl Intake {
     }
 
     /// What the platform is told of a pressed button, and whether it is safe.
-    async fn decided(&self, door: &Door, press: &Press) -> (u8, Taken) {
+    async fn decided(&self, door: &ThreadsHandle, press: &Press) -> (u8, Taken) {
         let Some((Button::Answer(answer), id)) = decode(&press.data) else { return (FAILED, Taken::Safe) };
         let approval = match self.parts.approvals.get(&id).await {
             Ok(Some(approval)) => approval,
@@ -197,7 +209,7 @@ impl Intake {
         let reply_to = press.event_id.clone().unwrap_or_else(|| press.interaction.clone());
         if press.event_id.is_some() {
             let key = Key::Event(reply_to.clone());
-            self.sender.clerk.heard(&approval.thread, scene, key, at).await;
+            self.sender.budget.heard(&approval.thread, scene, key, at).await;
         }
         let Ok(message) = format!("press {}", press.interaction).parse() else {
             return (FAILED, Taken::Safe);
@@ -214,13 +226,13 @@ impl Intake {
             chat: scene.kind(),
             kind: IngressKind::Decision(decision),
         };
-        match hand_in(door, event, language).await {
-            Handed::Kept => (DONE, Taken::Safe),
-            Handed::Tell(words) => {
+        match submit(door, event, language).await {
+            Submitted::Kept => (DONE, Taken::Safe),
+            Submitted::Tell(words) => {
                 self.sender.tell(&approval.thread, &reply_to, &words, Weight::Needed).await;
                 (REPEATED, Taken::Safe)
             }
-            Handed::Later(why) => (FAILED, Taken::Again(why)),
+            Submitted::Later(why) => (FAILED, Taken::Again(why)),
         }
     }
 
@@ -240,7 +252,13 @@ impl Intake {
         }
     }
 
-    fn hears(&self, thread: &ThreadId, author: &AuthorId, heard: &Heard, now: Timestamp) -> Hearing {
+    fn hears(
+        &self,
+        thread: &ThreadId,
+        author: &AuthorId,
+        heard: &InboundMessage,
+        now: Timestamp,
+    ) -> Addressed {
         let facts = Facts {
             mentions_me: heard.addressed,
             replies_to_me: false,
@@ -251,7 +269,7 @@ impl Intake {
         attention.hear(thread, author, heard.scene.kind(), facts, now)
     }
 
-    pub(super) fn thread_of(&self, heard: &Heard) -> Result<ThreadId, BadId> {
+    pub(super) fn thread_of(&self, heard: &InboundMessage) -> Result<ThreadId, BadId> {
         let chat = ThreadId::of_chat(&self.platform, &heard.chat)?;
         match (self.threading, heard.scene.kind()) {
             (Threading::PerUser, ChatKind::Group) => chat.for_user(&heard.user),
@@ -260,7 +278,7 @@ impl Intake {
     }
 
     pub(super) fn author(&self, user: &str, name: Option<String>) -> Result<Author, BadId> {
-        Ok(Author { id: AuthorId::new(&self.platform, user)?, name, standing: Standing::Person })
+        Ok(Author { id: AuthorId::new(&self.platform, user)?, name, role: AuthorRole::Person })
     }
 }
 
@@ -270,6 +288,6 @@ pub(super) fn moment(told: Option<Timestamp>, now: Timestamp) -> Timestamp {
 }
 
 /// The command that a message is, if it is for us. One that brings files is none.
-pub(super) fn order_of(heard: &Heard) -> Option<Order> {
-    Order::parse(&heard.text).filter(|_| heard.attachments.is_empty())
+pub(super) fn order_of(heard: &InboundMessage) -> Option<CommandInvocation> {
+    CommandInvocation::parse(&heard.text).filter(|_| heard.attachments.is_empty())
 }

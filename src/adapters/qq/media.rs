@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::api::Api;
 use super::compose::{FileDraft, file_body, reply};
 use super::http::{Method, UPLOAD};
-use super::send::Place;
+use super::send::SendTarget;
 use super::text;
 use super::trouble::{Kind, Trouble};
 use crate::domain::AttachmentKind;
@@ -21,7 +21,12 @@ const LONGEST: u64 = 20 << 20;
 const MOST_WORDS: usize = 128 << 10;
 
 /// Sends a file to a place.
-pub(super) async fn post(api: &Api, files: &Path, place: &Place, file: &FileDraft) -> Result<Value, Trouble> {
+pub(super) async fn post(
+    api: &Api,
+    files: &Path,
+    place: &SendTarget,
+    file: &FileDraft,
+) -> Result<Value, Trouble> {
     let bytes = read(&files.join(file.file.path())).await?;
     let messages = place.scene.messages(&place.chat);
     let Some(upload) = place.scene.files(&place.chat) else {
@@ -39,7 +44,7 @@ pub(super) async fn post(api: &Api, files: &Path, place: &Place, file: &FileDraf
 async fn post_in_guild(
     api: &Api,
     messages: &str,
-    place: &Place,
+    place: &SendTarget,
     file: &FileDraft,
     bytes: &[u8],
 ) -> Result<Value, Trouble> {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-use crate::adapters::chat::{GuestList, Respond};
+use crate::adapters::chat::{AllowList, Respond};
 
 /// The platform's own address, and that of its sandbox.
 const REAL: &str = "https://api.sgroup.qq.com";
@@ -49,7 +49,7 @@ pub struct QqOptions {
     /// everything else is plain words.
     pub markdown: Option<bool>,
     /// Who may speak.
-    pub guests: GuestList,
+    pub guests: AllowList,
     /// Which messages of a group are answered.
     pub respond: Respond,
     /// For how long after an answer the same person need not mention the bot again.
@@ -81,7 +81,7 @@ pub(super) mod tests {
             sandbox: false,
             events: QqEvents::Gateway,
             markdown: None,
-            guests: GuestList::default(),
+            guests: AllowList::default(),
             respond: Respond::Mention,
             followup: Duration::ZERO,
             admins_decide: false,

@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::Value;
 
 use super::api::Api;
-use super::clerk::{Clerk, Fate, Leave, Wish};
 use super::compose::{Draft, FileDraft, Form, Words, draft, typing_body, words_body};
 use super::http::Method;
-use super::ledger::{Key, Weight};
+use super::reply_budget::{Key, Weight};
+use super::reply_budget_actor::{ReplyBudgetHandle, SendGrant, SendOutcome, SendRequest};
 use super::scene::Scene;
 use super::text;
 use super::trouble::{Kind, Trouble};
@@ -29,7 +29,7 @@ const SHORTEST: usize = 100;
 #[derive(Debug)]
 pub(super) struct Sender {
     pub(super) api: Api,
-    pub(super) clerk: Clerk,
+    pub(super) budget: ReplyBudgetHandle,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) files: PathBuf,
     pub(super) language: Option<Language>,
@@ -51,7 +51,7 @@ struct Part {
 
 /// Where a message goes and as what.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct SendTarget {
     pub(super) scene: Scene,
     pub(super) chat: String,
     pub(super) key: Key,
@@ -94,27 +94,27 @@ impl Sender {
 
     /// Shows progress or that somebody is writing, where that costs nothing that is needed.
     pub(super) async fn pass(&self, thread: &ThreadId, name: String, progress: Option<&str>) {
-        let wish = self.wish(thread, None, &name, Weight::Passing, Form::Linkless);
-        let Leave::Send { scene, key, seq, .. } = self.clerk.ask_leave(wish).await else { return };
-        let place = Place { scene, chat: thread.chat(), key, seq };
+        let request = self.request(thread, None, &name, Weight::Passing, Form::Linkless);
+        let SendGrant::Send { scene, key, seq, .. } = self.budget.request_send(request).await else { return };
+        let place = SendTarget { scene, chat: thread.chat(), key, seq };
         let body = match progress {
             Some(progress) => {
                 let words = Words { markdown: progress.to_owned(), keyboard: None };
                 words_body(scene, &words, Form::Linkless, &place.key, seq)
             }
             None if scene == Scene::C2c => typing_body(&place.key, seq),
-            None => return self.clerk.tell(thread, &name, Fate::Released).await,
+            None => return self.budget.tell(thread, &name, SendOutcome::Released).await,
         };
-        let fate = match self.post(&place, &body).await {
-            Err(trouble) if trouble.kind == Kind::NoReply => Fate::Closed(place.key),
+        let outcome = match self.post(&place, &body).await {
+            Err(trouble) if trouble.kind == Kind::NoReply => SendOutcome::Closed(place.key),
             // It was not taken, so it has cost nothing.
             Err(trouble) if !matches!(trouble.kind, Kind::Later | Kind::Token | Kind::Duplicate) => {
-                Fate::Released
+                SendOutcome::Released
             }
             // It is not tried again, whatever became of it.
-            _ => Fate::Done,
+            _ => SendOutcome::Done,
         };
-        self.clerk.tell(thread, &name, fate).await;
+        self.budget.tell(thread, &name, outcome).await;
     }
 
     async fn send_all(&self, intent: &OutboundIntent, first: Part) -> Result<Receipt, DeliveryError> {
@@ -137,15 +137,18 @@ impl Sender {
         part: &Part,
     ) -> Result<Tried, DeliveryError> {
         loop {
-            let wish = self.wish(thread, reply_to, &part.name, part.weight, self.first_form(&part.draft));
-            let (place, form) = match self.clerk.ask_leave(wish).await {
-                Leave::Send { scene, key, seq, form } => {
-                    (Place { scene, chat: thread.chat(), key, seq }, form)
+            let request =
+                self.request(thread, reply_to, &part.name, part.weight, self.first_form(&part.draft));
+            let (place, form) = match self.budget.request_send(request).await {
+                SendGrant::Send { scene, key, seq, form } => {
+                    (SendTarget { scene, chat: thread.chat(), key, seq }, form)
                 }
-                Leave::Done => return Ok(Tried::Sent(None)),
-                Leave::Wait if part.weight == Weight::Passing => return Ok(Tried::Skipped),
-                Leave::Wait => return Err(held()),
-                Leave::Unsure => return Err(later("the account of the thread could not be written", None)),
+                SendGrant::Done => return Ok(Tried::Sent(None)),
+                SendGrant::Wait if part.weight == Weight::Passing => return Ok(Tried::Skipped),
+                SendGrant::Wait => return Err(held()),
+                SendGrant::Unsure => {
+                    return Err(later("the account of the thread could not be written", None));
+                }
             };
             let tried = match &part.draft {
                 Draft::Words(words) => {
@@ -161,12 +164,12 @@ impl Sender {
             match trouble.kind {
                 // This pair is ours alone: what is there is this very message.
                 Kind::Duplicate => return Ok(self.sent(thread, part, &Value::Null).await),
-                Kind::NoReply => self.clerk.tell(thread, &part.name, Fate::Closed(place.key)).await,
+                Kind::NoReply => self.budget.tell(thread, &part.name, SendOutcome::Closed(place.key)).await,
                 _ => match plainer(form, trouble.kind) {
                     Some(next) if matches!(part.draft, Draft::Words(_)) => {
                         self.remember(trouble.kind, &trouble.what);
                         // The refused form may have used its number up.
-                        self.clerk.tell(thread, &part.name, Fate::Recast(next)).await;
+                        self.budget.tell(thread, &part.name, SendOutcome::Recast(next)).await;
                     }
                     _ => return self.give_up(thread, part, trouble).await,
                 },
@@ -175,7 +178,7 @@ impl Sender {
     }
 
     async fn sent(&self, thread: &ThreadId, part: &Part, answer: &Value) -> Tried {
-        self.clerk.tell(thread, &part.name, Fate::Done).await;
+        self.budget.tell(thread, &part.name, SendOutcome::Done).await;
         Tried::Sent(answer["id"].as_str().map(str::to_owned))
     }
 
@@ -191,7 +194,7 @@ impl Sender {
         if matches!(kind, Kind::Later | Kind::Token | Kind::Credentials) {
             return Err(later(&what, after));
         }
-        self.clerk.tell(thread, &part.name, Fate::Released).await;
+        self.budget.tell(thread, &part.name, SendOutcome::Released).await;
         tracing::warn!(%thread, what, ?kind, "the platform refused a message");
         match (&part.draft, kind) {
             (Draft::Words(words), Kind::Long) => {
@@ -216,23 +219,23 @@ impl Sender {
         self.language.unwrap_or_else(|| Language::of(words))
     }
 
-    async fn post(&self, place: &Place, body: &Value) -> Result<Value, Trouble> {
+    async fn post(&self, place: &SendTarget, body: &Value) -> Result<Value, Trouble> {
         self.api.call(Method::POST, &place.scene.messages(&place.chat), Some(body)).await
     }
 
-    async fn post_file(&self, place: &Place, file: &FileDraft) -> Result<Value, Trouble> {
+    async fn post_file(&self, place: &SendTarget, file: &FileDraft) -> Result<Value, Trouble> {
         super::media::post(&self.api, &self.files, place, file).await
     }
 
-    fn wish(
+    fn request(
         &self,
         thread: &ThreadId,
         reply_to: Option<&str>,
         part: &str,
         weight: Weight,
         form: Form,
-    ) -> Wish {
-        Wish {
+    ) -> SendRequest {
+        SendRequest {
             thread: thread.clone(),
             part: part.to_owned(),
             reply_to: reply_to.map(str::to_owned),

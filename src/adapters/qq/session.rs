@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::gateway::Session;
-use crate::ports::Notebook;
+use crate::ports::KeyValueStore;
 
 /// The names of the notes that a session, and how far it has come, are kept under.
 const SESSION: &str = "session";
@@ -29,7 +29,7 @@ struct Progress {
 #[derive(Debug)]
 pub(super) struct Memory {
     pub(super) app_id: String,
-    pub(super) notes: Arc<dyn Notebook>,
+    pub(super) notes: Arc<dyn KeyValueStore>,
 }
 
 impl Memory {
@@ -72,7 +72,7 @@ mod tests {
     #[tokio::test]
     async fn a_session_is_gone_on_with_from_where_it_had_come_and_only_by_its_own_bot() {
         let dir = tempfile::tempdir().unwrap();
-        let notes: Arc<dyn Notebook> = Arc::new(FileNotes::new(dir.path(), &"qq".parse().unwrap()));
+        let notes: Arc<dyn KeyValueStore> = Arc::new(FileNotes::new(dir.path(), &"qq".parse().unwrap()));
         let memory = |app_id: &str| Memory { app_id: app_id.to_owned(), notes: Arc::clone(&notes) };
         let session = |id: &str, seq| Session { id: id.to_owned(), seq, me: None };
         assert_eq!(memory("a").recall().await, None);

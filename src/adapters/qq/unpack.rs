@@ -6,29 +6,30 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::event::{Dispatch, Happening, Heard, read};
+use super::event::{Dispatch, InboundEvent, InboundMessage, read};
 use super::intake::{Intake, moment, order_of};
-use super::ledger::Weight;
-use crate::adapters::chat::{Finish, Finished, Handed, Place, hand_in};
-use crate::domain::{IngressEvent, IngressKind, Said, Standing};
-use crate::ports::{BoxFuture, Door};
+use super::reply_budget::Weight;
+use crate::adapters::chat::{Finish, Finished, Position, Submitted, submit};
+use crate::domain::{AuthorRole, IngressEvent, IngressKind, Said};
+use crate::ports::{BoxFuture, ThreadsHandle};
 
 /// A message, with what was found out about it before it was accepted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Letter {
+pub(super) struct QueuedEvent {
     pub(super) dispatch: Dispatch,
     /// The bot's own id, where it was known.
     #[serde(default)]
     pub(super) me: Option<String>,
     /// It is not for the agent.
     #[serde(default)]
-    pub(super) overheard: bool,
+    #[serde(rename = "overheard")]
+    pub(super) context_only: bool,
     /// Whoever wrote it runs the group.
     #[serde(default)]
     pub(super) admin: bool,
 }
 
-impl Letter {
+impl QueuedEvent {
     pub(super) fn into_value(self) -> Value {
         serde_json::to_value(self).unwrap_or_default()
     }
@@ -38,19 +39,23 @@ impl Letter {
 #[derive(Debug)]
 pub(super) struct Finisher {
     pub(super) intake: Arc<Intake>,
-    pub(super) door: Door,
+    pub(super) door: ThreadsHandle,
 }
 
 impl Finish for Finisher {
-    fn finish<'a>(&'a self, event: &'a Value, place: &'a mut Place) -> BoxFuture<'a, Finished> {
+    fn finish<'a>(&'a self, event: &'a Value, place: &'a mut Position) -> BoxFuture<'a, Finished> {
         Box::pin(async move {
-            let Ok(letter) = serde_json::from_value::<Letter>(event.clone()) else {
+            let Ok(letter) = serde_json::from_value::<QueuedEvent>(event.clone()) else {
                 tracing::error!("what was accepted cannot be read");
                 return Finished::Done;
             };
             match read(&letter.dispatch, letter.me.as_deref()) {
-                Happening::Said(heard) => self.intake.deliver(&self.door, letter, &heard, Some(place)).await,
-                Happening::Pressed(_) | Happening::Relation { .. } | Happening::Nothing => Finished::Done,
+                InboundEvent::Said(heard) => {
+                    self.intake.deliver(&self.door, letter, &heard, Some(place)).await
+                }
+                InboundEvent::Pressed(_) | InboundEvent::Relation { .. } | InboundEvent::Nothing => {
+                    Finished::Done
+                }
             }
         })
     }
@@ -60,10 +65,10 @@ impl Intake {
     /// Makes a message ready and hands it in, at its place where it has one.
     pub(super) async fn deliver(
         &self,
-        door: &Door,
-        letter: Letter,
-        heard: &Heard,
-        place: Option<&mut Place>,
+        door: &ThreadsHandle,
+        letter: QueuedEvent,
+        heard: &InboundMessage,
+        place: Option<&mut Position>,
     ) -> Finished {
         let (Ok(thread), Ok(mut author), Ok(message)) =
             (self.thread_of(heard), self.author(&heard.user, heard.name.clone()), heard.id.parse())
@@ -72,15 +77,15 @@ impl Intake {
             return Finished::Done;
         };
         if letter.admin {
-            author.standing = Standing::Admin;
+            author.role = AuthorRole::Admin;
         }
         let language = self.parts.language_for(&heard.text);
-        let kind = match order_of(heard).filter(|_| !letter.overheard) {
+        let kind = match order_of(heard).filter(|_| !letter.context_only) {
             Some(order) => IngressKind::Command(order),
             None => {
                 let mut words = vec![heard.text.clone()];
                 let mut files = Vec::new();
-                if letter.overheard {
+                if letter.context_only {
                     // Nobody asked for them, so they are only named.
                     words.extend(heard.attachments.iter().map(|one| format!("[{}]", one.name)));
                 } else if !heard.attachments.is_empty() {
@@ -98,7 +103,7 @@ impl Intake {
                 IngressKind::Said(Said {
                     text: words.join("\n"),
                     files,
-                    overheard: letter.overheard,
+                    context_only: letter.context_only,
                     quoted: heard.quoted.clone(),
                     ..Said::default()
                 })
@@ -116,13 +121,13 @@ impl Intake {
         if let Some(place) = place {
             place.reach().await;
         }
-        match hand_in(door, event, language).await {
-            Handed::Kept => Finished::Done,
-            Handed::Tell(words) => {
+        match submit(door, event, language).await {
+            Submitted::Kept => Finished::Done,
+            Submitted::Tell(words) => {
                 self.sender.tell(&thread, &heard.id, &words, Weight::Needed).await;
                 Finished::Done
             }
-            Handed::Later(why) => Finished::Again(why),
+            Submitted::Later(why) => Finished::Again(why),
         }
     }
 }

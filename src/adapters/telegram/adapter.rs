@@ -13,7 +13,7 @@ use super::html::SOURCE_LIMIT;
 use super::options::TelegramOptions;
 use super::run;
 use super::webhook::{Call, TelegramHook};
-use crate::adapters::chat::{Berth, ChatParts, ScreenTask};
+use crate::adapters::chat::{ChatParts, DraftTask, TaskSlot};
 use crate::domain::{Capabilities, CorrelationId, Delivery, LengthUnit, OutboundIntent, Platform, ThreadId};
 use crate::metrics::Metrics;
 use crate::ports::{Adapter, AdapterError, AdapterIo, BoxFuture, DeliveryError, Hook, OutboxEntry, Receipt};
@@ -32,9 +32,9 @@ pub struct TelegramAdapter {
     pub(super) sender: Arc<Sender>,
     pub(super) metrics: Arc<Metrics>,
     hook: Option<Arc<TelegramHook>>,
-    screen: Berth<ScreenTask>,
+    screen: TaskSlot<DraftTask>,
     /// What comes through the hook, where there is one.
-    pub(super) calls: Option<Berth<mpsc::Receiver<Call>>>,
+    pub(super) calls: Option<TaskSlot<mpsc::Receiver<Call>>>,
 }
 
 impl TelegramAdapter {
@@ -44,8 +44,8 @@ impl TelegramAdapter {
         let aliases = Aliases::default();
         let (sender, screen) = Sender::new(api.clone(), parts.clone(), aliases.clone());
         let hook = options.webhook.as_ref().map(|webhook| TelegramHook::new(webhook.secret.clone()));
-        let (hook, calls) = hook.map(|(hook, calls)| (Arc::new(hook), Berth::new(calls))).unzip();
-        let (screen, sender, metrics) = (Berth::new(screen), Arc::new(sender), Arc::default());
+        let (hook, calls) = hook.map(|(hook, calls)| (Arc::new(hook), TaskSlot::new(calls))).unzip();
+        let (screen, sender, metrics) = (TaskSlot::new(screen), Arc::new(sender), Arc::default());
         Self { platform, options, parts, api, aliases, sender, metrics, hook, screen, calls }
     }
 
@@ -82,10 +82,10 @@ impl Adapter for TelegramAdapter {
     ) -> BoxFuture<'static, Result<(), AdapterError>> {
         Box::pin(async move {
             let receiving = Box::pin(run::receive(&self, &io, &stop));
-            let ended = self.screen.run_beside(self.sender.painter(), &stop, receiving).await;
+            let ended = self.screen.run_beside(self.sender.target(), &stop, receiving).await;
             // Nobody hears what comes through the hook any more, and it must not wait for that.
             if let (true, Some(calls)) = (stop.is_cancelled(), &self.calls) {
-                calls.let_go();
+                calls.close();
             }
             ended
         })

@@ -6,8 +6,8 @@ use serde_json::json;
 
 use super::api::{Api, ApiError};
 use super::wire::Member;
-use crate::adapters::chat::Fresh;
-use crate::domain::{Author, ChatKind, Standing};
+use crate::adapters::chat::TtlCache;
+use crate::domain::{Author, AuthorRole, ChatKind};
 
 /// How long an answer is believed.
 const BELIEVED: Duration = Duration::from_secs(300);
@@ -19,7 +19,7 @@ const PATIENCE_FOR_END: Duration = Duration::from_millis(1500);
 
 /// What it matters for whether somebody runs a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Matter {
+pub(super) enum AdminCheck {
     /// They may decide, where the settings say so.
     Decision,
     /// They may end what others began, whatever the settings say.
@@ -32,29 +32,35 @@ pub(super) struct Admins {
     api: Api,
     /// Whether it makes a difference for who decides.
     decide: bool,
-    known: Fresh<(i64, i64), bool>,
+    known: TtlCache<(i64, i64), bool>,
     /// Groups that it gave no answer about.
-    silent: Fresh<i64, ()>,
+    silent: TtlCache<i64, ()>,
 }
 
 impl Admins {
     /// Asks this server, if those who run a group may decide.
     pub(super) fn new(api: Api, decide: bool) -> Self {
-        Self { api, decide, known: Fresh::default(), silent: Fresh::default() }
+        Self { api, decide, known: TtlCache::default(), silent: TtlCache::default() }
     }
 
     /// The author with what Telegram says about their place in the group.
-    pub(super) async fn vouch(&self, author: Author, chat: i64, kind: ChatKind, matter: Matter) -> Author {
+    pub(super) async fn resolve_role(
+        &self,
+        author: Author,
+        chat: i64,
+        kind: ChatKind,
+        matter: AdminCheck,
+    ) -> Author {
         let patience = match matter {
-            Matter::Decision => Some(PATIENCE).filter(|_| self.decide),
-            Matter::End => Some(PATIENCE_FOR_END),
+            AdminCheck::Decision => Some(PATIENCE).filter(|_| self.decide),
+            AdminCheck::End => Some(PATIENCE_FOR_END),
         };
         let Some(patience) = patience else { return author };
-        let asked = kind == ChatKind::Group && author.standing == Standing::Person;
+        let asked = kind == ChatKind::Group && author.role == AuthorRole::Person;
         let user = author.id.as_str().rsplit(':').next().and_then(|user| user.parse().ok());
         match user.filter(|_| asked) {
             Some(user) if self.is_admin(chat, user, patience).await => {
-                Author { standing: Standing::Admin, ..author }
+                Author { role: AuthorRole::Admin, ..author }
             }
             _ => author,
         }
@@ -98,7 +104,7 @@ mod tests {
 
     #[tokio::test]
     async fn nobody_else_of_a_group_waits_for_a_server_that_gave_no_answer() {
-        crate::http::install_tls();
+        crate::http_client::install_tls();
         // Nobody answers there.
         let api = Api::new(reqwest::Client::new(), "http://127.0.0.1:1", "7:x".to_owned().into());
         let admins = Admins::new(api, true);

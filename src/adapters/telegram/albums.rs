@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::update::{Heard, Parcel, What};
+use super::update::{InboundMessage, MessageContent, What};
 use crate::domain::ThreadId;
 
 /// How long after a part of an album the next one is waited for.
@@ -16,7 +16,7 @@ const MOST_PARTS: usize = 10;
 
 /// What goes one after the other.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Lane {
+pub(super) enum OrderKey {
     /// What is said in a thread.
     Thread(ThreadId),
     /// Commands in a thread: they do not wait until a file has been fetched.
@@ -41,20 +41,20 @@ struct Album {
 
 /// What waits, lane by lane.
 #[derive(Debug)]
-pub(super) struct Lanes<T> {
-    waiting: BTreeMap<Lane, VecDeque<Job<T>>>,
-    busy: BTreeSet<Lane>,
+pub(super) struct OrderedQueues<T> {
+    waiting: BTreeMap<OrderKey, VecDeque<Job<T>>>,
+    busy: BTreeSet<OrderKey>,
 }
 
-impl<T> Default for Lanes<T> {
+impl<T> Default for OrderedQueues<T> {
     fn default() -> Self {
         Self { waiting: BTreeMap::new(), busy: BTreeSet::new() }
     }
 }
 
-impl<T> Lanes<T> {
+impl<T> OrderedQueues<T> {
     /// Puts an update at the end of a lane, or to the other parts of its album.
-    pub(super) fn put(&mut self, lane: Lane, number: i64, item: T, group: Option<String>, now: Instant) {
+    pub(super) fn put(&mut self, lane: OrderKey, number: i64, item: T, group: Option<String>, now: Instant) {
         let queue = self.waiting.entry(lane).or_default();
         if let (Some(group), Some(job)) = (&group, queue.back_mut())
             && let Some(album) = job.album.as_mut().filter(|album| album.group == *group)
@@ -69,7 +69,7 @@ impl<T> Lanes<T> {
     }
 
     /// Takes what can be begun: the first of each lane where nothing is going on.
-    pub(super) fn begin(&mut self, now: Instant) -> Vec<(Lane, Job<T>)> {
+    pub(super) fn begin(&mut self, now: Instant) -> Vec<(OrderKey, Job<T>)> {
         let mut ready = Vec::new();
         for (lane, queue) in &mut self.waiting {
             // Whatever comes behind an album shows that it is whole.
@@ -91,12 +91,12 @@ impl<T> Lanes<T> {
     }
 
     /// Something has ended: the next one of its lane may begin.
-    pub(super) fn ended(&mut self, lane: &Lane) {
+    pub(super) fn ended(&mut self, lane: &OrderKey) {
         self.busy.remove(lane);
     }
 
     /// Takes some of those that wait in a lane out of it.
-    pub(super) fn withdraw(&mut self, lane: &Lane, numbers: &[i64]) -> Vec<(i64, T)> {
+    pub(super) fn withdraw(&mut self, lane: &OrderKey, numbers: &[i64]) -> Vec<(i64, T)> {
         let Some(queue) = self.waiting.get_mut(lane) else { return Vec::new() };
         let mut withdrawn = Vec::new();
         for job in queue.iter_mut() {
@@ -109,7 +109,7 @@ impl<T> Lanes<T> {
 }
 
 /// Makes one message of the parts of an album: it goes by the number of the first part.
-pub(super) fn merge(parts: Vec<Heard>) -> Option<Heard> {
+pub(super) fn merge(parts: Vec<InboundMessage>) -> Option<InboundMessage> {
     let mut parts = parts.into_iter();
     let mut whole = parts.next()?;
     for part in parts {
@@ -123,7 +123,7 @@ pub(super) fn merge(parts: Vec<Heard>) -> Option<Heard> {
     Some(whole)
 }
 
-fn add(all: &mut Parcel, more: Parcel) {
+fn add(all: &mut MessageContent, more: MessageContent) {
     all.files.extend(more.files);
     if !more.said.text.is_empty() {
         let blank = if all.said.text.is_empty() { "" } else { "\n\n" };
@@ -138,11 +138,11 @@ fn add(all: &mut Parcel, more: Parcel) {
 mod tests {
     use super::*;
 
-    fn lane(chat: i64) -> Lane {
-        Lane::Thread(format!("telegram:chat:{chat}").parse().unwrap())
+    fn lane(chat: i64) -> OrderKey {
+        OrderKey::Thread(format!("telegram:chat:{chat}").parse().unwrap())
     }
 
-    fn begun(lanes: &mut Lanes<()>, now: Instant) -> Vec<(Lane, Vec<i64>)> {
+    fn begun(lanes: &mut OrderedQueues<()>, now: Instant) -> Vec<(OrderKey, Vec<i64>)> {
         let ready = lanes.begin(now);
         ready
             .into_iter()
@@ -152,8 +152,8 @@ mod tests {
 
     #[tokio::test]
     async fn one_chat_goes_in_order_and_others_beside_it() {
-        let (mut lanes, now) = (Lanes::default(), Instant::now());
-        let orders = Lane::Orders("telegram:chat:1".parse().unwrap());
+        let (mut lanes, now) = (OrderedQueues::default(), Instant::now());
+        let orders = OrderKey::Orders("telegram:chat:1".parse().unwrap());
         for (lane, number) in [(lane(1), 1), (lane(1), 2), (lane(2), 3), (orders.clone(), 4)] {
             lanes.put(lane, number, (), None, now);
         }
@@ -171,7 +171,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_parts_of_an_album_wait_for_each_other() {
-        let (mut lanes, start) = (Lanes::default(), Instant::now());
+        let (mut lanes, start) = (OrderedQueues::default(), Instant::now());
         let group = || Some("g".to_owned());
         lanes.put(lane(1), 1, (), group(), start);
         assert_eq!(lanes.next_due(), Some(start + PATIENCE));
@@ -189,7 +189,7 @@ mod tests {
 
     #[tokio::test]
     async fn whatever_comes_behind_an_album_shows_that_it_is_whole() {
-        let (mut lanes, now) = (Lanes::default(), Instant::now());
+        let (mut lanes, now) = (OrderedQueues::default(), Instant::now());
         lanes.put(lane(1), 1, (), Some("g".to_owned()), now);
         lanes.put(lane(1), 2, (), Some("g".to_owned()), now);
         lanes.put(lane(1), 3, (), Some("h".to_owned()), now);

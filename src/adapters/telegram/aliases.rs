@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use crate::ports::{Notebook, StoreError};
+use crate::ports::{KeyValueStore, StoreError};
 
 /// The name of the note.
 const NOTE: &str = "moved-chats";
@@ -28,7 +28,7 @@ impl Default for Aliases {
 
 impl Aliases {
     /// Takes up what was written down before.
-    pub async fn load(&self, notes: &dyn Notebook) -> Result<(), StoreError> {
+    pub async fn load(&self, notes: &dyn KeyValueStore) -> Result<(), StoreError> {
         let note = notes.get(NOTE).await?;
         let pairs: Vec<(i64, i64)> =
             note.map(serde_json::from_value).and_then(Result::ok).unwrap_or_default();
@@ -46,7 +46,7 @@ impl Aliases {
     }
 
     /// Writes down what is known, for certain: Telegram tells of a move once.
-    pub async fn save(&self, notes: &dyn Notebook) -> Result<(), StoreError> {
+    pub async fn save(&self, notes: &dyn KeyValueStore) -> Result<(), StoreError> {
         let pairs: Vec<Value> = self.moved.borrow().iter().map(|(from, to)| json!([from, to])).collect();
         notes.keep(NOTE, pairs.into()).await
     }

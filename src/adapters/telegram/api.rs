@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use teloxide_core::requests::Payload;
 
-use crate::http::whole_story;
+use crate::http_client::whole_story;
 
 /// How long an ordinary call may take.
 pub(super) const CALL: Duration = Duration::from_secs(20);

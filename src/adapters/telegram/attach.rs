@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::api::{ApiError, Upload};
+use super::chat_target::ChatTarget;
+use super::client::OutgoingMessage;
 use super::deliver::{Failure, Sender, parcel, reply_target};
 use super::html::{CAPTION_LIMIT, MESSAGE_LIMIT, render, render_one, visible_len};
 use super::limits::Weight;
-use super::place::Place;
-use super::post::Letter;
 use crate::domain::{AttachmentKind, DeliveryId, Intent, LengthUnit};
 use crate::ports::OutboxEntry;
 
@@ -62,7 +62,7 @@ impl Sender {
     /// Sends a file, with its words under it or, if they are long, before it.
     pub(super) async fn attach(
         &self,
-        place: Place,
+        place: ChatTarget,
         entry: &OutboxEntry,
         attempt: u32,
     ) -> Result<Option<i64>, Failure> {
@@ -71,7 +71,8 @@ impl Sender {
         };
         let content = self.content(&self.parts.files.join(file.path())).await?;
         let medium = Medium::of(*kind, media_type, content.len() as u64);
-        let mut letter = Letter { reply_to: reply_target(place, entry), ..Letter::default() };
+        let mut letter =
+            OutgoingMessage { reply_to: reply_target(place, entry), ..OutgoingMessage::default() };
         if let Some(caption) = caption.as_deref().filter(|caption| !caption.trim().is_empty()) {
             let words = render_one(caption, CAPTION_LIMIT);
             let fits = LengthUnit::Utf16.measure(caption.trim()) <= CAPTION_LIMIT;
@@ -109,7 +110,7 @@ impl Sender {
     /// Says what is too long for a caption. Should the file have to be tried again, what was said is not.
     async fn say_before(
         &self,
-        place: Place,
+        place: ChatTarget,
         entry: &OutboxEntry,
         caption: &str,
         reply_to: Option<i64>,
@@ -117,7 +118,7 @@ impl Sender {
         let (notes, name) = (&self.parts.notes, format!("said:{}", entry.intent.thread_id));
         let said = parts_said(notes.get(&name).await.ok().flatten().as_ref(), &entry.id);
         for (index, words) in render(caption, MESSAGE_LIMIT).into_iter().enumerate().skip(said) {
-            let letter = Letter { words, reply_to: reply_to.filter(|_| index == 0), keyboard: None };
+            let letter = OutgoingMessage { words, reply_to: reply_to.filter(|_| index == 0), keyboard: None };
             self.post.send(place, &letter, Weight::Must).await?;
             let note = json!({ "delivery": entry.id, "parts": index + 1 });
             if let Err(error) = notes.put(&name, note).await {

@@ -1,20 +1,20 @@
 //! A press of a button: whose question it answers, who pressed, and what they see. Whoever pressed is always answered,
 //! for their screen waits.
 
-use super::admins::Matter;
-use super::place::Place;
-use super::reception::{Aside, Done, Reception};
+use super::admins::AdminCheck;
+use super::chat_target::ChatTarget;
 use super::update::{Press, Shown};
-use crate::adapters::chat::{Admission, Button, Handed, Menu, decode, hand_in};
+use super::update_handler::{Done, Followup, UpdateHandler};
+use crate::adapters::chat::{Admission, Button, Menu, Submitted, decode, submit};
 use crate::domain::{Approval, ApprovalState, ChatKind, Decision, IngressEvent, IngressKind, Language};
 use crate::ports::StoreError;
 use crate::render::Phrase;
 
-impl Reception {
+impl UpdateHandler {
     /// Does what a button says.
     pub(super) async fn pressed(&self, press: Press) -> Result<Done, StoreError> {
         let language = self.language("", press.language);
-        let answer = |words: Option<String>| Aside::Answer(press.id.clone(), words);
+        let answer = |words: Option<String>| Followup::Answer(press.id.clone(), words);
         let unknown = || Done::kept(vec![answer(Some(Phrase::NotOpen.say(language)))]);
         if let Some(shown) = press.shown
             && self.admit(&press.author, shown.place.chat, shown.chat).await? != Admission::Welcome
@@ -38,7 +38,7 @@ impl Reception {
         let message = shown.message_id.filter(|_| shown.place.chat == asked.place.chat);
         // A second copy of a question, from a send nobody heard back from, keeps its buttons until somebody tries one.
         let stale = approval.state != ApprovalState::Pending;
-        let bare = message.filter(|_| stale).map(|message| Aside::Bare(shown.place, message));
+        let bare = message.filter(|_| stale).map(|message| Followup::Bare(shown.place, message));
         let menu = match button {
             Button::Answer(given) => {
                 let decision = Decision {
@@ -68,21 +68,23 @@ impl Reception {
             Button::Scopes => Menu::Scopes,
             Button::Back => Menu::First,
         };
-        let buttons = message.map(|message| Aside::Buttons(shown.place, message, Box::new(approval), menu));
+        let buttons =
+            message.map(|message| Followup::Buttons(shown.place, message, Box::new(approval), menu));
         Ok(Done::kept(std::iter::once(answer(None)).chain(buttons).collect()))
     }
 
     /// Whether whoever pressed may answer a question.
     async fn decides(&self, press: &Press, asked: Shown, approval: &Approval) -> Result<bool, StoreError> {
         let author = press.author.clone();
-        let author = self.admins.vouch(author, asked.place.chat, asked.chat, Matter::Decision).await;
+        let author =
+            self.admins.resolve_role(author, asked.place.chat, asked.chat, AdminCheck::Decision).await;
         self.parts.deciders.decides(&*self.parts.access, &author, approval).await
     }
 
     /// Where a question was asked, if that is a chat of ours.
     fn asked_in(&self, approval: &Approval) -> Option<Shown> {
         let ours = *approval.thread.platform() == self.platform;
-        let place = Place::of(&approval.thread, &self.aliases).filter(|_| ours)?;
+        let place = ChatTarget::of(&approval.thread, &self.aliases).filter(|_| ours)?;
         let chat = if place.is_group() { ChatKind::Group } else { ChatKind::Direct };
         Some(Shown { place, chat, message_id: None })
     }
@@ -96,22 +98,25 @@ impl Reception {
         language: Language,
     ) -> Done {
         let Ok(message) = format!("{}:press:{}", self.platform.as_str(), press.id).parse() else {
-            return Done::kept(vec![Aside::Answer(press.id, None)]);
+            return Done::kept(vec![Followup::Answer(press.id, None)]);
         };
         let event = IngressEvent {
             thread: approval.thread,
-            author: self.admins.vouch(press.author, shown.place.chat, shown.chat, Matter::Decision).await,
+            author: self
+                .admins
+                .resolve_role(press.author, shown.place.chat, shown.chat, AdminCheck::Decision)
+                .await,
             message,
             platform_message: shown.message_id.unwrap_or_default().to_string(),
             at: self.parts.clock.now(),
             chat: shown.chat,
             kind: IngressKind::Decision(decision),
         };
-        let words = match hand_in(&self.door, event, language).await {
-            Handed::Kept => None,
-            Handed::Tell(words) => Some(words),
-            Handed::Later(why) => return Done::again(&why),
+        let words = match submit(&self.door, event, language).await {
+            Submitted::Kept => None,
+            Submitted::Tell(words) => Some(words),
+            Submitted::Later(why) => return Done::again(&why),
         };
-        Done::kept(vec![Aside::Answer(press.id, words)])
+        Done::kept(vec![Followup::Answer(press.id, words)])
     }
 }

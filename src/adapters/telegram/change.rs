@@ -6,12 +6,12 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::api::{ApiError, CALL, SEND};
+use super::chat_target::ChatTarget;
 use super::classify::{Obstacle, is_absent, is_final, obstacle};
-use super::letter::{Letter, Way, deletion};
+use super::client::{BRIEFLY, Client, DETOURS, lost};
 use super::limits::Weight;
 use super::live::Lives;
-use super::place::Place;
-use super::post::{BRIEFLY, DETOURS, Post, lost};
+use super::outgoing_message::{OutgoingMessage, SendPlan, deletion};
 use crate::domain::ThreadId;
 
 /// How many messages that should be gone are tried again at a time.
@@ -42,13 +42,13 @@ pub(super) enum Change {
     Absent,
 }
 
-impl Post {
+impl Client {
     /// Changes a message. A keyboard that the letter does not name goes away.
     pub(super) async fn edit(
         &self,
-        place: Place,
+        place: ChatTarget,
         message: i64,
-        letter: &Letter,
+        letter: &OutgoingMessage,
         weight: Weight,
     ) -> Result<Edited, ApiError> {
         Ok(match self.change(place, message, letter, weight).await? {
@@ -60,12 +60,12 @@ impl Post {
 
     pub(super) async fn change(
         &self,
-        place: Place,
+        place: ChatTarget,
         message: i64,
-        letter: &Letter,
+        letter: &OutgoingMessage,
         weight: Weight,
     ) -> Result<Change, ApiError> {
-        let mut way = Way { reply_to: None, ..Way::of(place, letter) };
+        let mut way = SendPlan { reply_to: None, ..SendPlan::of(place, letter) };
         // Whoever gave up an answer earlier than a send would send it beside itself.
         let patience = if weight == Weight::Must { SEND } else { CALL };
         for _ in 0..DETOURS {
@@ -95,7 +95,7 @@ impl Post {
                     self.moved(place.chat, to).await;
                     return Ok(Change::Absent);
                 }
-                _ => match self.go_around(&mut way, error).await {
+                _ => match self.apply_fallback(&mut way, error).await {
                     // Only the sending of a message tells what can never be said here.
                     Err(error) if is_final(&error) => {
                         tracing::info!(chat = place.chat, message, %error, "a message cannot be changed");
@@ -109,7 +109,7 @@ impl Post {
     }
 
     /// Takes a message away; false where it is worth another try.
-    pub(super) async fn delete(&self, place: Place, message: i64) -> bool {
+    pub(super) async fn delete(&self, place: ChatTarget, message: i64) -> bool {
         if !self.limits.rest(place).await {
             return false;
         }
@@ -125,7 +125,7 @@ impl Post {
     }
 
     /// Takes the message away that grows in a thread, now or later.
-    pub(super) async fn take_away(&self, place: Place, thread: &ThreadId, message: i64, lives: &Lives) {
+    pub(super) async fn take_away(&self, place: ChatTarget, thread: &ThreadId, message: i64, lives: &Lives) {
         if self.delete(place, message).await {
             lives.remove(thread).await;
         } else {
@@ -134,7 +134,7 @@ impl Post {
     }
 
     /// Takes away what could not be taken away before, if there is any.
-    pub(super) async fn tidy(&self, place: Place, thread: &ThreadId, lives: &Lives) {
+    pub(super) async fn tidy(&self, place: ChatTarget, thread: &ThreadId, lives: &Lives) {
         for (tried, message) in lives.left(thread).await.into_iter().take(TIDIED).enumerate() {
             if tried > 0 {
                 tokio::time::sleep(TIDY_PAUSE).await;

@@ -202,7 +202,7 @@ mod tests {
             ),
             (json!({ "type": "hidden_user", "sender_user_name": "Hidden" }), "Hidden"),
             (json!({ "type": "chat", "sender_chat": { "id": -1, "title": "Group" } }), "Group"),
-            (json!({ "type": "channel", "chat": { "id": -2, "title": "News" } }), "News"),
+            (json!({ "type": "channel", "chat": { "id": -2, "title": "SandboxUpdates" } }), "SandboxUpdates"),
         ] {
             assert_eq!(origin(&serde_json::from_value(fields).unwrap()).as_deref(), Some(name));
         }

@@ -9,16 +9,16 @@ use teloxide_core::types::CallbackQueryId;
 use super::aliases::Aliases;
 use super::api::{Api, ApiError, Upload};
 use super::change::Edited;
+use super::chat_target::ChatTarget;
 use super::classify::verdict;
+use super::client::{BROKEN_TRIES, Client, DeliveryAttempt, OutgoingMessage};
+use super::draft_renderer::DraftRenderer;
 use super::html::{MESSAGE_LIMIT, Rendered, escape, render, render_one};
 use super::limits::Weight;
 use super::live::{Live, Lives};
 use super::menu;
-use super::paint::Brush;
-use super::patience::{patiently, patiently_but_once_more};
-use super::place::Place;
-use super::post::{BROKEN_TRIES, Letter, Parcel, Post};
-use crate::adapters::chat::{ChatParts, Painter, Screen, ScreenTask};
+use super::retry::{patiently_but_once_more, with_retry};
+use crate::adapters::chat::{ChatParts, DraftScheduler, DraftTarget, DraftTask};
 use crate::domain::{CorrelationId, Intent, LengthUnit, OutboundIntent, ThreadId};
 use crate::metrics::Metrics;
 use crate::ports::{DeliveryError, OutboxEntry, Receipt};
@@ -29,21 +29,21 @@ const LONGEST_ANSWER: usize = 200;
 /// Sends to Telegram. Clones are the same sender.
 #[derive(Clone, Debug)]
 pub struct Sender {
-    pub(super) post: Post,
+    pub(super) post: Client,
     pub(super) parts: ChatParts,
     chats: Aliases,
-    screen: Screen,
-    brush: Arc<Brush>,
+    screen: DraftScheduler,
+    brush: Arc<DraftRenderer>,
     lives: Arc<Lives>,
 }
 
 impl Sender {
-    /// A sender, and the screen that must be run for it, with its [`painter`](Self::painter).
-    pub fn new(api: Api, parts: ChatParts, chats: Aliases) -> (Self, ScreenTask) {
-        let (screen, task) = Screen::new();
-        let post = Post::new(api, chats.clone(), parts.notes.clone());
+    /// A sender, and the screen that must be run for it, with its [`target`](Self::target).
+    pub fn new(api: Api, parts: ChatParts, chats: Aliases) -> (Self, DraftTask) {
+        let (screen, task) = DraftScheduler::new();
+        let post = Client::new(api, chats.clone(), parts.notes.clone());
         let lives = Arc::new(Lives::new(parts.notes.clone()));
-        let brush = Arc::new(Brush::new(post.clone(), chats.clone(), lives.clone()));
+        let brush = Arc::new(DraftRenderer::new(post.clone(), chats.clone(), lives.clone()));
         (Self { post, parts, chats, screen, brush, lives }, task)
     }
 
@@ -54,13 +54,13 @@ impl Sender {
     }
 
     /// Whoever shows what is fleeting.
-    pub fn painter(&self) -> Arc<dyn Painter> {
+    pub fn target(&self) -> Arc<dyn DraftTarget> {
         self.brush.clone()
     }
 
     /// Delivers one chunk.
     pub async fn deliver(&self, entry: OutboxEntry, attempt: u32) -> Result<Receipt, DeliveryError> {
-        let Some(place) = Place::of(&entry.intent.thread_id, &self.chats) else {
+        let Some(place) = ChatTarget::of(&entry.intent.thread_id, &self.chats) else {
             let reason = format!("{} is not a chat", entry.intent.thread_id);
             return Err(DeliveryError::Permanent { reason });
         };
@@ -114,10 +114,10 @@ impl Sender {
     }
 
     /// Says a few words beside the outbox, as well as it can.
-    pub async fn say(&self, place: &Place, reply_to: Option<i64>, markdown: &str) {
+    pub async fn say(&self, place: &ChatTarget, reply_to: Option<i64>, markdown: &str) {
         let reply_to = reply_to.filter(|_| place.is_group());
         for (index, words) in render(markdown, MESSAGE_LIMIT).into_iter().enumerate() {
-            let letter = Letter { words, reply_to: reply_to.filter(|_| index == 0), keyboard: None };
+            let letter = OutgoingMessage { words, reply_to: reply_to.filter(|_| index == 0), keyboard: None };
             let send = || self.post.send(*place, &letter, Weight::Must);
             if let Err(error) = patiently_but_once_more(send, || self.post.said_again(*place)).await {
                 tracing::warn!(chat = place.chat, %error, "a few words could not be said");
@@ -132,13 +132,13 @@ impl Sender {
         if let Some(text) = text {
             answer = answer.text(render_one(text, LONGEST_ANSWER).plain);
         }
-        if let Err(error) = patiently(|| self.post.api().call(&answer)).await {
+        if let Err(error) = with_retry(|| self.post.api().call(&answer)).await {
             tracing::debug!(%error, "a press could not be answered");
         }
     }
 
     /// Shows that a message was seen. It never matters whether that worked.
-    pub async fn acknowledge(&self, place: &Place, message: i64) {
+    pub async fn acknowledge(&self, place: &ChatTarget, message: i64) {
         let eyes = json!([{ "type": "emoji", "emoji": "👀" }]);
         let body = json!({ "chat_id": place.chat, "message_id": message, "reaction": eyes });
         if let Err(error) = self.post.ask(*place, "setMessageReaction", &body).await {
@@ -162,7 +162,7 @@ impl Sender {
     }
 
     /// Takes away what is shown, where something else comes in its place.
-    async fn clear(&self, place: Place, entry: &OutboxEntry, live: Option<Live>) {
+    async fn clear(&self, place: ChatTarget, entry: &OutboxEntry, live: Option<Live>) {
         if let Some(live) = live {
             self.post.take_away(place, &entry.intent.thread_id, live.message, &self.lives).await;
         }
@@ -171,7 +171,7 @@ impl Sender {
     /// Puts a text on the message that has grown, or into a new one.
     async fn put_text(
         &self,
-        place: Place,
+        place: ChatTarget,
         entry: &OutboxEntry,
         text: &str,
         live: Option<Live>,
@@ -182,7 +182,7 @@ impl Sender {
             self.clear(place, entry, live).await;
             return self.put_file(place, entry, text, attempt).await;
         }
-        let letter = Letter { words, reply_to: reply_target(place, entry), keyboard: None };
+        let letter = OutgoingMessage { words, reply_to: reply_target(place, entry), keyboard: None };
         if let Some(live) = live {
             if self.changes(place, live.message, &letter, attempt).await? == Edited::Yes {
                 let done = Live { done: Some(entry.id.clone()), ..live };
@@ -202,9 +202,9 @@ impl Sender {
     /// is one that breaks on it again and again, or is kept from it by somebody on the way.
     pub(super) async fn changes(
         &self,
-        place: Place,
+        place: ChatTarget,
         message: i64,
-        letter: &Letter,
+        letter: &OutgoingMessage,
         attempt: u32,
     ) -> Result<Edited, ApiError> {
         let edited = self.post.edit(place, message, letter, Weight::Must).await;
@@ -231,12 +231,12 @@ impl Sender {
     /// A text that no message can hold goes as a file: nothing of it is lost.
     async fn put_file(
         &self,
-        place: Place,
+        place: ChatTarget,
         entry: &OutboxEntry,
         text: &str,
         attempt: u32,
     ) -> Result<Option<i64>, Failure> {
-        let letter = Letter { reply_to: reply_target(place, entry), ..Letter::default() };
+        let letter = OutgoingMessage { reply_to: reply_target(place, entry), ..OutgoingMessage::default() };
         let file = text_file("answer.md", text);
         Ok(self.post.upload(place, "sendDocument", &file, &letter, parcel(entry, attempt)).await?)
     }
@@ -258,15 +258,15 @@ impl From<ApiError> for Failure {
 }
 
 /// The message that an entry answers visibly: in a group, and only by the first part of an answer.
-pub(super) fn reply_target(place: Place, entry: &OutboxEntry) -> Option<i64> {
+pub(super) fn reply_target(place: ChatTarget, entry: &OutboxEntry) -> Option<i64> {
     let first = entry.id.as_str().ends_with("#0");
     entry.intent.reply_to.as_deref().filter(|_| first && place.is_group())?.parse().ok()
 }
 
 /// An entry on its way.
-pub(super) fn parcel(entry: &OutboxEntry, attempt: u32) -> Parcel<'_> {
+pub(super) fn parcel(entry: &OutboxEntry, attempt: u32) -> DeliveryAttempt<'_> {
     let answers = entry.intent.reply_to.as_deref().and_then(|message| message.parse().ok());
-    Parcel { delivery: &entry.id, answers, attempt }
+    DeliveryAttempt { delivery: &entry.id, answers, attempt }
 }
 
 /// A text as a file.
@@ -285,5 +285,5 @@ fn is_cut(text: &str, words: &Rendered) -> bool {
 }
 
 fn in_group(intent: &OutboundIntent, chats: &Aliases) -> bool {
-    Place::of(&intent.thread_id, chats).is_some_and(Place::is_group)
+    ChatTarget::of(&intent.thread_id, chats).is_some_and(ChatTarget::is_group)
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::place::Place;
+use super::chat_target::ChatTarget;
 use crate::adapters::chat::{Pace, Rate};
 
 /// What is let through while nobody complains: more than a conversation ever needs, and an end to what runs away.
@@ -61,7 +61,7 @@ struct Complaints {
     rest: Option<Instant>,
     /// Until when all together keep to the documented rate.
     all: Option<Instant>,
-    recent: VecDeque<(Instant, Place)>,
+    recent: VecDeque<(Instant, ChatTarget)>,
 }
 
 impl Limits {
@@ -76,7 +76,7 @@ impl Limits {
     }
 
     /// Waits for a turn; false when there is none within a reasonable time.
-    pub(super) async fn turn(&self, place: Place, weight: Weight) -> bool {
+    pub(super) async fn turn(&self, place: ChatTarget, weight: Weight) -> bool {
         let (rate, all) = self.rate(place);
         let chat = place.chat.to_string();
         // What must be sent is counted too, as far as there is room, and does not wait for it.
@@ -100,7 +100,7 @@ impl Limits {
     }
 
     /// The server complained about a chat.
-    pub(super) fn complained(&self, place: Place, retry_after: Option<Duration>) {
+    pub(super) fn complained(&self, place: ChatTarget, retry_after: Option<Duration>) {
         let pause = retry_after.unwrap_or(UNNAMED);
         let now = Instant::now();
         let everybody = self.locked(|complaints| complaints.add(place, now, now + pause));
@@ -115,18 +115,18 @@ impl Limits {
     }
 
     /// How long the server still wants to hear nothing about a chat.
-    pub(super) fn rests_for(&self, place: Place) -> Option<Duration> {
+    pub(super) fn rests_for(&self, place: ChatTarget) -> Option<Duration> {
         let ends = self.locked(|complaints| complaints.rest.max(complaints.chats.get(&place.chat).copied()));
         ends?.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
     }
 
     /// The same where it is longer than anybody waits for.
-    pub(super) fn rests_long(&self, place: Place) -> Option<Duration> {
+    pub(super) fn rests_long(&self, place: ChatTarget) -> Option<Duration> {
         self.rests_for(place).filter(|left| *left > PATIENCE)
     }
 
     /// Waits until the server wants to hear about a chat again; false when that is not within a reasonable time.
-    pub(super) async fn rest(&self, place: Place) -> bool {
+    pub(super) async fn rest(&self, place: ChatTarget) -> bool {
         let patience = Instant::now() + PATIENCE;
         while let Some(left) = self.rests_for(place) {
             let ends = Instant::now() + left;
@@ -140,7 +140,7 @@ impl Limits {
     }
 
     /// The rate of a chat, and whether all together have one.
-    fn rate(&self, place: Place) -> (Rate, bool) {
+    fn rate(&self, place: ChatTarget) -> (Rate, bool) {
         let now = Instant::now();
         let (narrow, all) = self.locked(|complaints| {
             let narrow = complaints.chats.get(&place.chat).is_some_and(|rested| *rested + REMEMBERED > now);
@@ -156,13 +156,13 @@ impl Limits {
 }
 
 /// What the documentation asks for in a chat of this kind.
-fn documented(place: Place) -> Rate {
+fn documented(place: ChatTarget) -> Rate {
     if place.is_group() { NARROW_GROUP } else { NARROW_PRIVATE }
 }
 
 impl Complaints {
     /// Notes a complaint; true when it is one of several, about several chats.
-    fn add(&mut self, place: Place, now: Instant, pause_ends: Instant) -> bool {
+    fn add(&mut self, place: ChatTarget, now: Instant, pause_ends: Instant) -> bool {
         if self.chats.len() >= MOST {
             self.chats.retain(|_, rested| *rested + REMEMBERED > now);
         }
@@ -185,8 +185,8 @@ impl Complaints {
 mod tests {
     use super::*;
 
-    fn place(chat: i64) -> Place {
-        Place { chat, topic: None }
+    fn place(chat: i64) -> ChatTarget {
+        ChatTarget { chat, topic: None }
     }
 
     /// How many may be left out or sent at once in a chat.

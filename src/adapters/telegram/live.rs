@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
 use crate::domain::{CorrelationId, DeliveryId, ThreadId};
-use crate::ports::Notebook;
+use crate::ports::KeyValueStore;
 
 /// How many threads are remembered before those without such a message are let go.
 const MOST: usize = 4096;
@@ -48,7 +48,7 @@ struct Slot {
 /// The growing messages of all threads.
 #[derive(Debug)]
 pub(super) struct Lives {
-    notes: Arc<dyn Notebook>,
+    notes: Arc<dyn KeyValueStore>,
     known: Mutex<HashMap<ThreadId, Slot>>,
     /// One writes at a time: what is written last is what is so.
     writing: Semaphore,
@@ -56,7 +56,7 @@ pub(super) struct Lives {
 
 impl Lives {
     /// What these notes know.
-    pub(super) fn new(notes: Arc<dyn Notebook>) -> Self {
+    pub(super) fn new(notes: Arc<dyn KeyValueStore>) -> Self {
         Self { notes, known: Mutex::default(), writing: Semaphore::new(1) }
     }
 

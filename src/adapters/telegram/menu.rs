@@ -6,7 +6,7 @@ use teloxide_core::types::{BotCommand, BotCommandScope};
 
 use super::api::{Api, ApiError};
 use crate::domain::{Command, Language};
-use crate::ports::Notebook;
+use crate::ports::KeyValueStore;
 use crate::render::Phrase;
 
 /// What was last registered.
@@ -15,7 +15,7 @@ const NOTE: &str = "menu";
 const LONGEST: usize = 256;
 
 /// Registers the commands, unless the server has these already. Failure is logged only: the commands work without.
-pub(super) async fn register(api: &Api, notes: &dyn Notebook, language: Option<Language>) {
+pub(super) async fn register(api: &Api, notes: &dyn KeyValueStore, language: Option<Language>) {
     let menus = menus(language.unwrap_or_default());
     let wanted = json!({ "bot": api.bot(), "menus": menus });
     let known = notes.get(NOTE).await.ok().flatten();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-use crate::adapters::chat::{GuestList, Respond};
+use crate::adapters::chat::{AllowList, Respond};
 
 /// What is known about the bot before it runs.
 #[derive(Clone, Debug)]
@@ -14,7 +14,7 @@ pub struct TelegramOptions {
     /// The address of the Bot API.
     pub api_url: String,
     /// Whom the settings name.
-    pub guests: GuestList,
+    pub guests: AllowList,
     /// Which messages of a group are answered.
     pub respond: Respond,
     /// For how long after an answer the same person need not mention the agent again.

@@ -8,10 +8,10 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::api::{Api, ApiError};
-use super::desk::Desk;
 use super::offsets::Offsets;
+use super::pending_updates::number_of;
 use super::run::{ALLOWED_UPDATES, bad_token};
-use super::unsettled::number_of;
+use super::update_queue::UpdateQueue;
 use crate::adapters::Backoff;
 use crate::ports::{AdapterError, AdapterIo, Ids};
 
@@ -48,7 +48,7 @@ const CONFLICT: Backoff =
 /// The loop and all it knows.
 pub(super) struct Poll<'a> {
     pub(super) api: &'a Api,
-    pub(super) desk: Desk,
+    pub(super) desk: UpdateQueue,
     pub(super) io: &'a AdapterIo,
     pub(super) ids: &'a dyn Ids,
     pub(super) stop: &'a CancellationToken,

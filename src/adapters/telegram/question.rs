@@ -6,13 +6,13 @@ use serde_json::Value;
 use super::adapter::capabilities;
 use super::api::ApiError;
 use super::change::Edited;
+use super::chat_target::ChatTarget;
+use super::client::{DeliveryAttempt, OutgoingMessage};
 use super::deliver::{Failure, Sender, parcel, reply_target};
 use super::html::{MESSAGE_LIMIT, render_one};
 use super::keyboard::keyboard;
-use super::letter::new_buttons;
-use super::patience::patiently;
-use super::place::Place;
-use super::post::{Letter, Parcel};
+use super::outgoing_message::new_buttons;
+use super::retry::with_retry;
 use crate::adapters::chat::{Menu, fenced, question};
 use crate::domain::{Approval, ApprovalId, Intent, Language};
 use crate::ports::OutboxEntry;
@@ -35,7 +35,7 @@ impl Sender {
     /// Asks a question. Its file, where it has one, is a delivery of its own before it.
     pub(super) async fn ask(
         &self,
-        place: Place,
+        place: ChatTarget,
         entry: &OutboxEntry,
         attempt: u32,
     ) -> Result<Option<i64>, Failure> {
@@ -48,7 +48,7 @@ impl Sender {
         let intent = short.as_ref().unwrap_or(intent);
         let text = question(intent, now).unwrap_or_default();
         let reply_to = reply_target(place, entry);
-        let letter = Letter {
+        let letter = OutgoingMessage {
             words: render_one(&text, MESSAGE_LIMIT),
             reply_to,
             keyboard: Some(keyboard(approval_id, *kind, Menu::First, *language)),
@@ -62,24 +62,25 @@ impl Sender {
     /// Says what became of a question, on its own message where that is known.
     pub(super) async fn resolve(
         &self,
-        place: Place,
+        place: ChatTarget,
         approval: &ApprovalId,
         outcome: &str,
-        parcel: Parcel<'_>,
+        parcel: DeliveryAttempt<'_>,
     ) -> Result<Option<i64>, Failure> {
         if let Some(Asked { message: Some(message), head, .. }) = self.asked(approval).await {
             let words = render_one(&format!("{head}\n\n{outcome}"), MESSAGE_LIMIT);
-            let letter = Letter { words, ..Letter::default() };
+            let letter = OutgoingMessage { words, ..OutgoingMessage::default() };
             if self.changes(place, message, &letter, parcel.attempt).await? == Edited::Yes {
                 return Ok(Some(message));
             }
         }
-        let letter = Letter { words: render_one(outcome, MESSAGE_LIMIT), ..Letter::default() };
+        let letter =
+            OutgoingMessage { words: render_one(outcome, MESSAGE_LIMIT), ..OutgoingMessage::default() };
         Ok(self.post.send_once(place, &letter, parcel).await?)
     }
 
     /// Shows other buttons under a question.
-    pub async fn show_menu(&self, place: &Place, message: i64, approval: &Approval, menu: Menu) {
+    pub async fn show_menu(&self, place: &ChatTarget, message: i64, approval: &Approval, menu: Menu) {
         let language = match self.asked(&approval.id).await {
             Some(asked) => asked.language,
             None => self.parts.language_for(&approval.summary),
@@ -92,8 +93,8 @@ impl Sender {
     }
 
     /// Changes nothing but the buttons of a message.
-    pub(super) async fn change_buttons(&self, place: Place, body: &Value) -> Result<(), ApiError> {
-        patiently(|| self.post.insist(place, "editMessageReplyMarkup", body)).await.map(drop)
+    pub(super) async fn change_buttons(&self, place: ChatTarget, body: &Value) -> Result<(), ApiError> {
+        with_retry(|| self.post.insist(place, "editMessageReplyMarkup", body)).await.map(drop)
     }
 
     async fn asked(&self, approval: &ApprovalId) -> Option<Asked> {

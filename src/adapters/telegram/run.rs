@@ -10,15 +10,15 @@ use tokio_util::sync::CancellationToken;
 
 use super::adapter::TelegramAdapter;
 use super::api::{Api, ApiError};
-use super::desk::{Desk, SPOOL};
 use super::identity::Me;
 use super::options::WebhookOptions;
 use super::poll::{Poll, asked_wait, delete_webhook};
-use super::reception::Reception;
 use super::update::Reader;
+use super::update_handler::UpdateHandler;
+use super::update_queue::{SPOOL, UpdateQueue};
 use super::webhook;
 use crate::adapters::Backoff;
-use crate::adapters::chat::Attention;
+use crate::adapters::chat::AddressingPolicy;
 use crate::ports::{AdapterError, AdapterIo};
 
 /// The updates we want.
@@ -66,16 +66,16 @@ pub(super) async fn receive(
         aliases: aliases.clone(),
         threading: options.threading,
     };
-    let reception = Reception::new(adapter, io.door.clone());
-    let attention = Attention::new(options.respond, options.followup);
-    let mut desk = Desk::new(reader, attention, Arc::new(reception));
+    let handler = UpdateHandler::new(adapter, io.door.clone());
+    let attention = AddressingPolicy::new(options.respond, options.followup);
+    let mut desk = UpdateQueue::new(reader, attention, Arc::new(handler));
     let kept = parts.notes.shelf(SPOOL).all().await;
     let kept = kept.map_err(|error| AdapterError::Broken(error.to_string()))?;
     desk.take_up(kept.into_iter().map(|(_, update)| update).collect());
     let Some(calls) = &adapter.calls else {
         return Poll { api, desk, io, ids: &*parts.ids, stop }.run().await;
     };
-    match calls.lend().thing() {
+    match calls.lend().get_mut() {
         Some(calls) => webhook::serve(api, desk, calls, io, stop).await,
         // Asking for updates would take the webhook away.
         None => Err(AdapterError::Fatal("the webhook is served elsewhere, or no more".to_owned())),

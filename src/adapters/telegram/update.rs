@@ -1,23 +1,23 @@
 //! From an update to what happened, in our own words. Pure: what is known beforehand is handed in.
 
 use super::aliases::Aliases;
+use super::chat_target::ChatTarget;
 use super::contents::{Attachment, described, files, origin, quoted};
 use super::entities::{self, Words};
 use super::identity::Me;
 use super::options::Threading;
-use super::place::Place;
 use super::wire::{CallbackQuery, Chat, MemberChange, Message, StoppedDraft, Update, User};
 use crate::adapters::chat::Facts;
 use crate::domain::{
-    Author, AuthorId, BadId, ChatKind, Command, Language, MessageId, Order, Platform, Said, Standing,
-    ThreadId, Timestamp,
+    Author, AuthorId, AuthorRole, BadId, ChatKind, Command, CommandInvocation, Language, MessageId, Platform,
+    Said, ThreadId, Timestamp,
 };
 
 /// What happened.
 #[derive(Clone, Debug)]
-pub(super) enum Incoming {
+pub(super) enum InboundEvent {
     /// Somebody said, changed or ordered something.
-    Heard(Box<Heard>),
+    InboundMessage(Box<InboundMessage>),
     /// Somebody pressed a button.
     Pressed(Box<Press>),
     /// The bot was let into a chat.
@@ -37,9 +37,9 @@ pub(super) enum Incoming {
 
 /// Something that somebody said, changed or ordered.
 #[derive(Clone, Debug)]
-pub(super) struct Heard {
+pub(super) struct InboundMessage {
     pub(super) thread: ThreadId,
-    pub(super) place: Place,
+    pub(super) place: ChatTarget,
     pub(super) author: Author,
     pub(super) chat: ChatKind,
     pub(super) message: MessageId,
@@ -56,18 +56,18 @@ pub(super) struct Heard {
 #[derive(Clone, Debug)]
 pub(super) enum What {
     /// Said something.
-    Said(Parcel),
+    Said(MessageContent),
     /// Changed what they had said.
-    Edited(Parcel),
+    Edited(MessageContent),
     /// Gave a command.
-    Ordered(Order),
+    Ordered(CommandInvocation),
     /// Opened the chat with the bot, with the code that the link to it carried.
     Started(Option<String>),
 }
 
 /// Words, and files that are still at Telegram.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Parcel {
+pub(super) struct MessageContent {
     pub(super) said: Said,
     pub(super) files: Vec<Attachment>,
 }
@@ -86,7 +86,7 @@ pub(super) struct Press {
 /// The message that a button stands under.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shown {
-    pub(super) place: Place,
+    pub(super) place: ChatTarget,
     pub(super) chat: ChatKind,
     pub(super) message_id: Option<i64>,
 }
@@ -110,7 +110,7 @@ pub(super) struct Reader {
 
 impl Reader {
     /// Reads an update.
-    pub(super) fn read(&self, number: i64, update: Update, now: Timestamp) -> Result<Incoming, BadId> {
+    pub(super) fn read(&self, number: i64, update: Update, now: Timestamp) -> Result<InboundEvent, BadId> {
         if let Some(message) = update.message {
             return self.message(&message, false, now);
         }
@@ -126,24 +126,24 @@ impl Reader {
         if let Some(stopped) = update.stopped_message_generation {
             return self.stopped(number, &stopped, now);
         }
-        Ok(Incoming::Nothing("a kind of update that is not served"))
+        Ok(InboundEvent::Nothing("a kind of update that is not served"))
     }
 
-    fn message(&self, message: &Message, edited: bool, now: Timestamp) -> Result<Incoming, BadId> {
+    fn message(&self, message: &Message, edited: bool, now: Timestamp) -> Result<InboundEvent, BadId> {
         let chat = &message.chat;
         if let Some(to) = message.migrate_to_chat_id {
-            return Ok(Incoming::Moved { from: chat.id, to });
+            return Ok(InboundEvent::Moved { from: chat.id, to });
         }
         if let Some(from) = message.migrate_from_chat_id {
-            return Ok(Incoming::Moved { from, to: chat.id });
+            return Ok(InboundEvent::Moved { from, to: chat.id });
         }
-        let Some(kind) = kind_of(chat) else { return Ok(Incoming::Nothing("a post in a channel")) };
+        let Some(kind) = kind_of(chat) else { return Ok(InboundEvent::Nothing("a post in a channel")) };
         let Some(author) = self.author(message, kind)? else {
-            return Ok(Incoming::Nothing("a message of another bot or of nobody"));
+            return Ok(InboundEvent::Nothing("a message of another bot or of nobody"));
         };
         if edited && message.media_group_id.is_some() {
             // Its other parts are not here, so it could only be recorded without them.
-            return Ok(Incoming::Nothing("a correction of a part of an album"));
+            return Ok(InboundEvent::Nothing("a correction of a part of an album"));
         }
         let (text, marked) = match (&message.text, &message.caption) {
             (Some(text), _) => (text.as_str(), message.entities.as_slice()),
@@ -154,14 +154,14 @@ impl Reader {
         let files = files(message);
         let told = described(message);
         if words.text.is_empty() && files.is_empty() && told.is_none() {
-            return Ok(Incoming::Nothing("a message without content"));
+            return Ok(InboundEvent::Nothing("a message without content"));
         }
-        let place = Place { chat: chat.id, topic: self.topic(message, kind) };
+        let place = ChatTarget { chat: chat.id, topic: self.topic(message, kind) };
         let at = message.edit_date.filter(|_| edited).unwrap_or(message.date);
         let at = if at > 0 { Timestamp::from_millis(at.saturating_mul(1000)) } else { now };
         let facts = self.facts(message, &words);
         let what = what(words, files, told, message, edited);
-        Ok(Incoming::Heard(Box::new(Heard {
+        Ok(InboundEvent::InboundMessage(Box::new(InboundMessage {
             thread: self.thread(place, kind, &author)?,
             place,
             chat: kind,
@@ -187,7 +187,7 @@ impl Reader {
         message.message_thread_id.filter(|_| allowed && (message.is_topic_message || !plain))
     }
 
-    fn thread(&self, place: Place, kind: ChatKind, author: &Author) -> Result<ThreadId, BadId> {
+    fn thread(&self, place: ChatTarget, kind: ChatKind, author: &Author) -> Result<ThreadId, BadId> {
         let chat = self.aliases.original(place.chat).to_string();
         let thread = match place.topic {
             Some(topic) => ThreadId::of_topic(&self.platform, &chat, &topic.to_string())?,
@@ -203,23 +203,23 @@ impl Reader {
     fn author(&self, message: &Message, kind: ChatKind) -> Result<Option<Author>, BadId> {
         if let Some(chat) = &message.sender_chat {
             let id = AuthorId::new(&self.platform, &chat.id.to_string())?;
-            return Ok(Some(Author { id, name: chat.title.clone(), standing: Standing::Faceless }));
+            return Ok(Some(Author { id, name: chat.title.clone(), role: AuthorRole::Anonymous }));
         }
         match message.from.as_ref().filter(|user| !user.is_bot) {
             Some(user) => self.person(user).map(Some),
             // In private there is only one, and the chat goes by their number.
             None if kind == ChatKind::Direct && message.from.is_none() => {
                 let id = AuthorId::new(&self.platform, &message.chat.id.to_string())?;
-                Ok(Some(Author { id, name: None, standing: Standing::Person }))
+                Ok(Some(Author { id, name: None, role: AuthorRole::Person }))
             }
             None => Ok(None),
         }
     }
 
     fn person(&self, user: &User) -> Result<Author, BadId> {
-        let standing = if user.is_bot { Standing::Faceless } else { Standing::Person };
+        let role = if user.is_bot { AuthorRole::Anonymous } else { AuthorRole::Person };
         let name = Some(user.name()).filter(|name| !name.trim().is_empty());
-        Ok(Author { id: AuthorId::new(&self.platform, &user.id.to_string())?, name, standing })
+        Ok(Author { id: AuthorId::new(&self.platform, &user.id.to_string())?, name, role })
     }
 
     fn facts(&self, message: &Message, words: &Words) -> Facts {
@@ -234,9 +234,9 @@ impl Reader {
         }
     }
 
-    fn pressed(&self, query: CallbackQuery) -> Result<Incoming, BadId> {
+    fn pressed(&self, query: CallbackQuery) -> Result<InboundEvent, BadId> {
         let shown = query.message.map(|shown| Shown {
-            place: Place {
+            place: ChatTarget {
                 chat: shown.chat.id,
                 topic: shown.message_thread_id.filter(|_| shown.is_topic_message),
             },
@@ -244,7 +244,7 @@ impl Reader {
             chat: kind_of(&shown.chat).unwrap_or(ChatKind::Group),
             message_id: Some(shown.message_id),
         });
-        Ok(Incoming::Pressed(Box::new(Press {
+        Ok(InboundEvent::Pressed(Box::new(Press {
             author: self.person(&query.from)?,
             language: language_of(&query.from),
             id: query.id,
@@ -253,29 +253,29 @@ impl Reader {
         })))
     }
 
-    fn member(&self, change: &MemberChange) -> Result<Incoming, BadId> {
+    fn member(&self, change: &MemberChange) -> Result<InboundEvent, BadId> {
         let (before, now) = (change.old_chat_member.is_in(), change.new_chat_member.is_in());
         match (before, now) {
             (false, true) if kind_of(&change.chat) != Some(ChatKind::Direct) => {
-                Ok(Incoming::Invited(Invitation {
+                Ok(InboundEvent::Invited(Invitation {
                     chat: change.chat.id,
                     by: self.person(&change.from)?,
                     language: language_of(&change.from),
                 }))
             }
-            (true, false) => Ok(Incoming::Expelled(change.chat.id)),
-            _ => Ok(Incoming::Nothing("a change that changes nothing for us")),
+            (true, false) => Ok(InboundEvent::Expelled(change.chat.id)),
+            _ => Ok(InboundEvent::Nothing("a change that changes nothing for us")),
         }
     }
 
-    fn stopped(&self, number: i64, stopped: &StoppedDraft, now: Timestamp) -> Result<Incoming, BadId> {
+    fn stopped(&self, number: i64, stopped: &StoppedDraft, now: Timestamp) -> Result<InboundEvent, BadId> {
         let id = stopped.chat.id;
         // Drafts are shown in private only, where the chat has the number of the person.
         let person = AuthorId::new(&self.platform, &id.to_string())?;
-        let author = Author { id: person, name: None, standing: Standing::Person };
+        let author = Author { id: person, name: None, role: AuthorRole::Person };
         let topic = stopped.message_thread_id.filter(|_| self.me.topics);
-        let place = Place { chat: id, topic };
-        Ok(Incoming::Heard(Box::new(Heard {
+        let place = ChatTarget { chat: id, topic };
+        Ok(InboundEvent::InboundMessage(Box::new(InboundMessage {
             thread: self.thread(place, ChatKind::Direct, &author)?,
             place,
             author,
@@ -302,7 +302,7 @@ fn what(words: Words, files: Vec<Attachment>, told: Option<String>, message: &Me
         message.via_bot.is_some() || message.sender_business_bot.is_some() || message.is_from_offline;
     let own = !forwarded && !automatic && words.marked_up.is_none();
     let alone = files.is_empty() && !edited && !words.for_another_bot && own;
-    if alone && let Some(order) = Order::parse(&words.text) {
+    if alone && let Some(order) = CommandInvocation::parse(&words.text) {
         return What::Ordered(order);
     }
     let (word, rest) = first_word(&words.text);
@@ -326,7 +326,7 @@ fn what(words: Words, files: Vec<Attachment>, told: Option<String>, message: &Me
         automatic,
         ..Said::default()
     };
-    let parcel = Parcel { said, files };
+    let parcel = MessageContent { said, files };
     if edited { What::Edited(parcel) } else { What::Said(parcel) }
 }
 

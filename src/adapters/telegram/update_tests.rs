@@ -12,7 +12,7 @@ fn reader(threading: Threading) -> Reader {
     Reader { platform: "telegram".parse().unwrap(), me, aliases: Aliases::default(), threading }
 }
 
-fn read(kind: &str, content: Value) -> Incoming {
+fn read(kind: &str, content: Value) -> InboundEvent {
     let update = serde_json::from_value(json!({ "update_id": 1, kind: content })).unwrap();
     reader(Threading::Shared).read(1, update, NOW).unwrap()
 }
@@ -25,14 +25,14 @@ fn message(chat: i64, fields: Value) -> Value {
     whole
 }
 
-fn heard(chat: i64, fields: Value) -> Heard {
+fn heard(chat: i64, fields: Value) -> InboundMessage {
     match read("message", message(chat, fields)) {
-        Incoming::Heard(heard) => *heard,
+        InboundEvent::InboundMessage(heard) => *heard,
         other => panic!("{other:?}"),
     }
 }
 
-fn said(heard: Heard) -> Said {
+fn said(heard: InboundMessage) -> Said {
     match heard.what {
         What::Said(parcel) => parcel.said,
         other => panic!("{other:?}"),
@@ -46,7 +46,7 @@ fn a_message_says_where_who_and_when() {
     assert_eq!((heard.author.id.as_str(), heard.author.name.as_deref()), ("telegram:user:8", Some("Ann B")));
     assert_eq!((heard.message.as_str(), heard.message_id), ("telegram:8:5", 5));
     assert_eq!((heard.at.as_millis(), heard.chat), (7000, ChatKind::Direct));
-    assert_eq!((heard.language, heard.author.standing), (Some(Language::Zh), Standing::Person));
+    assert_eq!((heard.language, heard.author.role), (Some(Language::Zh), AuthorRole::Person));
     assert_eq!(said(heard).text, "hello");
 }
 
@@ -64,18 +64,18 @@ fn topics_are_threads_and_plain_replies_are_not() {
     }
     let update = json!({ "message": message(-100, json!({ "text": "x", "message_thread_id": 3, "is_topic_message": true })) });
     let own = reader(Threading::PerUser).read(1, serde_json::from_value(update).unwrap(), NOW).unwrap();
-    let Incoming::Heard(own) = own else { panic!("{own:?}") };
+    let InboundEvent::InboundMessage(own) = own else { panic!("{own:?}") };
     assert_eq!(own.thread.as_str(), "telegram:chat:-100:topic:3:user:8");
 }
 
 #[test]
 fn what_is_left_out_is_made_up_for_and_what_is_broken_beside_the_point_is_passed_over() {
     let bare = json!({ "message_id": 5, "chat": { "id": 8 }, "text": "hello" });
-    let Incoming::Heard(bare) = read("message", bare) else { panic!() };
+    let InboundEvent::InboundMessage(bare) = read("message", bare) else { panic!() };
     assert_eq!((bare.thread.as_str(), bare.author.id.as_str()), ("telegram:chat:8", "telegram:user:8"));
     assert_eq!((bare.at, bare.chat), (NOW, ChatKind::Direct), "no date is now");
     let nobody = json!({ "message_id": 5, "chat": { "id": -8 }, "text": "hello" });
-    assert!(matches!(read("message", nobody), Incoming::Nothing(_)), "in a group it could be anybody");
+    assert!(matches!(read("message", nobody), InboundEvent::Nothing(_)), "in a group it could be anybody");
     let big = (1_i64 << 52) - 1;
     let odd = heard(
         big,
@@ -106,8 +106,8 @@ fn a_chat_that_speaks_is_nobody_and_bots_are_passed_over() {
     let stand_in = json!({ "id": 1_087_968_824, "is_bot": true, "first_name": "Group" });
     let hidden = heard(-100, json!({ "text": "x", "from": stand_in, "sender_chat": group }));
     assert_eq!(
-        (hidden.author.id.as_str(), hidden.author.standing),
-        ("telegram:user:-100", Standing::Faceless)
+        (hidden.author.id.as_str(), hidden.author.role),
+        ("telegram:user:-100", AuthorRole::Anonymous)
     );
     let bot = json!({ "id": 9, "is_bot": true, "first_name": "Other" });
     for (kind, content) in [
@@ -119,7 +119,7 @@ fn a_chat_that_speaks_is_nobody_and_bots_are_passed_over() {
         ("brand_new_kind", json!({ "x": 1 })),
     ] {
         let read = read(kind, content.clone());
-        assert!(matches!(read, Incoming::Nothing(_)), "{content}: {read:?}");
+        assert!(matches!(read, InboundEvent::Nothing(_)), "{content}: {read:?}");
     }
 }
 
@@ -144,7 +144,7 @@ fn commands_starts_questions_and_corrections_are_told_apart() {
         assert_eq!(what, expected, "{text}");
     }
     let edited = read("edited_message", message(8, json!({ "text": "/stop", "edit_date": 11 })));
-    let Incoming::Heard(edited) = edited else { panic!("{edited:?}") };
+    let InboundEvent::InboundMessage(edited) = edited else { panic!("{edited:?}") };
     assert!(matches!(edited.what, What::Edited(_)));
     assert_eq!((edited.at.as_millis(), edited.message.as_str()), (11_000, "telegram:8:5"));
 }
@@ -226,8 +226,8 @@ fn a_press_an_invitation_a_move_and_a_stop_are_read() {
     let from = json!({ "id": 8, "first_name": "Ann" });
     let shown = json!({ "message_id": 4, "date": 0, "chat": { "id": -100, "type": "supergroup" } });
     let press = read("callback_query", json!({ "id": "q", "from": from, "message": shown, "data": "y:a" }));
-    let Incoming::Pressed(press) = press else { panic!("{press:?}") };
-    let place = Place { chat: -100, topic: None };
+    let InboundEvent::Pressed(press) = press else { panic!("{press:?}") };
+    let place = ChatTarget { chat: -100, topic: None };
     let here = Shown { place, chat: ChatKind::Group, message_id: Some(4) };
     assert_eq!(
         (press.data.as_str(), press.shown, press.author.id.as_str()),
@@ -236,7 +236,7 @@ fn a_press_an_invitation_a_move_and_a_stop_are_read() {
     for shown in [json!(null), json!("gone"), json!({})] {
         let press =
             read("callback_query", json!({ "id": 77, "from": from, "message": shown, "data": "y:a" }));
-        let Incoming::Pressed(press) = press else { panic!("{press:?}") };
+        let InboundEvent::Pressed(press) = press else { panic!("{press:?}") };
         assert_eq!((press.id.as_str(), press.shown), ("77", None), "{shown}");
     }
     let change = |old: &str, new: &str| {
@@ -246,19 +246,19 @@ fn a_press_an_invitation_a_move_and_a_stop_are_read() {
             "old_chat_member": { "status": old }, "new_chat_member": { "status": new } }),
         )
     };
-    assert!(matches!(change("left", "member"), Incoming::Invited(Invitation { chat: -100, .. })));
-    assert!(matches!(change("member", "kicked"), Incoming::Expelled(-100)));
-    assert!(matches!(change("member", "administrator"), Incoming::Nothing(_)));
+    assert!(matches!(change("left", "member"), InboundEvent::Invited(Invitation { chat: -100, .. })));
+    assert!(matches!(change("member", "kicked"), InboundEvent::Expelled(-100)));
+    assert!(matches!(change("member", "administrator"), InboundEvent::Nothing(_)));
     let moved = |fields| match read("message", message(-5, fields)) {
-        Incoming::Moved { from, to } => (from, to),
+        InboundEvent::Moved { from, to } => (from, to),
         other => panic!("{other:?}"),
     };
     assert_eq!(moved(json!({ "migrate_to_chat_id": -1005 })), (-5, -1005));
     assert_eq!(moved(json!({ "migrate_from_chat_id": -4 })), (-4, -5));
     let stop =
         read("stopped_message_generation", json!({ "chat": { "id": 8, "type": "private" }, "draft_id": 1 }));
-    let Incoming::Heard(stop) = stop else { panic!("{stop:?}") };
-    assert!(matches!(stop.what, What::Ordered(Order { command: Command::Stop, .. })));
+    let InboundEvent::InboundMessage(stop) = stop else { panic!("{stop:?}") };
+    assert!(matches!(stop.what, What::Ordered(CommandInvocation { command: Command::Stop, .. })));
     assert_eq!((stop.thread.as_str(), stop.author.id.as_str()), ("telegram:chat:8", "telegram:user:8"));
 }
 

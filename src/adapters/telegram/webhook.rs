@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::api::Api;
-use super::desk::Desk;
+use super::update_queue::UpdateQueue;
 use crate::ports::{AdapterError, AdapterIo, BoxFuture, Hook, HookAnswer, HookRequest};
 
 /// The header Telegram proves itself with.
@@ -84,7 +84,7 @@ impl Hook for TelegramHook {
 /// Takes calls until told to stop.
 pub(super) async fn serve(
     api: &Api,
-    desk: Desk,
+    desk: UpdateQueue,
     calls: &mut mpsc::Receiver<Call>,
     io: &AdapterIo,
     stop: &CancellationToken,
@@ -97,7 +97,7 @@ pub(super) async fn serve(
 }
 
 async fn take_calls(
-    mut desk: Desk,
+    mut desk: UpdateQueue,
     calls: &mut mpsc::Receiver<Call>,
     io: &AdapterIo,
     stop: &CancellationToken,

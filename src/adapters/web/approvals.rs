@@ -103,7 +103,7 @@ pub(super) async fn decide(
     let decision =
         Decision { approval: id.clone(), answer, reason: body.reason, via: via.to_owned(), operator: true };
     let author = web.operator(&"web".parse()?)?;
-    match web.hand_in(&approval.thread, author, web.fresh_message()?, IngressKind::Decision(decision)).await {
+    match web.submit(&approval.thread, author, web.fresh_message()?, IngressKind::Decision(decision)).await {
         Ok(_) => {}
         // Somebody was quicker: say who.
         Err(problem) if problem.status == StatusCode::CONFLICT => {
@@ -212,7 +212,7 @@ impl Web {
             let decision = Decision { approval: id, answer, reason, via: "http".to_owned(), operator: true };
             let author = self.operator(&"web".parse()?)?;
             let taken = self
-                .hand_in(&approval.thread, author, self.fresh_message()?, IngressKind::Decision(decision))
+                .submit(&approval.thread, author, self.fresh_message()?, IngressKind::Decision(decision))
                 .await;
             match taken {
                 Ok(_) => counted += 1,

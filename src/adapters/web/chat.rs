@@ -76,7 +76,7 @@ pub(super) async fn chat(
     let (message, kind) = wish(&web, &thread, &request).await?;
     // The view comes first: what happens right after the acceptance must not be missed.
     let watching = web.door.watch(thread.clone()).await.ok_or_else(|| web.unanswered())?;
-    let taken = web.hand_in(&thread, web.operator(&platform)?, message, kind).await?;
+    let taken = web.submit(&thread, web.operator(&platform)?, message, kind).await?;
     let correlation = match taken.correlation {
         Some(correlation) => Some(correlation),
         None => stored(&web, &thread, &taken.message).await?.map(|message| message.metadata.correlation_id),

@@ -33,7 +33,7 @@ pub(super) async fn events(
 
 /// What a page shows of a thread beside its messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Standing {
+struct ThreadStatus {
     state: ThreadState,
     queued: usize,
     pending_approvals: usize,
@@ -44,7 +44,7 @@ struct ThreadEvents {
     web: Arc<Web>,
     thread: ThreadId,
     watching: Option<Subscription>,
-    state: Option<Standing>,
+    state: Option<ThreadStatus>,
     /// The live message, as far as it was told.
     told: Option<Cursor>,
 }
@@ -66,8 +66,11 @@ impl ThreadEvents {
 
     fn tell_view(&mut self, view: &ThreadView) -> String {
         let mut out = String::new();
-        let state =
-            Standing { state: view.state, queued: view.queued, pending_approvals: view.pending_approvals };
+        let state = ThreadStatus {
+            state: view.state,
+            queued: view.queued,
+            pending_approvals: view.pending_approvals,
+        };
         if self.state.replace(state) != Some(state) {
             let body = json!({
                 "threadId": self.thread,

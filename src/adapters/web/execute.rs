@@ -15,7 +15,7 @@ use super::ingress::{OPERATOR, said_or_command};
 use super::problem::Problem;
 use super::run_stream::outcome_of;
 use super::server::Web;
-use crate::domain::{Author, AuthorId, CorrelationId, MessageId, Platform, Said, Standing, ThreadId};
+use crate::domain::{Author, AuthorId, AuthorRole, CorrelationId, MessageId, Platform, Said, ThreadId};
 use crate::ports::RunOutcome;
 use crate::uimessage::{Part, RunStatus, ToolPart, ToolState, UiMessage};
 
@@ -90,9 +90,9 @@ pub(super) async fn execute(
         ThreadId::of_chat(&platform, &chat).map_err(|bad| Problem::of_id(chat_field, &chat, &bad))?;
     let user = request.user_id.as_deref().unwrap_or(OPERATOR);
     let author = AuthorId::new(&platform, user).map_err(|bad| Problem::of_id("userId", user, &bad))?;
-    let author = Author { id: author, name: None, standing: Standing::Person };
+    let author = Author { id: author, name: None, role: AuthorRole::Person };
     let said = Said { text: request.instructions, ..Said::default() };
-    let taken = web.hand_in(&thread, author, message, said_or_command(said)).await?;
+    let taken = web.submit(&thread, author, message, said_or_command(said)).await?;
 
     let waiting = outcome_of(Arc::clone(&web), thread.clone(), taken.message.clone());
     let outcome = match tokio::time::timeout(wait, waiting).await {

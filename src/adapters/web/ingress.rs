@@ -7,8 +7,8 @@ use axum::http::StatusCode;
 use super::problem::Problem;
 use super::server::Web;
 use crate::domain::{
-    Author, AuthorId, ChatKind, CorrelationId, IngressEvent, IngressKind, Language, MessageId, Order,
-    Platform, Said, Standing, ThreadId,
+    Author, AuthorId, AuthorRole, ChatKind, CommandInvocation, CorrelationId, IngressEvent, IngressKind,
+    Language, MessageId, Platform, Said, ThreadId,
 };
 use crate::ports::Acceptance;
 use crate::render::Phrase;
@@ -32,7 +32,7 @@ pub(super) struct Taken {
 
 /// Words are for the agent unless they are a command of the daemon's.
 pub(super) fn said_or_command(said: Said) -> IngressKind {
-    match Order::parse(&said.text) {
+    match CommandInvocation::parse(&said.text) {
         Some(order) if said.files.is_empty() => IngressKind::Command(order),
         _ => IngressKind::Said(said),
     }
@@ -44,7 +44,7 @@ impl Web {
         Ok(Author {
             id: AuthorId::new(platform, OPERATOR)?,
             name: self.options.operator_name.clone(),
-            standing: Standing::Person,
+            role: AuthorRole::Person,
         })
     }
 
@@ -63,7 +63,7 @@ impl Web {
     }
 
     /// Hands an event in. What is returned is on the disk.
-    pub(super) async fn hand_in(
+    pub(super) async fn submit(
         &self,
         thread: &ThreadId,
         author: Author,

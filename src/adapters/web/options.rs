@@ -56,7 +56,7 @@ pub struct WebParts {
     pub access: Arc<dyn AccessBook>,
     /// Where it is written down who was allowed what.
     pub audit: Arc<dyn Audit>,
-    /// Fresh ids.
+    /// TtlCache ids.
     pub ids: Arc<dyn Ids>,
     /// How the adapters fare.
     pub healths: AdapterHealths,

@@ -15,25 +15,25 @@ use tower_http::catch_panic::CatchPanicLayer;
 use super::body::MAX_BODY;
 use super::chat::MAX_CHAT_BODY;
 use super::credentials::Credentials;
-use super::gate::{check_caller, check_host, check_origin, finish};
 use super::hosts::Hosts;
 use super::limiter::FailureLimiter;
 use super::login::{login, project_id, renew};
 use super::problem::Problem;
+use super::request_checks::{check_caller, check_host, check_origin, finish};
 use super::sse::{MAX_STREAMS, MAX_WATCHERS};
 use super::{
     WebOptions, WebParts, access, approvals, chat, events, execute, files, grants, health, hooks, page,
     threads,
 };
 use crate::blocking::PoolProbe;
-use crate::ports::{AdapterIo, Clock, Door};
+use crate::ports::{AdapterIo, Clock, ThreadsHandle};
 
 /// What every request is served from.
 #[derive(Debug)]
 pub(super) struct Web {
     pub(super) options: WebOptions,
     pub(super) parts: WebParts,
-    pub(super) door: Door,
+    pub(super) door: ThreadsHandle,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) credentials: Credentials,
     pub(super) hosts: Hosts,

@@ -91,7 +91,7 @@ pub(super) async fn say(
     let message: MessageId = id.parse().map_err(|bad| Problem::of_id("id", id, &bad))?;
     let said = Said { text: request.text, ..Said::default() };
     let author = web.operator(thread.platform())?;
-    let taken = web.hand_in(&thread, author, message, said_or_command(said)).await?;
+    let taken = web.submit(&thread, author, message, said_or_command(said)).await?;
     let body = json!({
         "messageId": taken.message,
         "correlationId": taken.correlation,
@@ -112,6 +112,6 @@ pub(super) async fn stop(
     }
     let author = web.operator(&"web".parse()?)?;
     let kind = IngressKind::Command(Command::Stop.into());
-    let taken = web.hand_in(&thread, author, web.fresh_message()?, kind).await?;
+    let taken = web.submit(&thread, author, web.fresh_message()?, kind).await?;
     Ok(Json(json!({ "messageId": taken.message })))
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use super::words;
 use crate::cli::{Exit, Output};
-use crate::commands::look::Look;
+use crate::commands::cli_context::CliContext;
 use crate::commands::table::table;
 use crate::commands::terminal::{moment, one_line};
 use crate::domain::Timestamp;
@@ -15,7 +15,7 @@ const NAME_COLUMNS: usize = 30;
 
 /// Lists everybody the book knows.
 pub(super) fn list(
-    look: &Look,
+    look: &CliContext,
     known: &AccessList,
     output: Output,
     out: &mut dyn Write,
@@ -33,7 +33,7 @@ pub(super) fn list(
     Ok(Exit::Ok)
 }
 
-fn rows(look: &Look, known: &AccessList) -> String {
+fn rows(look: &CliContext, known: &AccessList) -> String {
     let when = |text: &str| {
         Timestamp::parse_rfc3339(text).map(|at| moment(at, &look.zone)).unwrap_or_else(|| text.to_owned())
     };
@@ -117,7 +117,7 @@ mod tests {
                 removed_at: "2023-11-14T22:16:20Z".to_owned(),
             }],
         };
-        let look = |language| Look {
+        let look = |language| CliContext {
             state: "/nonexistent".into(),
             language,
             zone: TimeZone::UTC,

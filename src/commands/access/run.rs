@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::{list, words};
 use crate::cli::{AccessCommand, Exit};
-use crate::commands::look::{Look, operator, small_runtime};
+use crate::commands::cli_context::{CliContext, operator, small_runtime};
 use crate::config::Env;
 use crate::permissions::FileAccess;
 use crate::ports::{AccessBook, Approved, Clock, Guest, StoreError, SystemClock};
@@ -22,7 +22,7 @@ pub fn run(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> anyhow::Result<Exit> {
-    let Some(look) = Look::at(project, env, err)? else { return Ok(Exit::Failed) };
+    let Some(look) = CliContext::at(project, env, err)? else { return Ok(Exit::Failed) };
     let (now, by, language) = (SystemClock.now(), operator()?, look.language);
     let done = match command {
         AccessCommand::List(output) => match with_book(&look, async |book| book.list(now).await)? {
@@ -81,7 +81,7 @@ pub fn run(
 
 /// Does something with the book; nothing where the project has no state, for a look must not make any.
 fn with_book<T>(
-    look: &Look,
+    look: &CliContext,
     work: impl AsyncFnOnce(&FileAccess) -> Result<T, StoreError>,
 ) -> anyhow::Result<Result<Option<T>, StoreError>> {
     if !look.state.is_dir() {

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use super::words;
 use crate::cli::{DecisionArgs, Exit, ScopeArg};
+use crate::commands::cli_context::{CliContext, VIA, small_runtime};
 use crate::commands::daemon::{AskError, ask};
 use crate::commands::load::load_or_say;
-use crate::commands::look::{Look, VIA, small_runtime};
 use crate::config::Env;
 use crate::domain::{Approval, ApprovalState, Scope};
 
@@ -49,7 +49,7 @@ impl Answer {
 
 /// Hands an answer to the daemon and tells what became of it.
 pub(super) fn decide(
-    look: &Look,
+    look: &CliContext,
     (project, env): (&Path, &Env),
     approval: &Approval,
     answer: Answer,
@@ -81,7 +81,7 @@ pub(super) fn decide(
 }
 
 fn tell(
-    look: &Look,
+    look: &CliContext,
     approval: &Approval,
     answer: Answer,
     now: &Value,

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::words;
 use crate::cli::{ApprovalFilter, Exit, Output};
-use crate::commands::look::Look;
+use crate::commands::cli_context::CliContext;
 use crate::commands::table::table;
 use crate::commands::terminal::{moment, one_line};
 use crate::domain::{Approval, ApprovalFile, ApprovalState};
@@ -16,7 +16,7 @@ const SUMMARY_COLUMNS: usize = 60;
 
 /// Lists the questions, the newest first.
 pub(super) fn list(
-    look: &Look,
+    look: &CliContext,
     approvals: &[Approval],
     filter: ApprovalFilter,
     output: Output,
@@ -38,7 +38,7 @@ pub(super) fn list(
     Ok(Exit::Ok)
 }
 
-fn rows(look: &Look, approvals: &[&Approval]) -> String {
+fn rows(look: &CliContext, approvals: &[&Approval]) -> String {
     let rows = approvals.iter().map(|approval| {
         [
             approval.number.to_string(),
@@ -61,8 +61,8 @@ mod tests {
     use crate::commands::terminal::Surface;
     use crate::domain::Language;
 
-    fn look(language: Language) -> Look {
-        Look { state: "/nonexistent".into(), language, zone: TimeZone::UTC, surface: Surface::Stream }
+    fn look(language: Language) -> CliContext {
+        CliContext { state: "/nonexistent".into(), language, zone: TimeZone::UTC, surface: Surface::Stream }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::decide::{Answer, decide};
 use super::{list, show, words};
 use crate::cli::{ApprovalsCommand, Exit};
-use crate::commands::look::Look;
+use crate::commands::cli_context::CliContext;
 use crate::config::Env;
 use crate::domain::{Approval, ApprovalNumber};
 use crate::store::FileApprovals;
@@ -22,7 +22,7 @@ pub fn run(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> anyhow::Result<Exit> {
-    let Some(look) = Look::at(project, env, err)? else { return Ok(Exit::Failed) };
+    let Some(look) = CliContext::at(project, env, err)? else { return Ok(Exit::Failed) };
     let approvals = match FileApprovals::read_all(&look.state) {
         Ok(approvals) => approvals,
         Err(error) => {
@@ -50,7 +50,7 @@ pub fn run(
     }
 }
 
-fn unknown(look: &Look, name: &str, err: &mut dyn Write) -> anyhow::Result<Exit> {
+fn unknown(look: &CliContext, name: &str, err: &mut dyn Write) -> anyhow::Result<Exit> {
     writeln!(err, "{}", words::unknown(name, look.language))?;
     Ok(Exit::Failed)
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::words::{self, Field};
 use crate::cli::{Exit, Output};
-use crate::commands::look::Look;
+use crate::commands::cli_context::CliContext;
 use crate::commands::terminal::{moment, one_line, pad};
 use crate::domain::{Approval, ApprovalFile, ApprovalState};
 
@@ -13,7 +13,7 @@ const COLUMNS: usize = 100;
 
 /// Shows one question.
 pub(super) fn show(
-    look: &Look,
+    look: &CliContext,
     approval: &Approval,
     output: Output,
     out: &mut dyn Write,
@@ -26,7 +26,7 @@ pub(super) fn show(
     Ok(Exit::Ok)
 }
 
-fn write_approval(look: &Look, approval: &Approval, out: &mut dyn Write) -> io::Result<()> {
+fn write_approval(look: &CliContext, approval: &Approval, out: &mut dyn Write) -> io::Result<()> {
     let state = words::state(&approval.state, look.language);
     let summary = one_line(&approval.summary, COLUMNS);
     writeln!(out, "{}  {}", look.surface.strong(&format!("{} {state}", approval.number)), summary)?;
@@ -43,7 +43,7 @@ fn write_approval(look: &Look, approval: &Approval, out: &mut dyn Write) -> io::
     Ok(())
 }
 
-fn fields(look: &Look, approval: &Approval) -> Vec<(Field, String)> {
+fn fields(look: &CliContext, approval: &Approval) -> Vec<(Field, String)> {
     let mut fields = vec![
         (Field::Tool, approval.tool.clone()),
         (Field::Risk, words::risk(approval.risk, look.language).to_owned()),
@@ -102,8 +102,12 @@ pub(super) mod tests {
     }
 
     fn shown(language: Language, state: ApprovalState) -> String {
-        let look =
-            Look { state: "/nonexistent".into(), language, zone: TimeZone::UTC, surface: Surface::Stream };
+        let look = CliContext {
+            state: "/nonexistent".into(),
+            language,
+            zone: TimeZone::UTC,
+            surface: Surface::Stream,
+        };
         let mut out = Vec::new();
         write_approval(&look, &approval(1, state), &mut out).unwrap();
         String::from_utf8(out).unwrap()

@@ -48,14 +48,14 @@ pub(super) struct Line {
 
 /// The lines that were found.
 #[derive(Debug, Default)]
-pub(super) struct Trail {
+pub(super) struct AuditLines {
     /// Oldest first.
     pub(super) lines: Vec<Line>,
     /// How many could not be read.
     pub(super) unreadable: usize,
 }
 
-impl Trail {
+impl AuditLines {
     /// Reads the newest lines that are wanted.
     pub(super) fn read(state: &Path, wanted: &Wanted<'_>) -> Result<Self, StoreError> {
         let mut found = VecDeque::new();

@@ -3,10 +3,10 @@
 use std::io::Write;
 use std::path::Path;
 
-use super::read::{Trail, Wanted, since};
+use super::read::{AuditLines, Wanted, since};
 use super::{show, words};
 use crate::cli::{AuditArgs, Exit};
-use crate::commands::look::Look;
+use crate::commands::cli_context::CliContext;
 use crate::config::Env;
 use crate::ports::{Clock, SystemClock};
 
@@ -21,7 +21,7 @@ pub fn run(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> anyhow::Result<Exit> {
-    let Some(look) = Look::at(project, env, err)? else { return Ok(Exit::Failed) };
+    let Some(look) = CliContext::at(project, env, err)? else { return Ok(Exit::Failed) };
     let begin = match &args.since {
         None => None,
         Some(text) => match since(text, SystemClock.now(), &look.zone) {
@@ -38,7 +38,7 @@ pub fn run(
         event: args.event.as_deref(),
         limit: args.limit,
     };
-    let trail = match Trail::read(&look.state, &wanted) {
+    let trail = match AuditLines::read(&look.state, &wanted) {
         Ok(trail) => trail,
         Err(error) => {
             writeln!(err, "{}", look.trouble(&error))?;

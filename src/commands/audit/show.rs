@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::words;
-use crate::commands::look::Look;
+use crate::commands::cli_context::CliContext;
 use crate::commands::terminal::{moment, one_line, pad};
 use crate::domain::Timestamp;
 
@@ -13,7 +13,7 @@ const EVENT_COLUMNS: usize = 16;
 const REASON_COLUMNS: usize = 80;
 
 /// What happened, to what, by whom, and how it came out.
-pub(super) fn line(look: &Look, facts: &Value) -> String {
+pub(super) fn line(look: &CliContext, facts: &Value) -> String {
     let text = |key: &str| facts.get(key).and_then(Value::as_str);
     let own = |key: &str| text(key).map(|value| one_line(value, REASON_COLUMNS));
     let at = text("at").and_then(Timestamp::parse_rfc3339).map(|at| moment(at, &look.zone));
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn a_line_is_told_in_both_languages_and_cannot_draw_on_the_terminal() {
-        let look = |language| Look {
+        let look = |language| CliContext {
             state: "/nonexistent".into(),
             language,
             zone: TimeZone::UTC,

@@ -11,7 +11,7 @@ use crate::uimessage::{Chunk, UiMessage};
 
 /// Something that happened in the thread.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Heard {
+pub(super) enum ThreadEvent {
     /// An answer grows.
     Chunk {
         /// Which answer.
@@ -70,7 +70,7 @@ impl Line {
     }
 
     /// What happens next. Dropping the future loses nothing.
-    pub(super) async fn next(&mut self) -> Heard {
+    pub(super) async fn next(&mut self) -> ThreadEvent {
         match self {
             Self::Local(line) => line.next().await,
             Self::Remote(line) => line.next().await,

@@ -8,17 +8,17 @@ use std::time::Duration;
 use secrecy::ExposeSecret;
 use tokio::sync::broadcast::error::RecvError;
 
-use super::line::{Heard, LineError, Taken, fresh_id};
-use crate::app::{App, ShellWorld, World};
+use super::line::{LineError, Taken, ThreadEvent, fresh_id};
+use crate::app::{App, Environment, ShellWorld};
 use crate::config::{Env, Settings};
 use crate::domain::{
-    Author, AuthorId, ChatKind, IngressEvent, IngressKind, Intent, Language, MessageId, Order, Said,
-    Standing, ThreadId,
+    Author, AuthorId, AuthorRole, ChatKind, CommandInvocation, IngressEvent, IngressKind, Intent, Language,
+    MessageId, Said, ThreadId,
 };
-use crate::http::install_tls;
+use crate::http_client::install_tls;
 use crate::ports::{Acceptance, Clock, Subscription, SystemClock, ThreadStore};
 use crate::render::Phrase;
-use crate::store::FileStore;
+use crate::store::ThreadFiles;
 use crate::telemetry::{self, Console, Guard, Options, Redactor};
 use crate::uimessage::{Cursor, UiMessage};
 
@@ -29,14 +29,14 @@ const OPERATOR: &str = "operator";
 #[derive(Debug)]
 pub(super) struct Local {
     app: App,
-    store: Arc<FileStore>,
+    store: Arc<ThreadFiles>,
     thread: ThreadId,
     author: Author,
     language: Language,
     watching: Option<Subscription>,
     /// The live answer, as far as it was told.
     told: Option<Cursor>,
-    heard: VecDeque<Heard>,
+    heard: VecDeque<ThreadEvent>,
     _logs: Guard,
 }
 
@@ -45,7 +45,7 @@ impl Local {
     pub(super) async fn start(
         settings: &Settings,
         env: &Env,
-        store: FileStore,
+        store: ThreadFiles,
         thread: ThreadId,
     ) -> anyhow::Result<Self> {
         let secrets = settings.secrets.iter().map(|secret| secret.expose_secret().to_owned());
@@ -58,13 +58,10 @@ impl Local {
             redactor,
         })?;
         install_tls();
-        let author = Author {
-            id: AuthorId::new(thread.platform(), OPERATOR)?,
-            name: None,
-            standing: Standing::Person,
-        };
+        let author =
+            Author { id: AuthorId::new(thread.platform(), OPERATOR)?, name: None, role: AuthorRole::Person };
         let store = Arc::new(store);
-        let app = App::start(settings, store.clone(), World::real(&settings.model, shell), None)?;
+        let app = App::start(settings, store.clone(), Environment::real(&settings.model, shell), None)?;
         let watching = watch(&app, &thread).await;
         Ok(Self {
             app,
@@ -81,7 +78,7 @@ impl Local {
 
     pub(super) async fn say(&self, text: &str) -> Result<Taken, LineError> {
         let message: MessageId = fresh_id().parse().map_err(refused)?;
-        let kind = match Order::parse(text) {
+        let kind = match CommandInvocation::parse(text) {
             Some(order) => IngressKind::Command(order),
             None => IngressKind::Said(Said { text: text.to_owned(), ..Said::default() }),
         };
@@ -108,20 +105,20 @@ impl Local {
         Err(LineError::Refused(phrase.say(self.language)))
     }
 
-    pub(super) async fn next(&mut self) -> Heard {
+    pub(super) async fn next(&mut self) -> ThreadEvent {
         loop {
             if let Some(heard) = self.heard.pop_front() {
                 return heard;
             }
             let Some(watching) = &mut self.watching else {
                 self.watching = watch(&self.app, &self.thread).await;
-                return if self.watching.is_some() { Heard::Reload } else { Heard::Gone };
+                return if self.watching.is_some() { ThreadEvent::Reload } else { ThreadEvent::Gone };
             };
             tokio::select! {
                 biased;
                 message = watching.messages.recv() => match message {
-                    Ok(message) => return Heard::Written(message),
-                    Err(RecvError::Lagged(_)) => return Heard::Reload,
+                    Ok(message) => return ThreadEvent::Written(message),
+                    Err(RecvError::Lagged(_)) => return ThreadEvent::Reload,
                     Err(RecvError::Closed) => self.watching = None,
                 },
                 Ok(notice) = watching.notices.recv() => self.heard.extend(passing(notice)),
@@ -145,7 +142,7 @@ impl Local {
         // Another answer, or the same one begun anew, is told from its beginning.
         let mut told = self.told.take().filter(|told| told.fits(live)).unwrap_or_default();
         let chunks = told.advance(live).into_iter();
-        self.heard.extend(chunks.map(|chunk| Heard::Chunk { message: live.id.clone(), chunk }));
+        self.heard.extend(chunks.map(|chunk| ThreadEvent::Chunk { message: live.id.clone(), chunk }));
         self.told = Some(told);
     }
 
@@ -170,10 +167,10 @@ fn refused(error: impl std::fmt::Display) -> LineError {
     LineError::Refused(error.to_string())
 }
 
-fn passing(intent: Intent) -> Option<Heard> {
+fn passing(intent: Intent) -> Option<ThreadEvent> {
     match intent {
-        Intent::Progress { text, .. } => Some(Heard::Progress(text)),
-        Intent::Error { text, .. } => Some(Heard::Trouble(text)),
+        Intent::Progress { text, .. } => Some(ThreadEvent::Progress(text)),
+        Intent::Error { text, .. } => Some(ThreadEvent::Trouble(text)),
         Intent::AssistantText { .. }
         | Intent::AssistantDelta { .. }
         | Intent::Typing

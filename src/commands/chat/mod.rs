@@ -5,6 +5,8 @@
 //! and `question` keeps the requests for approval (both pure), `screen` shows it. `once` (one message) and `session`
 //! (typed lines) are the two ways to use all that.
 
+mod chat_context;
+mod chat_output;
 mod input;
 mod interruptions;
 mod keyboard;
@@ -12,15 +14,13 @@ mod line;
 mod local;
 mod once;
 mod open;
-mod place;
 mod question;
 mod question_text;
 mod remote;
 mod run;
-mod screen;
 mod session;
 mod sse;
-mod teller;
+mod transcript_printer;
 mod turn;
 mod words;
 

@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::chat_context::ChatContext;
+use super::chat_output::ChatOutput;
 use super::interruptions::Interruptions;
 use super::line::{Line, Taken};
-use super::place::Place;
-use super::screen::Screen;
-use super::teller::Teller;
+use super::transcript_printer::TranscriptPrinter;
 use super::turn::{RUN_MESSAGES, Turn, TurnEnd, Until, Watch};
 use super::words::Word;
 use crate::adapters::web::answer;
 use crate::cli::{Exit, Output};
 use crate::config::Settings;
-use crate::domain::{Approval, Language, Order};
+use crate::domain::{Approval, CommandInvocation, Language};
 use crate::ports::RunOutcome;
 use crate::store::FileApprovals;
 use crate::uimessage::RunStatus;
@@ -24,16 +24,16 @@ use crate::uimessage::RunStatus;
 #[derive(Debug)]
 pub(super) struct Once<'s, 'o> {
     pub(super) settings: &'s Settings,
-    pub(super) place: Place<'s>,
+    pub(super) place: ChatContext<'s>,
     pub(super) output: Output,
-    pub(super) screen: &'s mut Screen<'o>,
+    pub(super) screen: &'s mut ChatOutput<'o>,
     pub(super) interruptions: &'s mut Interruptions,
 }
 
 impl Once<'_, '_> {
     /// Says `text` and shows the answer. A request for approval ends it, and so does one that waits already.
     pub(super) async fn run(&mut self, line: &mut Line, text: &str) -> io::Result<Exit> {
-        let mut teller = Teller::default();
+        let mut teller = TranscriptPrinter::default();
         for message in line.recent(RUN_MESSAGES).await.unwrap_or_default() {
             teller.note(&Arc::new(message));
         }
@@ -53,8 +53,9 @@ impl Once<'_, '_> {
             TurnEnd::Over | TurnEnd::Asks | TurnEnd::Refused => {}
         }
         // Words that were to decide and did not leave the question open; a command does not care.
-        let undecided =
-            end == TurnEnd::Over && !teller.questions().is_empty() && Order::parse(text).is_none();
+        let undecided = end == TurnEnd::Over
+            && !teller.questions().is_empty()
+            && CommandInvocation::parse(text).is_none();
         let asks = end == TurnEnd::Asks || undecided;
         if asks && !self.output.json {
             self.tell_how_to_answer(&mut teller, taken.as_ref())?;
@@ -72,7 +73,11 @@ impl Once<'_, '_> {
         self.settings.operator_language
     }
 
-    fn tell_how_to_answer(&mut self, teller: &mut Teller, taken: Option<&Taken>) -> io::Result<()> {
+    fn tell_how_to_answer(
+        &mut self,
+        teller: &mut TranscriptPrinter,
+        taken: Option<&Taken>,
+    ) -> io::Result<()> {
         for question in teller.new_questions() {
             self.screen.show(&question)?;
         }

@@ -11,7 +11,7 @@ use crate::commands::address;
 use crate::commands::daemon::whereabouts;
 use crate::config::{Env, Settings};
 use crate::domain::ThreadId;
-use crate::store::{FileStore, Layout, Lock, OpenError};
+use crate::store::{Layout, Lock, OpenError, ThreadFiles};
 
 /// A daemon that has just taken the lock needs a moment until it can be talked to.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -43,7 +43,7 @@ pub(super) async fn open(settings: &Settings, env: &Env, thread: &ThreadId) -> R
     let deadline = Instant::now() + PATIENCE;
     loop {
         let pid = match Lock::holder(&layout) {
-            None => match FileStore::open(&settings.state) {
+            None => match ThreadFiles::open(&settings.state) {
                 Ok(store) => return local(settings, env, store, thread).await,
                 Err(OpenError::Held { holder, .. }) => holder.pid,
                 Err(error) => return Err(OpenLineError::State(error)),
@@ -64,7 +64,7 @@ pub(super) async fn open(settings: &Settings, env: &Env, thread: &ThreadId) -> R
 async fn local(
     settings: &Settings,
     env: &Env,
-    store: FileStore,
+    store: ThreadFiles,
     thread: &ThreadId,
 ) -> Result<Line, OpenLineError> {
     // A daemon that died may have left its address behind; nobody should look for us there.

@@ -12,11 +12,11 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::line::{Heard, LineError, Taken, fresh_id};
+use super::line::{LineError, Taken, ThreadEvent, fresh_id};
 use super::sse::{Event, Reader};
 use crate::commands::daemon::{ANSWER, CONNECT, plain, sentence};
 use crate::domain::{CorrelationId, MessageId, ThreadId};
-use crate::http::install_tls;
+use crate::http_client::install_tls;
 use crate::uimessage::{Chunk, UiMessage};
 
 /// Three times the pause after which the daemon sends a sign of life.
@@ -43,7 +43,7 @@ pub(super) struct Remote {
     url: String,
     events: Response,
     reader: Reader,
-    heard: VecDeque<Heard>,
+    heard: VecDeque<ThreadEvent>,
 }
 
 impl Remote {
@@ -105,21 +105,21 @@ impl Remote {
         response.json().await.map_err(broken)
     }
 
-    pub(super) async fn next(&mut self) -> Heard {
+    pub(super) async fn next(&mut self) -> ThreadEvent {
         loop {
             if let Some(heard) = self.heard.pop_front() {
                 return heard;
             }
             match self.events.chunk().await {
                 Ok(Some(bytes)) => self.heard.extend(self.reader.feed(&bytes).iter().filter_map(heard)),
-                Ok(None) | Err(_) => return Heard::Gone,
+                Ok(None) | Err(_) => return ThreadEvent::Gone,
             }
         }
     }
 }
 
 /// What an event of the daemon's says; nothing where it is of no interest, or of a later version than ours.
-fn heard(event: &Event) -> Option<Heard> {
+fn heard(event: &Event) -> Option<ThreadEvent> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Growth {
@@ -134,16 +134,16 @@ fn heard(event: &Event) -> Option<Heard> {
     }
     let data = event.data.as_str();
     match event.name.as_str() {
-        "message" => serde_json::from_str(data).ok().map(|message| Heard::Written(Arc::new(message))),
+        "message" => serde_json::from_str(data).ok().map(|message| ThreadEvent::Written(Arc::new(message))),
         "chunk" => {
             let Growth { message_id: message, chunk } = serde_json::from_str(data).ok()?;
-            Some(Heard::Chunk { message, chunk })
+            Some(ThreadEvent::Chunk { message, chunk })
         }
         "notice" => serde_json::from_str(data).ok().map(|notice| match notice {
-            Notice::Progress(text) => Heard::Progress(text),
-            Notice::Error(text) => Heard::Trouble(text),
+            Notice::Progress(text) => ThreadEvent::Progress(text),
+            Notice::Error(text) => ThreadEvent::Trouble(text),
         }),
-        "reload" => Some(Heard::Reload),
+        "reload" => Some(ThreadEvent::Reload),
         _ => None,
     }
 }
@@ -159,17 +159,21 @@ mod tests {
     #[test]
     fn events_of_the_daemon_are_understood_and_unknown_ones_passed_over() {
         let chunk = r#"{"messageId":"m1","chunk":{"type":"text-delta","id":"0","delta":"hi"}}"#;
-        let growth = Heard::Chunk {
+        let growth = ThreadEvent::Chunk {
             message: "m1".parse().unwrap(),
             chunk: Chunk::TextDelta { id: "0".to_owned(), delta: "hi".to_owned() },
         };
         for (name, data, expected) in [
             ("chunk", chunk, Some(growth)),
             ("chunk", r#"{"messageId":"m1","chunk":{"type":"from-the-future"}}"#, None),
-            ("notice", r#"{"kind":"progress","text":"again"}"#, Some(Heard::Progress("again".to_owned()))),
-            ("notice", r#"{"kind":"error","text":"no"}"#, Some(Heard::Trouble("no".to_owned()))),
+            (
+                "notice",
+                r#"{"kind":"progress","text":"again"}"#,
+                Some(ThreadEvent::Progress("again".to_owned())),
+            ),
+            ("notice", r#"{"kind":"error","text":"no"}"#, Some(ThreadEvent::Trouble("no".to_owned()))),
             ("notice", r#"{"kind":"song","text":"la"}"#, None),
-            ("reload", "{}", Some(Heard::Reload)),
+            ("reload", "{}", Some(ThreadEvent::Reload)),
             ("state", r#"{"state":"idle"}"#, None),
             ("message", "{}", None),
             ("", "x", None),

@@ -3,14 +3,14 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use super::chat_context::{ChatContext, DEFAULT_THREAD, fresh_thread, thread_of};
+use super::chat_output::ChatOutput;
 use super::input::{self, Input};
 use super::interruptions::Interruptions;
 use super::once::Once;
 use super::open::{OpenLineError, open};
-use super::place::{DEFAULT_THREAD, Place, fresh_thread, thread_of};
-use super::screen::Screen;
 use super::session::Session;
-use super::teller::Teller;
+use super::transcript_printer::TranscriptPrinter;
 use super::words::Word;
 use crate::cli::{ChatArgs, Exit};
 use crate::commands::load::load_or_say;
@@ -62,7 +62,7 @@ pub fn run(
         .build()?;
     let ended = runtime.block_on(async {
         let surfaces = (Surface::of(&io::stdout(), env), Surface::of(&io::stderr(), env));
-        let mut screen = Screen::new((out, surfaces.0), (err, surfaces.1), language);
+        let mut screen = ChatOutput::new((out, surfaces.0), (err, surfaces.1), language);
         Box::pin(talk((project, &settings), env, args, &thread, input, &mut screen)).await
     });
     // A second signal may have left tasks behind; they are not waited for.
@@ -86,7 +86,7 @@ async fn talk(
     args: &ChatArgs,
     thread: &ThreadId,
     input: Input,
-    screen: &mut Screen<'_>,
+    screen: &mut ChatOutput<'_>,
 ) -> anyhow::Result<Exit> {
     // From here on a signal no longer ends the process by itself, so nothing is left half done.
     let mut interruptions = Interruptions::listen()?;
@@ -99,7 +99,7 @@ async fn talk(
         Ok(line) => line,
         Err(error) => return refuse(error, settings, screen),
     };
-    let place = Place { project, thread, daemon: line.address().is_some() };
+    let place = ChatContext { project, thread, daemon: line.address().is_some() };
     let interruptions = &mut interruptions;
     let talked = match input {
         Input::One(text) => {
@@ -108,7 +108,7 @@ async fn talk(
             once.run(&mut line, &text).await
         }
         Input::Typed => {
-            let (teller, held) = (Teller::default(), Vec::new());
+            let (teller, held) = (TranscriptPrinter::default(), Vec::new());
             let mut session = Session { settings, env, place, screen, interruptions, teller, held };
             session.run(&mut line).await
         }
@@ -120,7 +120,7 @@ async fn talk(
     Ok(talked?)
 }
 
-fn refuse(error: OpenLineError, settings: &Settings, screen: &mut Screen<'_>) -> anyhow::Result<Exit> {
+fn refuse(error: OpenLineError, settings: &Settings, screen: &mut ChatOutput<'_>) -> anyhow::Result<Exit> {
     let language = settings.operator_language;
     let (text, exit) = match error {
         OpenLineError::Taken { pid } => (Word::Taken(pid).say(language), Exit::AnotherDaemon),

@@ -6,12 +6,12 @@
 use std::io;
 use std::sync::Arc;
 
+use super::chat_context::ChatContext;
+use super::chat_output::ChatOutput;
 use super::interruptions::{Interruption, Interruptions};
 use super::keyboard::{Keyboard, Style, Typed};
-use super::line::{Heard, Line};
-use super::place::Place;
-use super::screen::Screen;
-use super::teller::{Shown, Teller};
+use super::line::{Line, ThreadEvent};
+use super::transcript_printer::{Shown, TranscriptPrinter};
 use super::turn::{RUN_MESSAGES, TurnEnd, Until, Watch};
 use super::words::Word;
 use crate::cli::Exit;
@@ -43,7 +43,7 @@ enum Asked {
 /// What came first while the prompt stood.
 enum Came {
     Typed(Typed),
-    Heard(Heard),
+    ThreadEvent(ThreadEvent),
     Interruption(Interruption),
 }
 
@@ -52,10 +52,10 @@ enum Came {
 pub(super) struct Session<'s, 'o> {
     pub(super) settings: &'s Settings,
     pub(super) env: &'s Env,
-    pub(super) place: Place<'s>,
-    pub(super) screen: &'s mut Screen<'o>,
+    pub(super) place: ChatContext<'s>,
+    pub(super) screen: &'s mut ChatOutput<'o>,
     pub(super) interruptions: &'s mut Interruptions,
-    pub(super) teller: Teller,
+    pub(super) teller: TranscriptPrinter,
     /// What was heard at the prompt and is not printed yet, because a line of it is not whole.
     pub(super) held: Vec<Shown>,
 }
@@ -166,7 +166,7 @@ impl<'o> Session<'_, 'o> {
                     biased;
                     interruption = self.interruptions.next() => Came::Interruption(interruption),
                     typed = keyboard.next() => Came::Typed(typed),
-                    heard = line.next() => Came::Heard(heard),
+                    heard = line.next() => Came::ThreadEvent(heard),
                 };
                 match came {
                     Came::Typed(typed) => break typed,
@@ -182,12 +182,12 @@ impl<'o> Session<'_, 'o> {
                         self.leave_prompt(keyboard)?;
                         return Ok(Asked::End(Exit::Ok));
                     }
-                    Came::Heard(Heard::Gone) => {
+                    Came::ThreadEvent(ThreadEvent::Gone) => {
                         self.leave_prompt(keyboard)?;
                         self.screen.trouble(&Word::Gone.say(self.language()))?;
                         return Ok(Asked::End(Exit::Failed));
                     }
-                    Came::Heard(heard) => self.hear_at_prompt(heard, line, keyboard).await?,
+                    Came::ThreadEvent(heard) => self.hear_at_prompt(heard, line, keyboard).await?,
                 }
             };
             match typed {
@@ -218,17 +218,22 @@ impl<'o> Session<'_, 'o> {
         Ok(false)
     }
 
-    async fn hear_at_prompt(&mut self, heard: Heard, line: &Line, keyboard: &mut Keyboard) -> io::Result<()> {
-        if heard != Heard::Reload {
+    async fn hear_at_prompt(
+        &mut self,
+        heard: ThreadEvent,
+        line: &Line,
+        keyboard: &mut Keyboard,
+    ) -> io::Result<()> {
+        if heard != ThreadEvent::Reload {
             return self.take_at_prompt(heard, keyboard);
         }
         for message in line.recent(RUN_MESSAGES).await.unwrap_or_default() {
-            self.take_at_prompt(Heard::Written(Arc::new(message)), keyboard)?;
+            self.take_at_prompt(ThreadEvent::Written(Arc::new(message)), keyboard)?;
         }
         Ok(())
     }
 
-    fn take_at_prompt(&mut self, heard: Heard, keyboard: &mut Keyboard) -> io::Result<()> {
+    fn take_at_prompt(&mut self, heard: ThreadEvent, keyboard: &mut Keyboard) -> io::Result<()> {
         let shown = self.teller.hear(heard);
         let questions = self.teller.new_questions();
         self.held.extend(shown.into_iter().chain(questions));

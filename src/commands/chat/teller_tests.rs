@@ -21,19 +21,19 @@ fn step() -> Value {
     json!({ "type": "step-start" })
 }
 
-fn following(run: &str) -> Teller {
-    let mut teller = Teller::default();
+fn following(run: &str) -> TranscriptPrinter {
+    let mut teller = TranscriptPrinter::default();
     teller.follow(run.parse().unwrap());
     teller
 }
 
-fn live(teller: &mut Teller, cursor: &mut Cursor, message: &UiMessage) -> Vec<Shown> {
+fn live(teller: &mut TranscriptPrinter, cursor: &mut Cursor, message: &UiMessage) -> Vec<Shown> {
     let heard = cursor.advance(message).into_iter();
-    heard.flat_map(|chunk| teller.hear(Heard::Chunk { message: message.id.clone(), chunk })).collect()
+    heard.flat_map(|chunk| teller.hear(ThreadEvent::Chunk { message: message.id.clone(), chunk })).collect()
 }
 
-fn written(teller: &mut Teller, message: UiMessage) -> Vec<Shown> {
-    teller.hear(Heard::Written(Arc::new(message)))
+fn written(teller: &mut TranscriptPrinter, message: UiMessage) -> Vec<Shown> {
+    teller.hear(ThreadEvent::Written(Arc::new(message)))
 }
 
 fn words(text: &str) -> Shown {
@@ -149,7 +149,7 @@ fn run(name: &str) -> CorrelationId {
 
 #[test]
 fn a_decision_lets_the_run_go_on_that_is_followed_from_there() {
-    let mut teller = Teller::default();
+    let mut teller = TranscriptPrinter::default();
     let asking = json!([step(), text("Let me build."), call("c1", "approval-requested")]);
     teller.note(&Arc::new(answer("m1", "run_1", "running", asking)));
     assert!(teller.is_parked());
@@ -171,7 +171,7 @@ fn a_decision_lets_the_run_go_on_that_is_followed_from_there() {
 
 #[test]
 fn a_message_behind_a_question_is_queued_and_a_command_is_not() {
-    let mut teller = Teller::default();
+    let mut teller = TranscriptPrinter::default();
     teller.note(&Arc::new(answer("m1", "run_1", "running", json!([call("c1", "approval-requested")]))));
     teller.follow(run("run_2"));
     assert!(!teller.has_heard(&run("run_2")) && !teller.is_queued(&run("run_2")));
@@ -192,9 +192,9 @@ fn a_question_is_shown_once_and_the_reminder_of_the_daemon_is_left_to_the_chat()
     assert_eq!(teller.new_questions(), []);
     for language in [Language::En, Language::Zh] {
         let reminder = Phrase::Reminder(teller.numbers()).say(language);
-        assert_eq!(teller.hear(Heard::Progress(reminder)), []);
+        assert_eq!(teller.hear(ThreadEvent::Progress(reminder)), []);
     }
-    assert_eq!(teller.hear(Heard::Progress("again".to_owned())).len(), 1);
+    assert_eq!(teller.hear(ThreadEvent::Progress("again".to_owned())).len(), 1);
 }
 
 #[test]

@@ -3,10 +3,10 @@
 use std::io;
 use std::sync::Arc;
 
+use super::chat_output::ChatOutput;
 use super::interruptions::{Interruption, Interruptions};
-use super::line::{Heard, Line, LineError, Taken};
-use super::screen::Screen;
-use super::teller::{Shown, Teller};
+use super::line::{Line, LineError, Taken, ThreadEvent};
+use super::transcript_printer::{Shown, TranscriptPrinter};
 use super::words::Word;
 use crate::domain::{CorrelationId, Language};
 
@@ -53,11 +53,11 @@ pub(super) enum Until {
 #[derive(Debug)]
 pub(super) struct Watch<'s, 'o> {
     /// Where it is shown; nothing means that only its outcome is wanted.
-    pub(super) screen: Option<&'s mut Screen<'o>>,
+    pub(super) screen: Option<&'s mut ChatOutput<'o>>,
     /// What may come in between.
     pub(super) interruptions: &'s mut Interruptions,
     /// The runs that are followed.
-    pub(super) teller: &'s mut Teller,
+    pub(super) teller: &'s mut TranscriptPrinter,
     pub(super) until: Until,
     /// The language of our own words.
     pub(super) language: Language,
@@ -126,9 +126,9 @@ impl Watch<'_, '_> {
                     Interruption::Stop | Interruption::Leave => return Ok(TurnEnd::Left),
                 },
                 heard = line.next() => match heard {
-                    Heard::Gone => return Ok(TurnEnd::Gone),
-                    Heard::Reload => self.read_again(line).await?,
-                    Heard::Trouble(text) => {
+                    ThreadEvent::Gone => return Ok(TurnEnd::Gone),
+                    ThreadEvent::Reload => self.read_again(line).await?,
+                    ThreadEvent::Trouble(text) => {
                         self.show(&[Shown::Trouble(text)])?;
                         return Ok(TurnEnd::Refused);
                     }
@@ -161,7 +161,7 @@ impl Watch<'_, '_> {
     /// Something was missed; the thread itself tells it.
     async fn read_again(&mut self, line: &Line) -> io::Result<()> {
         for message in line.recent(RUN_MESSAGES).await.unwrap_or_default() {
-            let shown = self.teller.hear(Heard::Written(Arc::new(message)));
+            let shown = self.teller.hear(ThreadEvent::Written(Arc::new(message)));
             self.show(&shown)?;
         }
         Ok(())

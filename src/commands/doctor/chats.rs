@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::future::join3;
 
 use super::fact::Fact;
-use super::news::{Missing, News};
+use super::probe::{Missing, Probe};
 use crate::adapters::{feishu, qq, telegram};
 use crate::chats;
 use crate::config::{FeishuSettings, GroupRespond, QqMode, QqSettings, Settings, TelegramSettings};
@@ -52,58 +52,58 @@ async fn bounded<S>(
     platform: &'static str,
     settings: Option<&S>,
     http: HttpFactory<'_>,
-    ask: impl AsyncFnOnce(&S, reqwest::Client) -> Vec<News>,
+    ask: impl AsyncFnOnce(&S, reqwest::Client) -> Vec<Probe>,
 ) -> Vec<Fact> {
     let Some(settings) = settings else { return Vec::new() };
     let mut news = match http() {
         Ok(http) => match tokio::time::timeout(PATIENCE, ask(settings, http)).await {
             Ok(news) => news,
-            Err(_) => vec![News::Silent { seconds: PATIENCE.as_secs() }],
+            Err(_) => vec![Probe::Silent { seconds: PATIENCE.as_secs() }],
         },
-        Err(detail) => vec![News::Unreachable { detail }],
+        Err(detail) => vec![Probe::Unreachable { detail }],
     };
     // Two calls that failed for one reason are one piece of news.
     news.dedup();
     news.into_iter().map(|news| Fact::Chat { platform, news }).collect()
 }
 
-fn telegram_news(finding: telegram::Finding, own: &TelegramSettings) -> Option<News> {
+fn telegram_news(finding: telegram::Finding, own: &TelegramSettings) -> Option<Probe> {
     Some(match finding {
-        telegram::Finding::Bot { name, hears_all: true } => News::Bot { name: format!("@{name}") },
-        telegram::Finding::Bot { name, hears_all: false } => News::BotHearsLittle {
+        telegram::Finding::Bot { name, hears_all: true } => Probe::Bot { name: format!("@{name}") },
+        telegram::Finding::Bot { name, hears_all: false } => Probe::BotHearsLittle {
             name: format!("@{name}"),
             wants_all: own.groups.respond == GroupRespond::All,
         },
         // It is what was asked for.
         telegram::Finding::Webhook if own.webhook_url.is_some() => return None,
-        telegram::Finding::Webhook => News::ForeignWebhook,
-        telegram::Finding::BadToken { what } => News::BadCredentials { detail: what },
-        telegram::Finding::Trouble { what } => News::Unreachable { detail: what },
+        telegram::Finding::Webhook => Probe::ForeignWebhook,
+        telegram::Finding::BadToken { what } => Probe::BadCredentials { detail: what },
+        telegram::Finding::Trouble { what } => Probe::Unreachable { detail: what },
     })
 }
 
-fn feishu_news(finding: feishu::Finding) -> Option<News> {
-    use feishu::{About, Standing};
+fn feishu_news(finding: feishu::Finding) -> Option<Probe> {
+    use feishu::{About, CheckStatus};
     let detail = finding.detail;
-    Some(match (finding.about, finding.standing) {
-        (About::Bot, Standing::Good) => News::Bot { name: detail },
-        (About::Bot, _) => News::BotOff { name: detail },
+    Some(match (finding.about, finding.status) {
+        (About::Bot, CheckStatus::Good) => Probe::Bot { name: detail },
+        (About::Bot, _) => Probe::BotOff { name: detail },
         // The bot's name says as much.
-        (_, Standing::Good) => return None,
-        (About::Credentials, _) => News::BadCredentials { detail },
-        (About::Connection, _) => News::Unreachable { detail },
-        (About::Sending, _) => News::NoPermission { to: Missing::Send, detail },
-        (About::Growing, _) => News::NoPermission { to: Missing::Grow, detail },
+        (_, CheckStatus::Good) => return None,
+        (About::Credentials, _) => Probe::BadCredentials { detail },
+        (About::Connection, _) => Probe::Unreachable { detail },
+        (About::Sending, _) => Probe::NoPermission { to: Missing::Send, detail },
+        (About::Growing, _) => Probe::NoPermission { to: Missing::Grow, detail },
     })
 }
 
-fn qq_news(finding: qq::Finding, own: &QqSettings) -> Option<News> {
+fn qq_news(finding: qq::Finding, own: &QqSettings) -> Option<Probe> {
     Some(match finding {
-        qq::Finding::Bot { name } => News::Bot { name },
-        qq::Finding::Gateway { sessions_left: Some(0) } if own.mode == QqMode::Websocket => News::NoSessions,
+        qq::Finding::Bot { name } => Probe::Bot { name },
+        qq::Finding::Gateway { sessions_left: Some(0) } if own.mode == QqMode::Websocket => Probe::NoSessions,
         qq::Finding::Gateway { .. } => return None,
-        qq::Finding::BadCredentials { what } => News::BadCredentials { detail: what },
-        qq::Finding::AddressNotListed { what } => News::AddressNotListed { detail: what },
-        qq::Finding::Trouble { what } => News::Unreachable { detail: what },
+        qq::Finding::BadCredentials { what } => Probe::BadCredentials { detail: what },
+        qq::Finding::AddressNotListed { what } => Probe::AddressNotListed { detail: what },
+        qq::Finding::Trouble { what } => Probe::Unreachable { detail: what },
     })
 }

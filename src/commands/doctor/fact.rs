@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::news::News;
+use super::probe::Probe;
 use crate::config::{AgentMdError, Idle, IdleAdapter, Problem};
 use crate::domain::{ErrorKind, SandboxLevel, SandboxReport};
 use crate::sandbox::{MemoryControl, MemoryLimits};
@@ -52,7 +52,7 @@ pub(super) enum Fact {
     /// A model fails and its server does not list it.
     ModelNotListed { name: String, alternatives: Vec<String> },
     /// What a chat platform says about its bot.
-    Chat { platform: &'static str, news: News },
+    Chat { platform: &'static str, news: Probe },
     /// State can be written.
     Writable(PathBuf),
     /// It cannot.

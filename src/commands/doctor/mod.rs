@@ -5,11 +5,11 @@
 mod chats;
 mod fact;
 mod model;
-mod news;
+mod probe;
 mod probes;
 mod run;
 mod words;
 
 pub use chats::HttpFactory;
 pub use model::{ListModels, ModelFactory};
-pub use run::{Surgery, doctor};
+pub use run::{DoctorInput, doctor};

@@ -16,7 +16,7 @@ use crate::uimessage::{Content, ModelMessage};
 /// The longest a model is waited for.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Makes a model of its settings. Handed in, so that this room need not know how models are spoken to.
+/// Makes a model of its settings. Submitted in, so that this room need not know how models are spoken to.
 pub type ModelFactory<'a> = &'a (dyn Fn(&ModelSettings) -> Result<Arc<dyn Model>, String> + Send + Sync);
 
 /// Lists the models of a server.

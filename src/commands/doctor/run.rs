@@ -15,14 +15,14 @@ use super::words::say;
 use crate::cli::{Exit, Output};
 use crate::config::{Env, Provider, Settings, read_agent_md};
 use crate::domain::Language;
+use crate::policy_setup::{memory_limits, sandbox_mode};
 use crate::ports::Clock;
-use crate::safeguards::{memory_limits, sandbox_mode};
 use crate::sandbox::{Mode, Status};
 
 /// What the examination needs from outside.
 #[expect(missing_debug_implementations, reason = "holds a function; lives for one call")]
 #[derive(Clone)]
-pub struct Surgery<'a> {
+pub struct DoctorInput<'a> {
     /// The project directory.
     pub project: &'a Path,
     /// The environment.
@@ -40,7 +40,7 @@ pub struct Surgery<'a> {
 }
 
 /// Checks everything and writes down what it found. Fails when something must be mended.
-pub async fn doctor(surgery: Surgery<'_>, output: Output, out: &mut dyn Write) -> io::Result<Exit> {
+pub async fn doctor(surgery: DoctorInput<'_>, output: Output, out: &mut dyn Write) -> io::Result<Exit> {
     let (facts, language) = examine(surgery).await;
     if output.json {
         let checks: Vec<_> = facts.iter().map(|fact| as_json(fact, language)).collect();
@@ -56,8 +56,8 @@ pub async fn doctor(surgery: Surgery<'_>, output: Output, out: &mut dyn Write) -
     Ok(if worst == Verdict::Error { Exit::Failed } else { Exit::Ok })
 }
 
-async fn examine(surgery: Surgery<'_>) -> (Vec<Fact>, Language) {
-    let Surgery { project, env, clock, model, models, http, sandbox } = surgery;
+async fn examine(surgery: DoctorInput<'_>) -> (Vec<Fact>, Language) {
+    let DoctorInput { project, env, clock, model, models, http, sandbox } = surgery;
     let settings = Settings::load(project, env);
     let mut facts = Vec::new();
     let language = match &settings {
@@ -154,9 +154,9 @@ mod tests {
     use crate::sandbox::{Isolation, Level};
 
     #[derive(Debug)]
-    struct Noon;
+    struct FixedClock;
 
-    impl Clock for Noon {
+    impl Clock for FixedClock {
         fn now(&self) -> Timestamp {
             Timestamp::from_millis(1_790_000_000_000)
         }
@@ -175,10 +175,10 @@ mod tests {
         for (name, text) in files {
             File::create(dir.path().join(name)).unwrap().write_all(text.as_bytes()).unwrap();
         }
-        let surgery = Surgery {
+        let surgery = DoctorInput {
             project: dir.path(),
             env: &env,
-            clock: Arc::new(Noon),
+            clock: Arc::new(FixedClock),
             model: &no_model,
             models: &|_| Box::pin(async { Err("no network here".to_owned()) }),
             http: &|| Err("no network here".to_owned()),

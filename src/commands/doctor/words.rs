@@ -62,7 +62,7 @@ fn english(fact: &Fact) -> String {
         Fact::LockHeld { pid: Some(pid) } => format!("a daemon runs here, as process {pid}"),
         Fact::LockHeld { pid: None } => "a daemon runs here".into(),
         Fact::LockUnclear(why) => format!("the lock cannot be read: {why}"),
-        Fact::Sandbox(report) => sandbox_words::standing(report, Language::En),
+        Fact::Sandbox(report) => sandbox_words::status(report, Language::En),
         Fact::Sockets { listed, sandbox } => {
             sandbox_words::sockets(listed, sandbox, Language::En).unwrap_or_default()
         }
@@ -171,7 +171,7 @@ fn chinese(fact: &Fact) -> String {
         Fact::LockHeld { pid: Some(pid) } => format!("守护进程正在运行，进程号 {pid}"),
         Fact::LockHeld { pid: None } => "守护进程正在运行".into(),
         Fact::LockUnclear(why) => format!("无法读取锁：{why}"),
-        Fact::Sandbox(report) => sandbox_words::standing(report, Language::Zh),
+        Fact::Sandbox(report) => sandbox_words::status(report, Language::Zh),
         Fact::Sockets { listed, sandbox } => {
             sandbox_words::sockets(listed, sandbox, Language::Zh).unwrap_or_default()
         }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::words;
 use crate::cli::{Exit, Output};
-use crate::commands::look::Look;
+use crate::commands::cli_context::CliContext;
 use crate::commands::table::table;
 use crate::commands::terminal::{moment, one_line};
 use crate::domain::{GrantSummary, Timestamp};
@@ -16,7 +16,7 @@ const COMMAND_COLUMNS: usize = 60;
 
 /// Lists the grants, the oldest first.
 pub(super) fn list(
-    look: &Look,
+    look: &CliContext,
     grants: &[GrantSummary],
     output: Output,
     out: &mut dyn Write,
@@ -31,7 +31,7 @@ pub(super) fn list(
     Ok(Exit::Ok)
 }
 
-fn rows(look: &Look, grants: &[GrantSummary]) -> String {
+fn rows(look: &CliContext, grants: &[GrantSummary]) -> String {
     let rows = grants.iter().map(|grant| {
         let calls = if grant.commands.is_empty() {
             words::every_call(look.language).to_owned()
@@ -79,7 +79,7 @@ mod tests {
             grant(2, &["git add …", "git commit …"], Reach::Until { thread, until }),
             grant(10, &[], Reach::Project),
         ];
-        let look = |language| Look {
+        let look = |language| CliContext {
             state: "/nonexistent".into(),
             language,
             zone: TimeZone::UTC,

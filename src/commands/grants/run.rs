@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::{list, words};
 use crate::cli::{Exit, GrantsCommand};
-use crate::commands::look::{Look, VIA, operator, small_runtime};
+use crate::commands::cli_context::{CliContext, VIA, operator, small_runtime};
 use crate::config::Env;
 use crate::domain::{GrantNumber, GrantSummary};
 use crate::permissions::GrantBook;
@@ -23,7 +23,7 @@ pub fn run(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> anyhow::Result<Exit> {
-    let Some(look) = Look::at(project, env, err)? else { return Ok(Exit::Failed) };
+    let Some(look) = CliContext::at(project, env, err)? else { return Ok(Exit::Failed) };
     match command {
         GrantsCommand::List(output) => match listed(&look)? {
             Ok(grants) => list::list(&look, &grants, output, out),
@@ -51,7 +51,7 @@ pub fn run(
     }
 }
 
-fn listed(look: &Look) -> anyhow::Result<Result<Vec<GrantSummary>, StoreError>> {
+fn listed(look: &CliContext) -> anyhow::Result<Result<Vec<GrantSummary>, StoreError>> {
     // A look at a project without state must not make any.
     if !look.state.is_dir() {
         return Ok(Ok(Vec::new()));
@@ -65,7 +65,10 @@ fn listed(look: &Look) -> anyhow::Result<Result<Vec<GrantSummary>, StoreError>> 
     }))
 }
 
-fn revoked(look: &Look, number: GrantNumber) -> anyhow::Result<Result<Option<GrantSummary>, StoreError>> {
+fn revoked(
+    look: &CliContext,
+    number: GrantNumber,
+) -> anyhow::Result<Result<Option<GrantSummary>, StoreError>> {
     if !look.state.is_dir() {
         return Ok(Ok(None));
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use tempfile::NamedTempFile;
 
 use super::outcome::Records;
-use super::run::Look;
+use super::run::CliContext;
 use super::show::{named, speaker};
 use super::words;
 use crate::cli::{Exit, ExportFormat};
@@ -25,7 +25,7 @@ const COLUMNS: usize = 200;
 /// Writes a whole thread. A file that exists is left as it is, and one that could not be written whole does not
 /// come into being.
 pub(super) fn export(
-    look: &Look,
+    look: &CliContext,
     thread: &ThreadId,
     format: ExportFormat,
     file: Option<&Path>,
@@ -61,7 +61,7 @@ pub(super) fn export(
 }
 
 fn write_thread(
-    look: &Look,
+    look: &CliContext,
     thread: &ThreadId,
     format: ExportFormat,
     out: &mut dyn Write,
@@ -105,7 +105,7 @@ fn page_ends(reader: &Reader, thread: &ThreadId, last: &MessageId) -> Result<Vec
     Ok(ends)
 }
 
-fn markdown(look: &Look, records: &Records, message: &UiMessage) -> String {
+fn markdown(look: &CliContext, records: &Records, message: &UiMessage) -> String {
     let at = moment(message.metadata.timestamp, &look.zone);
     if let Some((said, record)) = records.exchange(message) {
         let role = words::speaker(Role::User, look.language);
@@ -136,7 +136,7 @@ enum Block {
     Item,
 }
 
-fn block(look: &Look, records: &Records, part: &Part) -> Option<(Block, String)> {
+fn block(look: &CliContext, records: &Records, part: &Part) -> Option<(Block, String)> {
     Some(match part {
         Part::Text(text) if !text.text.trim().is_empty() => {
             (Block::Words, text.text.trim_matches('\n').to_owned())

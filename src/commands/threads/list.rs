@@ -4,7 +4,7 @@ use std::io::Write;
 
 use serde_json::{Value, json};
 
-use super::run::Look;
+use super::run::CliContext;
 use super::words;
 use crate::cli::{Exit, Output};
 use crate::commands::table::table;
@@ -17,7 +17,7 @@ use crate::store::FileApprovals;
 const TITLE_COLUMNS: usize = 60;
 
 /// Lists every thread, the newest first.
-pub(super) fn list(look: &Look, output: Output, out: &mut dyn Write) -> anyhow::Result<Exit> {
+pub(super) fn list(look: &CliContext, output: Output, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let mut threads = look.reader.list()?;
     mark_waiting(&mut threads, &FileApprovals::read_all(&look.state)?);
     if output.json {
@@ -53,7 +53,7 @@ fn wire(thread: &ThreadSummary) -> Value {
     })
 }
 
-fn rows(look: &Look, threads: &[ThreadSummary]) -> String {
+fn rows(look: &CliContext, threads: &[ThreadSummary]) -> String {
     let rows = threads.iter().map(|thread| {
         [
             thread.thread_id.to_string(),
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn columns_stand_below_each_other_also_with_chinese() {
-        let look = Look {
+        let look = CliContext {
             reader: Reader::read_only(std::path::Path::new("/nonexistent")),
             state: "/nonexistent".into(),
             language: Language::Zh,

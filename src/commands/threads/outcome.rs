@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::run::Look;
+use super::run::CliContext;
 use super::words::{self, Outcome};
 use crate::commands::result_line::result_line;
 use crate::commands::terminal::{moment, one_line};
@@ -24,7 +24,7 @@ pub(super) struct Records {
 
 impl Records {
     /// Reads the approvals; records that cannot be read leave what the messages tell.
-    pub(super) fn read(look: &Look) -> Self {
+    pub(super) fn read(look: &CliContext) -> Self {
         let approvals = FileApprovals::read_all(&look.state).unwrap_or_default();
         let approvals = approvals.into_iter().map(|approval| (approval.id.to_string(), approval)).collect();
         Self { approvals, ..Self::default() }
@@ -60,7 +60,7 @@ impl Records {
     }
 
     /// The lines below a call: that it was asked about, what was decided, and what came of it.
-    pub(super) fn lines(&self, look: &Look, tool: &ToolPart) -> Vec<String> {
+    pub(super) fn lines(&self, look: &CliContext, tool: &ToolPart) -> Vec<String> {
         let language = look.language;
         let Some((id, answer)) = approval_of(&tool.state) else {
             return error(&tool.state).into_iter().collect();
@@ -85,7 +85,7 @@ impl Records {
         lines.iter().map(|line| one_line(line, COLUMNS)).collect()
     }
 
-    fn outcome(&self, look: &Look, state: &ApprovalState) -> Outcome {
+    fn outcome(&self, look: &CliContext, state: &ApprovalState) -> Outcome {
         match state {
             ApprovalState::Pending => Outcome::Waits,
             ApprovalState::Approved { decided, .. } | ApprovalState::Spent { decided, .. } => {
@@ -100,7 +100,7 @@ impl Records {
     }
 
     /// Who decided, from where, and when.
-    fn by(&self, look: &Look, decided: &Decided) -> String {
+    fn by(&self, look: &CliContext, decided: &Decided) -> String {
         let name = self.name(&decided.by).map_or_else(|| decided.by.to_string(), str::to_owned);
         format!("{name} · {} · {}", decided.via, moment(decided.at, &look.zone))
     }

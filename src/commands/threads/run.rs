@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 
 use super::{export, list, show, words};
 use crate::cli::{Exit, ThreadsCommand};
-use crate::commands::look::no_project;
+use crate::commands::cli_context::no_project;
 use crate::commands::terminal::Surface;
 use crate::config::{Env, check_config};
 use crate::domain::{Language, ThreadId};
@@ -15,7 +15,7 @@ use crate::store::Reader;
 
 /// Where and how a command looks.
 #[derive(Debug)]
-pub(super) struct Look {
+pub(super) struct CliContext {
     /// The threads.
     pub(super) reader: Reader,
     /// Where the daemon keeps what it knows.
@@ -46,7 +46,7 @@ pub fn run(
         return Ok(Exit::Failed);
     }
     let state = project.join(".ship");
-    let look = Look {
+    let look = CliContext {
         reader: Reader::read_only(&state),
         state,
         language,
@@ -67,7 +67,7 @@ pub fn run(
 }
 
 /// The thread of this name, if there is one.
-fn find(look: &Look, name: &str, err: &mut dyn Write) -> io::Result<Option<ThreadId>> {
+fn find(look: &CliContext, name: &str, err: &mut dyn Write) -> io::Result<Option<ThreadId>> {
     let thread = name.parse().ok().filter(|thread| look.reader.has(thread));
     if thread.is_none() {
         writeln!(err, "{}", words::unknown(name, look.language))?;

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde_json::json;
 
 use super::outcome::Records;
-use super::run::Look;
+use super::run::CliContext;
 use super::words;
 use crate::cli::{Exit, Output};
 use crate::commands::terminal::{call_line, harmless, moment, one_line};
@@ -17,7 +17,7 @@ const COLUMNS: usize = 100;
 
 /// Shows the newest messages, the oldest of them first.
 pub(super) fn show(
-    look: &Look,
+    look: &CliContext,
     thread: &ThreadId,
     limit: usize,
     output: Output,
@@ -39,7 +39,12 @@ pub(super) fn show(
     Ok(Exit::Ok)
 }
 
-fn write_message(look: &Look, records: &Records, message: &UiMessage, out: &mut dyn Write) -> io::Result<()> {
+fn write_message(
+    look: &CliContext,
+    records: &Records,
+    message: &UiMessage,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let at = moment(message.metadata.timestamp, &look.zone);
     if let Some((said, record)) = records.exchange(message) {
         if let Some(said) = said {
@@ -59,17 +64,22 @@ fn write_message(look: &Look, records: &Records, message: &UiMessage, out: &mut 
     Ok(())
 }
 
-fn write_words(look: &Look, (speaker, at): (&str, &str), text: &str, out: &mut dyn Write) -> io::Result<()> {
+fn write_words(
+    look: &CliContext,
+    (speaker, at): (&str, &str),
+    text: &str,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     write_head(look, speaker, at, out)?;
     writeln!(out, "{}", harmless(text))
 }
 
-fn write_head(look: &Look, speaker: &str, facts: &str, out: &mut dyn Write) -> io::Result<()> {
+fn write_head(look: &CliContext, speaker: &str, facts: &str, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}  {}", look.surface.strong(speaker), look.surface.dim(facts))
 }
 
 /// Who speaks, by name where there is one.
-pub(super) fn speaker(look: &Look, message: &UiMessage) -> String {
+pub(super) fn speaker(look: &CliContext, message: &UiMessage) -> String {
     named(message.metadata.author_name.as_deref(), words::speaker(message.role, look.language))
 }
 
@@ -82,7 +92,7 @@ pub(super) fn named(name: Option<&str>, role: &str) -> String {
 }
 
 /// What a message says and does, part by part.
-fn lines(look: &Look, records: &Records, message: &UiMessage) -> Vec<String> {
+fn lines(look: &CliContext, records: &Records, message: &UiMessage) -> Vec<String> {
     let surface = look.surface;
     let mut lines = Vec::new();
     for part in &message.parts {

@@ -4,7 +4,7 @@
 use super::grant::{Calls, Grant, GrantedCommand, Pattern};
 use crate::domain::{Reach, Risk, Scope, ThreadId, Timestamp};
 use crate::policy::fingerprint::FileDigest;
-use crate::policy::paths::{self, Place};
+use crate::policy::paths::{self, PathLocation};
 use crate::policy::shell::{ShellJudgement, ShellPart};
 
 /// What is known about a call that asks.
@@ -101,9 +101,9 @@ impl<'a> Varying<'a> {
             return false;
         }
         let is = |folder: &str, word: &str| {
-            let Place::Inside(named) = paths::locate("", folder, word) else { return false };
+            let PathLocation::Inside(named) = paths::locate("", folder, word) else { return false };
             let told = [paths::locate("", folder, &script.path), paths::locate("", "", &script.path)];
-            told.contains(&Place::Inside(named))
+            told.contains(&PathLocation::Inside(named))
         };
         self.words.iter().any(|(part, words)| {
             part.folders.iter().any(|folder| {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{GrantNumber, Reach};
 use crate::policy::fingerprint::FileDigest;
-use crate::policy::paths::{self, Place};
+use crate::policy::paths::{self, PathLocation};
 use crate::policy::shape::{is_plain_argument, runs_project_files, shape_of};
 
 /// One approval that covers more than one call.
@@ -107,7 +107,7 @@ impl Pattern {
 }
 
 fn is_ordinary(folder: &str, path: &str) -> bool {
-    matches!(paths::locate("", folder, path), Place::Inside(inside) if !paths::is_sensitive(&inside))
+    matches!(paths::locate("", folder, path), PathLocation::Inside(inside) if !paths::is_sensitive(&inside))
 }
 
 impl fmt::Display for Pattern {

@@ -5,7 +5,7 @@ use super::depends::{Dependencies, depends};
 use super::launchers::is_shell;
 use super::opaque::decides_programs;
 use super::plain::{self, Part};
-use super::readonly::{Look, look};
+use super::readonly::{ReadSet, look};
 use super::rules::{Denied, ShellRules};
 use super::script::{Redirect, Script};
 use super::word::Word;
@@ -13,7 +13,7 @@ use super::{parse, screen, wrappers};
 use crate::domain::Class;
 use crate::domain::Risk;
 use crate::policy::fingerprint::scripts_named;
-use crate::policy::paths::{self, Place};
+use crate::policy::paths::{self, PathLocation};
 use crate::policy::{Compound, Mode, Reason, Verdict};
 
 /// How many commands inside commands are looked into.
@@ -287,7 +287,7 @@ impl Judged {
                 }
                 Redirect::Read(path) => {
                     self.blocks_grants = true;
-                    let looked = Look { paths: vec![path.clone()], ..Look::default() };
+                    let looked = ReadSet { paths: vec![path.clone()], ..ReadSet::default() };
                     if let Err(reason) = self.at(rules, cwds, looked) {
                         self.against.push(reason);
                     }
@@ -301,8 +301,8 @@ impl Judged {
         let mut folders = Vec::new();
         for cwd in cwds {
             match paths::locate(rules.root(), "", cwd) {
-                Place::Inside(folder) => folders.push(folder),
-                Place::Secret | Place::Outside => self.blocks_grants = true,
+                PathLocation::Inside(folder) => folders.push(folder),
+                PathLocation::Secret | PathLocation::Outside => self.blocks_grants = true,
             }
         }
         folders
@@ -317,15 +317,15 @@ impl Judged {
                 let places = folders.iter().map(|folder| paths::locate(rules.root(), folder, piece));
                 for place in places {
                     match place {
-                        Place::Outside => self.blocks_grants = true,
-                        Place::Inside(inside) if paths::is_sensitive(&inside) => {
+                        PathLocation::Outside => self.blocks_grants = true,
+                        PathLocation::Inside(inside) if paths::is_sensitive(&inside) => {
                             self.blocks_grants = true;
                             let reason = Reason::Sensitive(word.clone());
                             if !self.dangers.contains(&reason) {
                                 self.dangers.push(reason);
                             }
                         }
-                        Place::Inside(_) | Place::Secret => {}
+                        PathLocation::Inside(_) | PathLocation::Secret => {}
                     }
                 }
             }
@@ -338,7 +338,8 @@ impl Judged {
             argv.iter().skip(1).flat_map(|word| word.split(['=', ':', ',', '@']).map(move |p| (word, p)));
         for (word, piece) in pieces {
             let reserved = piece.split('/').any(paths::is_reserved_name);
-            let secret = || cwds.iter().any(|cwd| paths::locate(rules.root(), cwd, piece) == Place::Secret);
+            let secret =
+                || cwds.iter().any(|cwd| paths::locate(rules.root(), cwd, piece) == PathLocation::Secret);
             if reserved || (piece.contains('/') && secret()) {
                 self.blocks_grants = true;
                 let reason = Reason::Secret(word.clone());
@@ -350,7 +351,7 @@ impl Judged {
     }
 
     /// Whether what is looked at is inside the project, from wherever the command may run.
-    fn at(&mut self, rules: &ShellRules, cwds: &[String], looked: Look) -> Result<(), Reason> {
+    fn at(&mut self, rules: &ShellRules, cwds: &[String], looked: ReadSet) -> Result<(), Reason> {
         for cwd in cwds.iter().filter(|_| looked.repository) {
             let path = if cwd.is_empty() { ".".to_owned() } else { cwd.clone() };
             self.reads.push(ReadPath { path, deep: false, follows_links: false, repository: true });
@@ -359,16 +360,16 @@ impl Judged {
             for cwd in cwds {
                 match paths::locate(rules.root(), cwd, &path) {
                     _ if path == "/dev/null" => continue,
-                    Place::Inside(_) => {}
-                    Place::Secret => return Err(Reason::Secret(path)),
-                    Place::Outside => return Err(Reason::Outside(path)),
+                    PathLocation::Inside(_) => {}
+                    PathLocation::Secret => return Err(Reason::Secret(path)),
+                    PathLocation::Outside => return Err(Reason::Outside(path)),
                 }
                 let whole = if path.starts_with('/') || cwd.is_empty() {
                     path.clone()
                 } else {
                     format!("{cwd}/{path}")
                 };
-                let Look { deep, follows_links, .. } = looked;
+                let ReadSet { deep, follows_links, .. } = looked;
                 let read = ReadPath { path: whole, deep, follows_links, repository: false };
                 if !self.reads.contains(&read) {
                     self.reads.push(read);
@@ -468,7 +469,7 @@ impl Judged {
 }
 
 /// `cd` before other commands: they may run there or, should it fail, where they were.
-fn change(rules: &ShellRules, cwds: &mut Vec<String>, words: &[String]) -> Result<Look, Reason> {
+fn change(rules: &ShellRules, cwds: &mut Vec<String>, words: &[String]) -> Result<ReadSet, Reason> {
     let refused =
         |argument: &str| Reason::Argument { command: "cd".to_owned(), argument: argument.to_owned() };
     let [to] = words else { return Err(refused("")) };
@@ -478,12 +479,12 @@ fn change(rules: &ShellRules, cwds: &mut Vec<String>, words: &[String]) -> Resul
     let mut new = Vec::new();
     for cwd in cwds.iter() {
         match paths::locate(rules.root(), cwd, to) {
-            Place::Inside(place) => new.push(place),
-            Place::Secret => return Err(Reason::Secret(to.clone())),
-            Place::Outside => return Err(Reason::Outside(to.clone())),
+            PathLocation::Inside(place) => new.push(place),
+            PathLocation::Secret => return Err(Reason::Secret(to.clone())),
+            PathLocation::Outside => return Err(Reason::Outside(to.clone())),
         }
     }
-    let looked = Look { paths: vec![to.clone()], ..Look::default() };
+    let looked = ReadSet { paths: vec![to.clone()], ..ReadSet::default() };
     for place in new {
         if !cwds.contains(&place) {
             cwds.push(place);

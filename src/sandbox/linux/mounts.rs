@@ -23,7 +23,7 @@ pub(super) fn arrange(spec: &Spec) -> Result<(), String> {
         .map_err(|error| format!("mounts cannot be made private: {error}"))?;
     // What stays visible is opened before anything covers it.
     let view = View::of(spec)?;
-    let stage = Stage::mount(&spec.limits)?;
+    let stage = CoverMount::mount(&spec.limits)?;
     view.build(&stage)?;
     hide(spec, &stage)?;
     stage.unmount()?;
@@ -38,7 +38,7 @@ pub(super) fn arrange(spec: &Spec) -> Result<(), String> {
 
 /// Hides the project's reserved files. Folders are covered by an empty one, files by something that cannot be
 /// opened. What is to be shown of a hidden folder, and what may only be read, is mounted read-only.
-fn hide(spec: &Spec, stage: &Stage) -> Result<(), String> {
+fn hide(spec: &Spec, stage: &CoverMount) -> Result<(), String> {
     let shown: Vec<(&PathBuf, OwnedFd)> = spec
         .shown
         .iter()
@@ -68,7 +68,7 @@ fn hide(spec: &Spec, stage: &Stage) -> Result<(), String> {
     Ok(())
 }
 
-fn hide_one(path: &Path, stage: &Stage) -> Result<(), String> {
+fn hide_one(path: &Path, stage: &CoverMount) -> Result<(), String> {
     let Ok(found) = fs::symlink_metadata(path) else { return Ok(()) };
     if found.is_symlink() {
         // Where it leads to is hidden by its own name, or is out of reach.
@@ -90,9 +90,9 @@ const STAGE: &str = "/sys";
 /// An empty file system whose folders cover others. It is mounted only while the mounts are arranged; what is
 /// bound elsewhere stays when it is unmounted. All folders share its bound of bytes.
 #[derive(Debug)]
-pub(super) struct Stage;
+pub(super) struct CoverMount;
 
-impl Stage {
+impl CoverMount {
     fn mount(limits: &Limits) -> Result<Self, String> {
         let options = format!("size={},nr_inodes=65536,mode=0755", limits.temporary_bytes);
         let options = std::ffi::CString::new(options).map_err(|error| error.to_string())?;

@@ -11,7 +11,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::mount::mount_bind_recursive;
 
 use super::mount_table::told;
-use super::mounts::Stage;
+use super::mounts::CoverMount;
 use crate::domain::{Class, Network};
 use crate::sandbox::rules::{self, Access, Grant};
 use crate::sandbox::spec::Spec;
@@ -66,7 +66,7 @@ impl View {
     }
 
     /// Covers the directories and mounts again what stays visible.
-    pub(super) fn build(&self, stage: &Stage) -> Result<(), String> {
+    pub(super) fn build(&self, stage: &CoverMount) -> Result<(), String> {
         for (number, path) in self.covered.iter().enumerate() {
             let cover = stage.folder(&format!("cover-{number}"), Mode::from_raw_mode(0o755))?;
             mount_bind_recursive(&cover, path).map_err(told(path, "cannot be covered"))?;

@@ -5,12 +5,12 @@
 //! a second and ends a command that uses too much; a command can exceed its limit until it is looked at next.
 //! Address space is not limited: many runtimes reserve far more of it than they use.
 
-mod account;
 mod cgroup;
 mod limits;
+mod memory_limit;
 mod sampler;
 mod usage;
 
-pub use account::{Account, Memory};
 pub use cgroup::{MemoryControl, control_of};
 pub use limits::{Exceeded, MemoryLimits, MemoryScope};
+pub use memory_limit::{Memory, MemoryLimit};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::support::*;
 use crate::ports::{Commit, Durability, StoreError, ThreadStore, Work};
-use crate::store::{FileStore, Lock, OpenError};
+use crate::store::{Lock, OpenError, ThreadFiles};
 
 #[test]
 fn a_commit_is_there_after_a_restart_with_messages_outbox_and_open_work() {
@@ -177,17 +177,17 @@ fn an_outbox_of_settled_deliveries_does_not_grow_without_end() {
 fn a_second_store_is_refused_while_reading_goes_on() {
     let dir = scratch();
     let store = open(dir.path());
-    let Err(OpenError::Held { holder, .. }) = FileStore::open(dir.path()) else { panic!("two daemons") };
+    let Err(OpenError::Held { holder, .. }) = ThreadFiles::open(dir.path()) else { panic!("two daemons") };
     assert_eq!(holder.pid, Some(std::process::id()));
     assert_eq!(Lock::holder(store.layout()), Some(holder));
     drop(store);
-    FileStore::open(dir.path()).unwrap();
+    ThreadFiles::open(dir.path()).unwrap();
 }
 
 #[test]
 fn a_store_answers_until_it_is_closed_but_not_while_its_disk_hangs() {
     let (dir, disk, a) = (scratch(), Arc::new(FakeDisk::default()), thread("a"));
-    let store = FileStore::open_on(disk.clone(), dir.path(), TIGHT).unwrap();
+    let store = ThreadFiles::open_on(disk.clone(), dir.path(), TIGHT).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let answers = || {
         let briefly = std::time::Duration::from_millis(300);

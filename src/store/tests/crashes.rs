@@ -11,7 +11,7 @@ use super::support::*;
 use crate::domain::ThreadId;
 use crate::ports::{Commit, Durability, OutboxLine, ThreadStore, Work};
 use crate::store::outbox::Outbox;
-use crate::store::{FileStore, Reader};
+use crate::store::{Reader, ThreadFiles};
 
 /// What a directory comes to.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -111,7 +111,7 @@ fn commits(steps: &[Step]) -> Vec<Commit> {
 }
 
 /// Writes one commit after the other until one fails; tells how many were answered.
-fn write_until_refused(store: &FileStore, commits: &[Commit]) -> usize {
+fn write_until_refused(store: &ThreadFiles, commits: &[Commit]) -> usize {
     block_on(async {
         for (n, commit) in commits.iter().enumerate() {
             if store.commit(commit.clone()).await.is_err() {
@@ -136,7 +136,7 @@ proptest! {
             let dir = scratch();
             let disk = FakeDisk::with(Trouble::DeadAfter(death));
             // A death inside the very start is a death too.
-            let answered = match FileStore::open_on(Arc::clone(&disk) as _, dir.path(), TIGHT) {
+            let answered = match ThreadFiles::open_on(Arc::clone(&disk) as _, dir.path(), TIGHT) {
                 Ok(store) => write_until_refused(&store, &commits),
                 Err(_) => 0,
             };
@@ -162,7 +162,7 @@ proptest! {
             let dir = scratch();
             let disk = FakeDisk::with(Trouble::DeadAfter(death));
             let mut answered = 0;
-            if let Ok(store) = FileStore::open_on(disk, dir.path(), TIGHT) {
+            if let Ok(store) = ThreadFiles::open_on(disk, dir.path(), TIGHT) {
                 let handed: Vec<_> = commits.iter().map(|commit| store.commit(commit.clone())).collect();
                 for (n, commit) in handed.into_iter().enumerate() {
                     if block_on(commit).is_ok() {
@@ -190,7 +190,7 @@ proptest! {
         for upto in 0..=commits.len() {
             let dir = scratch();
             let disk = FakeDisk::with(Trouble::None);
-            let store = FileStore::open_on(Arc::clone(&disk) as _, dir.path(), TIGHT).unwrap();
+            let store = ThreadFiles::open_on(Arc::clone(&disk) as _, dir.path(), TIGHT).unwrap();
             prop_assert_eq!(write_until_refused(&store, &commits[..upto]), upto);
             drop(store);
             let mut choices = choices.iter().cycle();
@@ -214,7 +214,7 @@ proptest! {
         let expected = expected(&commits);
         let dir = scratch();
         // One journal, never closed: it tells of everything.
-        let store = FileStore::open_on(FakeDisk::with(Trouble::None), dir.path(), Default::default()).unwrap();
+        let store = ThreadFiles::open_on(FakeDisk::with(Trouble::None), dir.path(), Default::default()).unwrap();
         prop_assert_eq!(write_until_refused(&store, &commits), commits.len());
         let layout = store.layout().clone();
         drop(store);
@@ -255,7 +255,7 @@ fn a_process_that_dies_while_it_takes_a_refused_commit_back_leaves_it_whole_or_a
             let dir = scratch();
             block_on(open(dir.path()).commit(commits[0].clone())).unwrap();
             let disk = FakeDisk::with(Trouble::FullForThenDead(full, death));
-            if let Ok(store) = FileStore::open_on(Arc::clone(&disk) as _, dir.path(), TIGHT) {
+            if let Ok(store) = ThreadFiles::open_on(Arc::clone(&disk) as _, dir.path(), TIGHT) {
                 assert_eq!(write_until_refused(&store, &commits[1..]), 0);
             }
             let facts = found(dir.path());
@@ -332,7 +332,7 @@ fn a_start_does_not_look_at_finished_threads() {
         store.close().await;
     });
     let disk = FakeDisk::with(Trouble::None);
-    let store = FileStore::open_on(Arc::clone(&disk) as _, dir.path(), TIGHT).unwrap();
+    let store = ThreadFiles::open_on(Arc::clone(&disk) as _, dir.path(), TIGHT).unwrap();
     drop(store);
     // The journal is opened and directories are synced: no thread file is even opened.
     assert!(disk.operations() <= 5, "{}", disk.operations());

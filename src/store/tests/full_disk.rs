@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::support::*;
 use crate::ports::{Commit, Durability, StoreError, ThreadStore, Work};
 use crate::store::writer::Bounds;
-use crate::store::{FileStore, survive_file_size_limits};
+use crate::store::{ThreadFiles, survive_file_size_limits};
 
 /// Two good commits around one that fails; then a restart as after a crash.
 fn fail_in_between(trouble: Trouble, check: impl Fn(&StoreError)) {
@@ -21,7 +21,7 @@ fn fail_in_between(trouble: Trouble, check: impl Fn(&StoreError)) {
     };
     block_on(async {
         let disk = FakeDisk::with(Trouble::None);
-        let store = FileStore::open_on(Arc::clone(&disk) as _, dir.path(), TIGHT).unwrap();
+        let store = ThreadFiles::open_on(Arc::clone(&disk) as _, dir.path(), TIGHT).unwrap();
         store.commit(write("u1", 1)).await.unwrap();
         disk.make(trouble);
         let path = store.layout().thread(&a);
@@ -69,7 +69,7 @@ fn a_commit_without_room_takes_no_other_with_it() {
     let (a, b) = (thread("without-room"), thread("b"));
     block_on(async {
         let disk = FakeDisk::with(Trouble::FullFor("without-room"));
-        let store = FileStore::open_on(disk, dir.path(), TIGHT).unwrap();
+        let store = ThreadFiles::open_on(disk, dir.path(), TIGHT).unwrap();
         let mut handed = Vec::new();
         for n in 0..20 {
             let thread = if n % 2 == 0 { &a } else { &b };
@@ -105,7 +105,7 @@ fn a_journal_at_the_size_limit_gives_way_to_a_new_one_and_a_thread_at_it_is_told
 async fn fill_up(dir: &Path) {
     survive_file_size_limits().unwrap();
     let (a, b) = (thread("a"), thread("b"));
-    let store = FileStore::open_on(Arc::new(FakeDisk::default()), dir, Bounds::default()).unwrap();
+    let store = ThreadFiles::open_on(Arc::new(FakeDisk::default()), dir, Bounds::default()).unwrap();
     let large = |id: String| message(&a, &id, "run", 1, &"x".repeat(50_000));
     let mut written = 0;
     let refusal = loop {

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::domain::{DeliveryId, Intent, OutboundIntent, ThreadId, Timestamp};
 use crate::ports::{Commit, Durability, OutboxEntry, OutboxLine, Receipt, Work};
-use crate::store::FileStore;
+use crate::store::ThreadFiles;
 use crate::store::disk::{Disk, SystemDisk};
 use crate::store::writer::Bounds;
 use crate::uimessage::{Metadata, Part, Role, RunStatus, TextPart, UiMessage};
@@ -89,8 +89,8 @@ pub(super) fn overwrite(path: &Path, bytes: &[u8]) {
 /// Bounds so small that journals and outboxes turn over within a short test.
 pub(super) const TIGHT: Bounds = Bounds { journal: 1500, outbox: 600 };
 
-pub(super) fn open(dir: &Path) -> FileStore {
-    FileStore::open_on(Arc::new(FakeDisk::default()), dir, TIGHT).unwrap()
+pub(super) fn open(dir: &Path) -> ThreadFiles {
+    ThreadFiles::open_on(Arc::new(FakeDisk::default()), dir, TIGHT).unwrap()
 }
 
 pub(super) fn block_on<T>(future: impl Future<Output = T>) -> T {

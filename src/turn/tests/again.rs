@@ -3,9 +3,9 @@
 use serde_json::json;
 
 use super::driver::{Driver, call, calls, event, id, rules, said, words};
-use crate::domain::{ApprovalNumber, Command, IngressKind, Order, ReadReplies, Said, Timestamp};
+use crate::domain::{ApprovalNumber, Command, CommandInvocation, IngressKind, ReadReplies, Said, Timestamp};
 use crate::policy::reply::{Leaning, ModelHint};
-use crate::turn::{Brought, Effect, Event, Ticket};
+use crate::turn::{Effect, Event, Lookups, ReplyToken};
 use crate::uimessage::{Part, UiMessage};
 
 /// A run that asks about one call, or about several.
@@ -28,7 +28,7 @@ fn reply(driver: &Driver, message: &str) -> Option<String> {
 }
 
 fn order(command: Command, words: &str) -> IngressKind {
-    IngressKind::Command(Order { command, words: words.to_owned() })
+    IngressKind::Command(CommandInvocation { command, words: words.to_owned() })
 }
 
 #[test]
@@ -123,8 +123,8 @@ fn a_yes_that_crossed_another_persons_on_its_way_approves_nothing_new() {
         let mut owner = event(message, IngressKind::Said(said(text)));
         owner.author.id = "web:user:owner".parse().unwrap();
         owner.at = Timestamp::from_millis(driver.now);
-        let (ticket, brought) = (Ticket(99), Brought::default());
-        driver.feed(Event::Arrived { event: owner, ticket, known: false, brought });
+        let (ticket, lookups) = (ReplyToken(99), Lookups::default());
+        driver.feed(Event::Arrived { event: owner, ticket, known: false, lookups });
     };
     for (late, named, approved) in [(1_000, false, false), (11_000, false, true), (1_000, true, true)] {
         let mut driver = Driver::new();
@@ -273,8 +273,8 @@ fn a_model_is_shown_nothing_of_those_who_may_not_decide_nor_what_is_not_a_short_
     driver.take_effects();
     let mut stranger = event("m9", IngressKind::Said(said(LOOSE)));
     stranger.author.id = "web:user:stranger".parse().unwrap();
-    let (ticket, brought) = (Ticket(77), Brought::default());
-    driver.feed(Event::Arrived { event: stranger, ticket, known: false, brought });
+    let (ticket, lookups) = (ReplyToken(77), Lookups::default());
+    driver.feed(Event::Arrived { event: stranger, ticket, known: false, lookups });
     driver.arrive("m10", IngressKind::Said(said(&"long words ".repeat(60))));
     let forwarded = Said { forwarded_from: Some("Eve".to_owned()), ..said("go ahead with it") };
     driver.arrive("passed on", IngressKind::Said(forwarded));

@@ -8,7 +8,7 @@ use crate::domain::{
     ThreadState, WhileWaiting,
 };
 use crate::ports::Acceptance;
-use crate::turn::{Brought, Event, Ticket};
+use crate::turn::{Event, Lookups, ReplyToken};
 use crate::uimessage::to_model;
 
 fn asking() -> Driver {
@@ -24,9 +24,9 @@ fn decide(driver: &mut Driver, id: &str, answer: Answer, by: &str) -> Acceptance
     let decision = Decision { approval, answer, reason: None, via: "button".to_owned(), operator: false };
     let mut arrived = event(id, IngressKind::Decision(decision));
     arrived.author.id = by.parse().unwrap();
-    let ticket = Ticket(9000);
+    let ticket = ReplyToken(9000);
     driver.effects.clear();
-    driver.feed(Event::Arrived { event: arrived, ticket, known: false, brought: Brought::default() });
+    driver.feed(Event::Arrived { event: arrived, ticket, known: false, lookups: Lookups::default() });
     let answer = driver.effects.iter().find_map(|effect| match effect {
         crate::turn::Effect::Answer(answered, acceptance) if *answered == ticket => Some(acceptance.clone()),
         _ => None,
@@ -411,10 +411,10 @@ fn words_that_are_not_somebodys_own_or_not_for_us_decide_nothing() {
     let quoted = Quoted { author: Some("Bob".to_owned()), ..Quoted::default() };
     let file =
         InboundFile { media_type: "image/png".to_owned(), url: "/api/files/x/y".to_owned(), name: None };
-    let overheard = Said { overheard: true, ..Said::default() };
+    let context_only = Said { context_only: true, ..Said::default() };
     for (what, said, who, decides) in [
         ("plain words", ok(Said::default()), "web:user:u", true),
-        ("words that came by", ok(overheard.clone()), "web:user:u", true),
+        ("words that came by", ok(context_only.clone()), "web:user:u", true),
         (
             "passed on",
             ok(Said { forwarded_from: Some("Bob".to_owned()), ..Said::default() }),
@@ -422,23 +422,23 @@ fn words_that_are_not_somebodys_own_or_not_for_us_decide_nothing() {
             false,
         ),
         ("beside a file", ok(Said { files: vec![file], ..Said::default() }), "web:user:u", false),
-        ("to Bob", ok(Said { quoted: Some(quoted), ..overheard.clone() }), "web:user:u", false),
+        ("to Bob", ok(Said { quoted: Some(quoted), ..context_only.clone() }), "web:user:u", false),
         (
             "to another bot",
-            Said { text: "/approve@bot_two A1".to_owned(), ..overheard.clone() },
+            Said { text: "/approve@bot_two A1".to_owned(), ..context_only.clone() },
             "web:user:u",
             false,
         ),
-        ("from a stranger in passing", ok(overheard), "web:user:eve", false),
+        ("from a stranger in passing", ok(context_only), "web:user:eve", false),
     ] {
         let mut driver = asking();
         let mut arrived = event("m2", IngressKind::Said(said));
         arrived.author.id = who.parse().unwrap();
         driver.feed(Event::Arrived {
             event: arrived,
-            ticket: Ticket(90),
+            ticket: ReplyToken(90),
             known: false,
-            brought: Brought::default(),
+            lookups: Lookups::default(),
         });
         let settled = driver.conversation.pending_approvals().is_empty();
         assert_eq!(settled, decides, "{what}");

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::driver::{Driver, call, calls, event, rules, said, state_word};
 use crate::domain::{Capabilities, Delivery, IngressKind, Intent, Language, Quoted, Said, Timestamp};
 use crate::ports::Receipt;
-use crate::turn::{Brought, Effect, Event, Rules, Ticket};
+use crate::turn::{Effect, Event, Lookups, ReplyToken, Rules};
 use crate::uimessage::Part;
 
 pub(super) const ADA: &str = "web:user:u";
@@ -35,8 +35,8 @@ pub(super) fn says(driver: &mut Driver, by: &str, at: i64, what: Said) -> String
     let mut event = event(&message, IngressKind::Said(what));
     event.author.id = by.parse().unwrap();
     event.at = Timestamp::from_millis(at);
-    let (ticket, brought) = (Ticket(99), Brought::default());
-    driver.feed(Event::Arrived { event, ticket, known: false, brought });
+    let (ticket, lookups) = (ReplyToken(99), Lookups::default());
+    driver.feed(Event::Arrived { event, ticket, known: false, lookups });
     let told = driver.lines.iter().rev().find(|line| line.id.as_str() == message);
     let told = told.and_then(|line| {
         line.parts.iter().find_map(|part| match part {

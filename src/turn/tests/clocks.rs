@@ -11,7 +11,7 @@ use super::chat::{
 use super::driver::{Driver, call, calls, effects_of, said, thread, words};
 use crate::domain::{DeliveryId, OutboundIntent, Timestamp};
 use crate::ports::{DeliveryError, OutboxEntry, ThreadRecord};
-use crate::turn::sight::Sight;
+use crate::turn::visibility::QuestionVisibility;
 use crate::turn::{Conversation, Event};
 
 #[test]
@@ -92,7 +92,7 @@ fn nothing_is_kept_of_a_question_that_is_sent_after_it_was_answered() {
         driver.conversation.note_sent(&question, Err(&failure));
     }
     let kept = format!("{:?}", driver.conversation.sight);
-    assert!(kept.starts_with("Sight { hidden: {}, since: {}, unsure: {}, posts: []"), "{kept}");
+    assert!(kept.starts_with("QuestionVisibility { hidden: {}, since: {}, unsure: {}, posts: []"), "{kept}");
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn how_far_the_clocks_are_apart_is_learned_from_the_first_message_of_a_run() {
     lines.extend([odd, answer]);
     let record = ThreadRecord { tail: lines, ..ThreadRecord::default() };
     let at = Timestamp::from_millis(DAWN + 20_000);
-    let told = Sight::resumed(&record).said_at(at, Timestamp::from_millis(DAWN + 60_000));
+    let told = QuestionVisibility::resumed(&record).said_at(at, Timestamp::from_millis(DAWN + 60_000));
     assert_eq!(told, at);
 }
 

@@ -7,16 +7,16 @@ use serde_json::{Value, json};
 
 use crate::domain::Class;
 use crate::domain::{
-    Approval, ApprovalNumber, Author, Capabilities, ChatKind, Command, CorrelationId, Effects, ErrorKind,
-    IngressEvent, IngressKind, MessageId, ReadReplies, Risk, Said, Standing, ThreadId, Timestamp, ToolCallId,
-    WhileRunning, WhileWaiting,
+    Approval, ApprovalNumber, Author, AuthorRole, Capabilities, ChatKind, Command, CorrelationId, Effects,
+    ErrorKind, IngressEvent, IngressKind, MessageId, ReadReplies, Risk, Said, ThreadId, Timestamp,
+    ToolCallId, WhileRunning, WhileWaiting,
 };
 use crate::policy::Rights;
 use crate::policy::reply::{Named, decided_outright};
 use crate::ports::{
     Acceptance, Completion, Judgement, ModelDelta, ModelError, Ruling, ThreadRecord, ToolCall, WholeText,
 };
-use crate::turn::{Brought, Conversation, Effect, EffectsOf, Event, Rules, Seat, Ticket};
+use crate::turn::{ApprovalSlot, Conversation, Effect, EffectsOf, Event, Lookups, ReplyToken, Rules};
 use crate::uimessage::{ModelMessage, Role, UiMessage, fold, to_model};
 
 pub(super) fn thread() -> ThreadId {
@@ -62,7 +62,7 @@ pub(super) fn event(message: &str, kind: IngressKind) -> Box<IngressEvent> {
         author: Author {
             id: "web:user:u".parse().unwrap(),
             name: Some("Ada".to_owned()),
-            standing: Standing::Person,
+            role: AuthorRole::Person,
         },
         message: id(message),
         platform_message: message.to_owned(),
@@ -185,7 +185,7 @@ impl Driver {
                         let seat = self.conversation.needs_seat(&call, &judgement).then(|| {
                             self.seats += 1;
                             let id = format!("apr_{:020}", self.seats).parse().unwrap();
-                            Seat { id, number: ApprovalNumber(self.seats) }
+                            ApprovalSlot { id, number: ApprovalNumber(self.seats) }
                         });
                         // Calls are judged in their order.
                         events.insert(0, Event::Judged { call, judgement, seat });
@@ -199,11 +199,11 @@ impl Driver {
     }
 
     pub(super) fn arrive(&mut self, message: &str, kind: IngressKind) -> Acceptance {
-        let ticket = Ticket(self.tickets);
+        let ticket = ReplyToken(self.tickets);
         self.tickets += 1;
         let known = self.lines.iter().any(|line| line.id == id(message));
-        let brought = self.look_up(&kind);
-        self.feed(Event::Arrived { event: event(message, kind), ticket, known, brought });
+        let lookups = self.look_up(&kind);
+        self.feed(Event::Arrived { event: event(message, kind), ticket, known, lookups });
         let answer = self.effects.iter().find_map(|effect| match effect {
             Effect::Answer(answered, acceptance) if *answered == ticket => Some(acceptance.clone()),
             _ => None,
@@ -212,7 +212,7 @@ impl Driver {
     }
 
     /// What the actor would bring: the questions in the record that the words decide by their names.
-    fn look_up(&self, kind: &IngressKind) -> Brought {
+    fn look_up(&self, kind: &IngressKind) -> Lookups {
         let words = match kind {
             IngressKind::Said(said) => said.text.clone(),
             IngressKind::Command(order) => order.to_string(),
@@ -222,7 +222,7 @@ impl Driver {
         let is_named = |one: &&Approval| {
             named.contains(&Named::Number(one.number)) || named.contains(&Named::Id(one.id.clone()))
         };
-        Brought { approvals: self.book.values().filter(is_named).cloned().collect(), words: None }
+        Lookups { approvals: self.book.values().filter(is_named).cloned().collect(), words: None }
     }
 
     pub(super) fn say(&mut self, message: &str) -> Acceptance {

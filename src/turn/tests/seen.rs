@@ -7,7 +7,7 @@ use super::chat::{
 };
 use super::driver::{Driver, call, calls, event, said, words};
 use crate::domain::{Answer, Command, Decision, IngressKind, Scope};
-use crate::turn::{Brought, Event, Ticket};
+use crate::turn::{Event, Lookups, ReplyToken};
 
 #[test]
 fn a_yes_for_a_question_that_expired_does_not_approve_the_one_that_came_after_it() {
@@ -86,8 +86,8 @@ fn whoever_withdrew_a_question_knows_that_it_is_gone_and_others_do_not() {
         driver.now += 5_000;
         let mut cancel = event("cancel", IngressKind::Command(Command::Cancel.into()));
         cancel.author.id = by.parse().unwrap();
-        let (ticket, brought) = (Ticket(98), Brought::default());
-        driver.feed(Event::Arrived { event: cancel, ticket, known: false, brought });
+        let (ticket, lookups) = (ReplyToken(98), Lookups::default());
+        driver.feed(Event::Arrived { event: cancel, ticket, known: false, lookups });
         assert_eq!(state(&driver, 1), "Cancelled");
         driver.now += 1_000;
         wants(&mut driver, "rm");
@@ -152,8 +152,8 @@ fn the_operator_is_one_person_on_every_surface() {
         let decision = Decision { approval, answer, via, operator, reason: None };
         let mut event = event("d1", IngressKind::Decision(decision));
         event.author.id = if operator { "web:user:operator" } else { BOB }.parse().unwrap();
-        let (ticket, brought) = (Ticket(98), Brought::default());
-        driver.feed(Event::Arrived { event, ticket, known: false, brought });
+        let (ticket, lookups) = (ReplyToken(98), Lookups::default());
+        driver.feed(Event::Arrived { event, ticket, known: false, lookups });
         assert_eq!(state(&driver, 1), "Approved");
         driver.tool("ls", "done");
         driver.now += 1_000;
@@ -188,9 +188,9 @@ fn what_waited_already_when_a_question_was_withdrawn_may_be_taken_for_it() {
     stop.author.id = OWNER.parse().unwrap();
     driver.feed(Event::Arrived {
         event: stop,
-        ticket: Ticket(98),
+        ticket: ReplyToken(98),
         known: false,
-        brought: Brought::default(),
+        lookups: Lookups::default(),
     });
     driver.now += 1_000;
     wants(&mut driver, "rm");

@@ -1,20 +1,20 @@
 //! Who is there, and what is theirs: what somebody began is theirs to end where others speak as well.
 
 use super::driver::{Driver, call, calls, event, id, rules, said, words};
-use crate::domain::{ChatKind, Command, IngressKind, Language, Standing, ThreadState};
-use crate::turn::{Brought, Event, Ticket};
+use crate::domain::{AuthorRole, ChatKind, Command, IngressKind, Language, ThreadState};
+use crate::turn::{Event, Lookups, ReplyToken};
 use crate::uimessage::Part;
 
 const ADA: &str = "web:user:ada";
 const BOB: &str = "web:user:bob";
 
-fn arrive(driver: &mut Driver, message: &str, by: &str, standing: Standing, kind: IngressKind) -> String {
+fn arrive(driver: &mut Driver, message: &str, by: &str, role: AuthorRole, kind: IngressKind) -> String {
     let mut event = event(message, kind);
     event.author.id = by.parse().unwrap();
-    event.author.standing = standing;
+    event.author.role = role;
     event.chat = ChatKind::Group;
-    let (ticket, brought) = (Ticket(99), Brought::default());
-    driver.feed(Event::Arrived { event, ticket, known: false, brought });
+    let (ticket, lookups) = (ReplyToken(99), Lookups::default());
+    driver.feed(Event::Arrived { event, ticket, known: false, lookups });
     let told = driver.lines.iter().rev().find(|line| line.id == id(message));
     let told = told.and_then(|line| {
         line.parts.iter().find_map(|part| match part {
@@ -26,12 +26,12 @@ fn arrive(driver: &mut Driver, message: &str, by: &str, standing: Standing, kind
 }
 
 fn say(driver: &mut Driver, by: &str, text: &str) {
-    arrive(driver, text, by, Standing::Person, IngressKind::Said(said(text)));
+    arrive(driver, text, by, AuthorRole::Person, IngressKind::Said(said(text)));
 }
 
-fn order(driver: &mut Driver, by: &str, standing: Standing, command: Command) -> String {
+fn order(driver: &mut Driver, by: &str, role: AuthorRole, command: Command) -> String {
     let message = format!("order {}", driver.lines.len());
-    arrive(driver, &message, by, standing, IngressKind::Command(command.into()))
+    arrive(driver, &message, by, role, IngressKind::Command(command.into()))
 }
 
 /// A group in which Ada's request waits for a yes.
@@ -46,23 +46,23 @@ fn group(language: Language) -> Driver {
 
 #[test]
 fn in_a_group_only_those_above_whoever_began_a_turn_may_end_it_besides_them() {
-    use Standing::{Admin, Faceless, Owner, Person};
+    use AuthorRole::{Admin, Anonymous, Owner, Person};
     for command in [Command::Stop, Command::New] {
-        for (by, standing, may) in [
+        for (by, role, may) in [
             (ADA, Person, true),
             (BOB, Person, false),
-            (BOB, Faceless, false),
+            (BOB, Anonymous, false),
             (BOB, Admin, true),
             (BOB, Owner { admin: false }, true),
             ("web:user:owner", Person, true),
         ] {
             let mut driver = group(Language::En);
-            let told = order(&mut driver, by, standing, command);
+            let told = order(&mut driver, by, role, command);
             let stands = driver.conversation.state() == ThreadState::AwaitingApproval;
-            assert_eq!(stands, !may, "{command:?} {by} {standing:?}: {told}");
+            assert_eq!(stands, !may, "{command:?} {by} {role:?}: {told}");
             assert_eq!(told.contains("Somebody else's request"), !may, "{told}");
             let open = driver.conversation.pending_approvals().len();
-            assert_eq!(open, usize::from(!may), "{command:?} {by} {standing:?}");
+            assert_eq!(open, usize::from(!may), "{command:?} {by} {role:?}");
         }
         let mut driver = group(Language::Zh);
         let told = order(&mut driver, BOB, Person, command);
@@ -79,7 +79,7 @@ fn a_run_that_answers_two_people_may_be_ended_by_both_and_by_no_third() {
             driver.now += 100;
             say(&mut driver, BOB, "and the logs");
             driver.model(calls(vec![call("c1", "ask", serde_json::json!({}))]));
-            let told = order(&mut driver, by, Standing::Person, command);
+            let told = order(&mut driver, by, AuthorRole::Person, command);
             let stands = driver.conversation.state() == ThreadState::AwaitingApproval;
             assert_eq!(stands, !may, "{command:?} {by}: {told}");
         }
@@ -90,16 +90,16 @@ fn a_run_that_answers_two_people_may_be_ended_by_both_and_by_no_third() {
 fn what_others_wait_for_is_not_thrown_away_and_a_refusal_changes_nothing() {
     let mut driver = group(Language::En);
     say(&mut driver, BOB, "and the logs");
-    let told = order(&mut driver, ADA, Standing::Person, Command::New);
+    let told = order(&mut driver, ADA, AuthorRole::Person, Command::New);
     assert!(told.contains("Somebody else's request"), "Bob's message waits: {told}");
     // A run may be ended by whoever began it all the same, and what waits is next.
-    order(&mut driver, ADA, Standing::Person, Command::Stop);
+    order(&mut driver, ADA, AuthorRole::Person, Command::Stop);
     assert_eq!(driver.conversation.requester().unwrap().as_str(), BOB);
     assert!(driver.context().contains(&"user clean up".to_owned()), "a refused /new forgets nothing");
     driver.model(words("done"));
     assert!(driver.conversation.is_idle());
     // Where nothing is going on, anybody may begin anew.
-    let told = order(&mut driver, "web:user:cid", Standing::Person, Command::New);
+    let told = order(&mut driver, "web:user:cid", AuthorRole::Person, Command::New);
     assert!(told.contains("new conversation"), "{told}");
     assert!(!driver.context().contains(&"user clean up".to_owned()));
 }
@@ -116,7 +116,12 @@ fn a_second_person_is_not_forgotten_when_their_words_are_out_of_memory() {
     let says = |driver: &mut Driver, message: &str, by: &str| {
         let mut event = event(message, IngressKind::Said(said(message)));
         event.author.id = by.parse().unwrap();
-        driver.feed(Event::Arrived { event, ticket: Ticket(9), known: false, brought: Brought::default() });
+        driver.feed(Event::Arrived {
+            event,
+            ticket: ReplyToken(9),
+            known: false,
+            lookups: Lookups::default(),
+        });
         driver.model(words("fine"));
     };
     let mut driver = Driver::new();

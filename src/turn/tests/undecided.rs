@@ -3,8 +3,8 @@
 
 use super::chat::{ADA, numbers, quoting, says_now, state, waiting};
 use super::driver::{event, said};
-use crate::domain::{Command, IngressKind, Order, Said, Timestamp};
-use crate::turn::{Brought, Event, Ticket};
+use crate::domain::{Command, CommandInvocation, IngressKind, Said, Timestamp};
+use crate::turn::{Event, Lookups, ReplyToken};
 
 fn marked(text: &str, marked_up: &str) -> Said {
     Said { marked_up: Some(marked_up.to_owned()), ..said(text) }
@@ -58,18 +58,18 @@ fn an_edit_decides_nothing_neither_of_a_known_message_nor_of_an_unknown_one() {
             let mut edit = event(id, IngressKind::Edited(said(text)));
             edit.author.id = ADA.parse().unwrap();
             edit.at = Timestamp::from_millis(driver.now);
-            let (ticket, brought) = (Ticket(98), Brought::default());
-            driver.feed(Event::Arrived { event: edit, ticket, known: true, brought });
+            let (ticket, lookups) = (ReplyToken(98), Lookups::default());
+            driver.feed(Event::Arrived { event: edit, ticket, known: true, lookups });
             assert_eq!(state(&driver, 1), "Pending", "{id} {text}");
         }
     }
     // A command from before the question was shown decides nothing either.
-    let order = Order { command: Command::Approve, words: "A1".to_owned() };
+    let order = CommandInvocation { command: Command::Approve, words: "A1".to_owned() };
     let mut early = event("early", IngressKind::Command(order));
     early.author.id = ADA.parse().unwrap();
     early.at = Timestamp::from_millis(driver.now - 60_000);
-    let (ticket, brought) = (Ticket(97), Brought::default());
-    driver.feed(Event::Arrived { event: early, ticket, known: false, brought });
+    let (ticket, lookups) = (ReplyToken(97), Lookups::default());
+    driver.feed(Event::Arrived { event: early, ticket, known: false, lookups });
     assert_eq!(state(&driver, 1), "Pending");
 }
 

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::driver::{Driver, call, calls, rules, thread, words};
 use crate::domain::{AttachmentKind, Intent, StoredFile};
 use crate::ports::{Acceptance, Saying};
-use crate::turn::{Effect, Event, Ticket};
+use crate::turn::{Effect, Event, ReplyToken};
 use crate::uimessage::{Part, fold};
 
 fn text(text: &str) -> Intent {
@@ -21,7 +21,7 @@ fn voice(driver: &mut Driver, from: &str, intent: Intent) -> (Acceptance, Vec<In
         call: "c1".parse().unwrap(),
         intent,
     };
-    driver.feed(Event::Voiced { saying: Box::new(saying), ticket: Ticket(90), known: false });
+    driver.feed(Event::Voiced { saying: Box::new(saying), ticket: ReplyToken(90), known: false });
     let mut answer = None;
     let mut said = Vec::new();
     for effect in &driver.effects {

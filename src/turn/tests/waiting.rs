@@ -205,7 +205,7 @@ fn new_forgets_the_conversation_and_closes_what_waited() {
 #[test]
 fn what_is_overheard_is_kept_as_context_and_not_answered() {
     let mut driver = Driver::new();
-    driver.arrive("o1", IngressKind::Said(Said { overheard: true, ..said("by the way") }));
+    driver.arrive("o1", IngressKind::Said(Said { context_only: true, ..said("by the way") }));
     assert!(driver.conversation.is_idle());
     driver.say("m1");
     assert_eq!(driver.context(), ["user by the way", "user m1"]);

@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use shipagent::domain::{Class, Network, Permit};
-use shipagent::ports::{Door, SystemClock, Tool, ToolContext, ToolOutcome};
+use shipagent::ports::{SystemClock, ThreadsHandle, Tool, ToolContext, ToolOutcome};
 use shipagent::sandbox::{Finding, Isolation, Level, Limits, Memory, MemoryLimits, Mode, Status, probe};
-use shipagent::store::FileStore;
+use shipagent::store::ThreadFiles;
 use shipagent::tools::{ExecSettings, ExecShell, Redact, Scratch};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -28,7 +28,7 @@ pub(super) const WRITABLE: Permit = Permit { class: Class::ProjectWritable, netw
 pub(super) struct Bench {
     pub(super) root: PathBuf,
     pub(super) outside: PathBuf,
-    pub(super) store: Arc<FileStore>,
+    pub(super) store: Arc<ThreadFiles>,
     pub(super) isolation: Isolation,
     pub(super) cancel: CancellationToken,
     pub(super) sockets: Vec<PathBuf>,
@@ -40,7 +40,7 @@ impl Bench {
     pub(super) fn new(isolation: Isolation) -> Self {
         let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
         let [root, outside] = [0, 1].map(|at: usize| dirs[at].path().canonicalize().unwrap());
-        let store = Arc::new(FileStore::open(&root.join(".ship")).unwrap());
+        let store = Arc::new(ThreadFiles::open(&root.join(".ship")).unwrap());
         let cancel = CancellationToken::new();
         let (sockets, memory) = (Vec::new(), Memory::new(MemoryLimits::on_this_machine(None)));
         let bench = Self { root, outside, store, isolation, cancel, sockets, memory, _dirs: dirs };
@@ -108,7 +108,7 @@ impl Bench {
             person: None,
             memory: Arc::new(shipagent::store::FileMemory::new(self.root.join(".ship"))),
             history: self.store.clone(),
-            door: Door::new(mpsc::channel(1).0),
+            door: ThreadsHandle::new(mpsc::channel(1).0),
             progress: None,
             clock: Arc::new(SystemClock),
             cancel: self.cancel.clone(),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use shipagent::domain::ErrorKind;
-use shipagent::http::Http;
+use shipagent::http_client::Http;
 use shipagent::model::{ModelKind, ModelSpec, Shared};
 use shipagent::ports::{Completion, Model, ModelDelta, ModelError, Prompt, RandomIds, SystemClock};
 use shipagent::uimessage::{Content, ModelMessage};

@@ -11,14 +11,14 @@ fn inventory(seen: &Seen) -> Reply {
     Reply::text(&format!("got {}", named.collect::<Vec<_>>().join(" ")))
 }
 
-fn attached(world: &World, name: &str) -> Value {
+fn attached(world: &Environment, name: &str) -> Value {
     let url = world.qq.file(name, b"what is in it");
     json!({ "attachments": [{ "content_type": "file", "filename": name, "url": url, "size": 13 }] })
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_slow_file_holds_up_no_command_and_order_is_kept() {
-    let world = World::new(Script::compute(inventory), json!({})).await;
+    let world = Environment::new(Script::compute(inventory), json!({})).await;
     world.qq.rule(|rules| rules.holds_files = true);
     let _daemon = world.project.start().await;
     world.qq.says_with(ANN, "look", attached(&world, "late.txt"));
@@ -37,7 +37,7 @@ async fn a_slow_file_holds_up_no_command_and_order_is_kept() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn where_each_has_a_thread_nobody_waits_for_the_files_of_another() {
     let extra = json!({ "adapters": { "qq": { "groups": { "threading": "per-user" } } } });
-    let world = World::new(Script::compute(inventory), extra).await;
+    let world = Environment::new(Script::compute(inventory), extra).await;
     world.qq.rule(|rules| rules.holds_files = true);
     let _daemon = world.project.start().await;
     world.qq.says_with(GROUP, "look", attached(&world, "late.txt"));
@@ -50,7 +50,7 @@ async fn where_each_has_a_thread_nobody_waits_for_the_files_of_another() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_press_counts_while_a_file_is_on_its_way() {
-    let world = World::new(runs("touch made"), json!({})).await;
+    let world = Environment::new(runs("touch made"), json!({})).await;
     world.qq.rule(|rules| rules.markdown = true);
     let _daemon = world.project.start().await;
     world.qq.says(GROUP, "make it");
@@ -66,7 +66,7 @@ async fn a_press_counts_while_a_file_is_on_its_way() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_kill_while_a_file_is_fetched_loses_and_doubles_nothing() {
-    let world = World::new(Script::compute(inventory), json!({})).await;
+    let world = Environment::new(Script::compute(inventory), json!({})).await;
     world.qq.rule(|rules| rules.holds_files = true);
     let mut daemon = world.project.start().await;
     let extra = attached(&world, "late.txt");
@@ -94,7 +94,7 @@ async fn a_kill_while_a_file_is_fetched_loses_and_doubles_nothing() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_file_that_cannot_be_had_or_is_too_large_is_described_and_the_message_comes_in() {
-    let world = World::new(Script::compute(inventory), json!({})).await;
+    let world = Environment::new(Script::compute(inventory), json!({})).await;
     let _daemon = world.project.start().await;
     let base = world.qq.look(|rules| rules.base.clone());
     for (size, words) in [(5, "could not fetch gone.txt"), (99 << 20, "30 MB")] {

@@ -28,7 +28,7 @@ async fn call(daemon: &Daemon, body: &Value, headers: &[(&str, String)]) -> (u16
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_address_is_validated_and_events_are_taken_with_the_platforms_signature_alone() {
     let world =
-        World::new(Script::compute(echo), json!({ "adapters": { "qq": { "mode": "webhook" } } })).await;
+        Environment::new(Script::compute(echo), json!({ "adapters": { "qq": { "mode": "webhook" } } })).await;
     world.qq.rule(|rules| rules.minimal = true);
     let daemon = world.project.start().await;
     // As the platform's documentation shows it: no signature comes with the question.

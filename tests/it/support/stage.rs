@@ -16,13 +16,13 @@ use shipagent::permissions::FileAccess;
 use shipagent::policy::Rights;
 use shipagent::ports::{
     Acceptance, Adapter, AdapterIo, Audit, AuditLine, BoxFuture, CallToJudge, Commit, Completion, Delivering,
-    DeliveryError, Door, FixedInstructions, Grants, Judge, Judgement, Model, ModelDelta, ModelError,
-    OutboxEntry, Prompt, RandomIds, Receipt, Revoker, Ruling, Running, StoreError, SystemClock, ThreadRecord,
-    ThreadStore, ThreadSummary, ToolBox,
+    DeliveryError, FixedInstructions, Grants, Judge, Judgement, Model, ModelDelta, ModelError, OutboxEntry,
+    Prompt, RandomIds, Receipt, Revoker, Ruling, Running, StoreError, SystemClock, ThreadRecord, ThreadStore,
+    ThreadSummary, ThreadsHandle, ToolBox,
 };
-use shipagent::store::{FileApprovals, FileShelf, FileStore, replace_file};
+use shipagent::store::{FileApprovals, FileShelf, ThreadFiles, replace_file};
 use shipagent::telemetry::Redactor;
-use shipagent::threads::{AgentFacts, Asking, Limits, Router, Workshop};
+use shipagent::threads::{AgentFacts, Asking, Limits, Router, Runtime};
 use shipagent::uimessage::{Content, ModelMessage, UiMessage};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
@@ -93,9 +93,9 @@ impl Adapter for Recorder {
 
 /// A model that answers with the words it was asked with, or panics if asked to.
 #[derive(Debug)]
-pub(crate) struct Parrot;
+pub(crate) struct EchoModel;
 
-impl Model for Parrot {
+impl Model for EchoModel {
     fn complete(
         &self,
         prompt: Prompt,
@@ -122,9 +122,9 @@ impl Model for Parrot {
 
 /// A judge that waves everything through, grants that come to nothing, and an audit that nobody reads.
 #[derive(Debug)]
-struct Waves;
+struct AllowAllJudge;
 
-impl Judge for Waves {
+impl Judge for AllowAllJudge {
     fn judge(&self, call: CallToJudge) -> BoxFuture<'_, Judgement> {
         let ruling = Ruling::Allow(Class::ReadOnly);
         let judgement = Judgement {
@@ -140,7 +140,7 @@ impl Judge for Waves {
     }
 }
 
-impl Grants for Waves {
+impl Grants for AllowAllJudge {
     fn add(
         &self,
         _approval: Approval,
@@ -164,14 +164,14 @@ impl Grants for Waves {
     }
 }
 
-impl Audit for Waves {
+impl Audit for AllowAllJudge {
     fn record(&self, _line: AuditLine) {}
 }
 
 /// A disk that refuses for as long as it is told to.
 #[derive(Debug)]
-pub(crate) struct Moody {
-    inner: FileStore,
+pub(crate) struct FailingStore {
+    inner: ThreadFiles,
     /// Writes are refused.
     pub(crate) refuses: AtomicBool,
     /// What became of a run cannot be read.
@@ -182,10 +182,10 @@ pub(crate) struct Moody {
     pub(crate) loads: AtomicUsize,
 }
 
-impl Moody {
+impl FailingStore {
     pub(crate) fn open(dir: &Path) -> Self {
         Self {
-            inner: FileStore::open(dir).unwrap(),
+            inner: ThreadFiles::open(dir).unwrap(),
             refuses: false.into(),
             is_blind: false.into(),
             startles: false.into(),
@@ -198,7 +198,7 @@ impl Moody {
     }
 }
 
-impl ThreadStore for Moody {
+impl ThreadStore for FailingStore {
     fn load(&self, thread: &ThreadId) -> BoxFuture<'_, Result<ThreadRecord, StoreError>> {
         self.loads.fetch_add(1, Ordering::SeqCst);
         assert!(!self.startles.swap(false, Ordering::SeqCst), "asked to");
@@ -246,9 +246,9 @@ impl ThreadStore for Moody {
 /// Threads at work on a directory.
 #[derive(Debug)]
 pub(crate) struct Stage {
-    pub(crate) door: Door,
+    pub(crate) door: ThreadsHandle,
     pub(crate) recorder: Arc<Recorder>,
-    pub(crate) store: Arc<Moody>,
+    pub(crate) store: Arc<FailingStore>,
     pub(crate) metrics: Arc<Metrics>,
     stop: CancellationToken,
     router: JoinSet<()>,
@@ -257,23 +257,23 @@ pub(crate) struct Stage {
 impl Stage {
     /// Takes the directory up. `recorder` is the platform, which outlives the daemon as a real one does.
     pub(crate) fn open(dir: &Path, recorder: Arc<Recorder>) -> Self {
-        let store = Arc::new(Moody::open(dir));
+        let store = Arc::new(FailingStore::open(dir));
         let metrics = Arc::new(Metrics::default());
         let stop = CancellationToken::new();
         let adapters: BTreeMap<Platform, Arc<dyn Adapter>> =
             [(recorder.platform(), recorder.clone() as Arc<dyn Adapter>)].into();
-        let shop = Workshop {
+        let runtime = Runtime {
             store: store.clone(),
-            model: Arc::new(Parrot),
+            model: Arc::new(EchoModel),
             tools: ToolBox::new([]),
             adapters,
-            judge: Arc::new(Waves),
+            judge: Arc::new(AllowAllJudge),
             approvals: Arc::new(FileApprovals::new(dir)),
             shelf: Arc::new(FileShelf::new(dir.join("files"))),
-            access: Arc::new(FileAccess::new(dir, replace_file, Arc::new(Waves))),
-            grants: Arc::new(Waves),
+            access: Arc::new(FileAccess::new(dir, replace_file, Arc::new(AllowAllJudge))),
+            grants: Arc::new(AllowAllJudge),
             memory: Arc::new(shipagent::store::FileMemory::new(dir)),
-            audit: Arc::new(Waves),
+            audit: Arc::new(AllowAllJudge),
             asking: Asking {
                 rights: Rights { requester: true, people: Vec::new(), ..Rights::default() },
                 expire: Duration::from_secs(3600),
@@ -305,7 +305,7 @@ impl Stage {
             metrics: metrics.clone(),
             redactor: Redactor::new([""; 0]).unwrap(),
         };
-        let (router, door) = Router::new(Arc::new(shop), stop.clone());
+        let (router, door) = Router::new(Arc::new(runtime), stop.clone());
         let mut tasks = JoinSet::new();
         tasks.spawn(router.run(watch::Sender::new(false)));
         Self { door, recorder, store, metrics, stop, router: tasks }
@@ -335,7 +335,7 @@ pub(crate) fn said(chat: &str, id: &str, text: &str) -> IngressEvent {
     let platform: Platform = "task".parse().unwrap();
     IngressEvent {
         thread: ThreadId::of_chat(&platform, chat).unwrap(),
-        author: Author { id: "task:user:1".parse().unwrap(), name: None, standing: Default::default() },
+        author: Author { id: "task:user:1".parse().unwrap(), name: None, role: Default::default() },
         message: id.parse().unwrap(),
         platform_message: id.to_owned(),
         at: Timestamp::from_millis(1),

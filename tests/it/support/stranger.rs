@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use shipagent::domain::{Author, Standing};
+use shipagent::domain::{Author, AuthorRole};
 use shipagent::permissions::FileAccess;
-use shipagent::ports::{AccessBook as _, Audit, AuditLine, Clock as _, Knock, SystemClock};
+use shipagent::ports::{AccessBook as _, Audit, AuditLine, Clock as _, PairingRequest, SystemClock};
 use shipagent::store::replace_file;
 
 use super::daemon::Project;
@@ -24,10 +24,10 @@ pub(crate) fn book(project: &Project) -> FileAccess {
 
 /// Writes to the agent for the first time; gives the code they are told.
 pub(crate) async fn knock(project: &Project, id: &str, name: Option<&str>) -> String {
-    let who = Author { id: id.parse().unwrap(), name: name.map(str::to_owned), standing: Standing::Person };
+    let who = Author { id: id.parse().unwrap(), name: name.map(str::to_owned), role: AuthorRole::Person };
     match book(project).ask_in(who, SystemClock.now()).await.unwrap() {
-        Knock::Code { code, .. } => code,
-        Knock::TooMany => panic!("{id} got no code"),
+        PairingRequest::Code { code, .. } => code,
+        PairingRequest::TooMany => panic!("{id} got no code"),
     }
 }
 

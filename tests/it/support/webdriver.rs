@@ -67,7 +67,7 @@ impl Browser {
     }
 
     async fn with_profile(profile: TempDir, screen: Screen, language: &str) -> Self {
-        shipagent::http::install_tls();
+        shipagent::http_client::install_tls();
         let mut driver = Command::new("chromedriver")
             .arg("--port=0")
             .env("HOME", profile.path())

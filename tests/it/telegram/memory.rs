@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::stage::{BOT, Scene};
 use crate::support::fake_model::{Reply, Script};
-use crate::support::telegram::world::World;
+use crate::support::telegram::world::Environment;
 
 const PROJECT: &str = ".ship/memory/project.md";
 const ANNS: &str = ".ship/memory/users/telegram%3Auser%3A7.md";
@@ -85,7 +85,7 @@ async fn what_is_to_be_remembered_is_shown_asked_about_and_known_in_the_next_con
     let ann = scene.fake.user(7, "Ann");
     let (chat, group) = (scene.fake.private(&ann), scene.fake.group(-1001));
     let _daemon = scene.project.start().await;
-    let asked = |world: &World| world.visible(7).into_iter().find(|seen| !seen.buttons.is_empty());
+    let asked = |world: &Environment| world.visible(7).into_iter().find(|seen| !seen.buttons.is_empty());
     chat.say(&ann, "remember this");
     scene.fake.wait_for(|world| asked(world).is_some()).await;
     let question = scene.fake.read(|world| asked(world).unwrap());
@@ -111,7 +111,8 @@ async fn what_is_to_be_remembered_is_shown_asked_about_and_known_in_the_next_con
     assert!(system(&scene).contains("- likes tea"));
 
     group.say(&ann, &format!("{BOT} remember this"));
-    let refused = |world: &World| world.visible(-1001).into_iter().find(|seen| !seen.buttons.is_empty());
+    let refused =
+        |world: &Environment| world.visible(-1001).into_iter().find(|seen| !seen.buttons.is_empty());
     scene.fake.wait_for(|world| refused(world).is_some()).await;
     let question: Value = json!(scene.fake.read(|world| refused(world).unwrap().text));
     assert!(question.as_str().unwrap().contains("in private"), "{question}");

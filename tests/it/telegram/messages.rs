@@ -22,8 +22,11 @@ async fn people_are_answered_where_they_speak() {
     let asked = group.say(&ann, &format!("😀 {BOT} what now"));
     scene.fake.wait_for(|world| world.bot_texts(-1001).len() == 1).await;
     assert_eq!(said(&daemon, "telegram:chat:-1001").await, ["only chatter", "😀 what now"]);
-    let overheard = &messages(&daemon, "telegram:chat:-1001").await[0]["metadata"];
-    assert_eq!((&overheard["context"], &overheard["authorId"]), (&json!(true), &json!("telegram:user:8")));
+    let context_only = &messages(&daemon, "telegram:chat:-1001").await[0]["metadata"];
+    assert_eq!(
+        (&context_only["context"], &context_only["authorId"]),
+        (&json!(true), &json!("telegram:user:8"))
+    );
     let answer = scene.fake.read(|world| world.visible(-1001).last().unwrap().clone());
     assert_eq!((answer.by_bot, answer.reply_to), (true, Some(asked)));
 

@@ -11,7 +11,7 @@ use shipagent::domain::{DeliveryId, Intent, OutboundIntent, ThreadId, Timestamp}
 use shipagent::metrics::Metrics;
 use shipagent::permissions::FileAccess;
 use shipagent::ports::{
-    Audit, AuditLine, DeliveryError, Notebook as _, OutboxEntry, RandomIds, Receipt, SystemClock,
+    Audit, AuditLine, DeliveryError, KeyValueStore as _, OutboxEntry, RandomIds, Receipt, SystemClock,
 };
 use shipagent::store::{FileApprovals, FileNotes, replace_file};
 use tempfile::TempDir;
@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::support::telegram::server::FakeTelegram;
-use crate::support::telegram::world::World;
+use crate::support::telegram::world::Environment;
 
 /// The chats of most tests.
 pub(crate) const ANN: i64 = 7;
@@ -82,7 +82,7 @@ impl Desk {
     }
 
     /// Shows frame after frame, as a stream does, until something is so.
-    pub(crate) async fn show_until(&self, frames: &[OutboundIntent], so: impl Fn(&World) -> bool) {
+    pub(crate) async fn show_until(&self, frames: &[OutboundIntent], so: impl Fn(&Environment) -> bool) {
         let stream = async {
             for frame in frames.iter().cycle() {
                 self.sender.show(frame.clone());
@@ -122,9 +122,9 @@ async fn seated(fake: &FakeTelegram, dir: &Path) -> (Sender, Arc<Metrics>, JoinS
     let (sender, mut screen) = Sender::new(api, parts, chats);
     let sender = sender.counting(metrics.clone());
     let mut running = JoinSet::new();
-    let painter = sender.painter();
+    let target = sender.target();
     running.spawn(async move {
-        screen.run(painter, CancellationToken::new()).await;
+        screen.run(target, CancellationToken::new()).await;
     });
     (sender, metrics, running)
 }

@@ -9,7 +9,7 @@ use crate::support::fake_model::Gate;
 use crate::support::telegram::answer::Refusal;
 use crate::support::telegram::log::Deed;
 use crate::support::telegram::trouble::Trouble;
-use crate::support::telegram::world::World;
+use crate::support::telegram::world::Environment;
 
 const SO_FAR: &str = "The answer so far is long enough to be worth showing";
 
@@ -188,7 +188,7 @@ async fn typing_is_shown_in_the_topic_it_is_about() {
 async fn typing_goes_on_while_the_answer_is_seen_to_grow() {
     let desk = Desk::new().await;
     for chat in [ANN, GROUP] {
-        let grows = |world: &World| match chat {
+        let grows = |world: &Environment| match chat {
             ANN => !world.drafts(ANN).is_empty(),
             _ => world.bot_texts(chat) == [SO_FAR],
         };
@@ -250,7 +250,7 @@ async fn a_frame_that_may_have_arrived_is_not_shown_again() {
         desk.fake.plan(trouble.once().on("sendMessage"));
         desk.show_until(&[draft(&group, "run_1", SO_FAR)], |world| world.log.calls("sendMessage") == 1).await;
         let more = [draft(&group, "run_1", "It has grown"), intent(&group, "run_1", Intent::Typing)];
-        let typed = |world: &World| world.log.actions(GROUP).len();
+        let typed = |world: &Environment| world.log.actions(GROUP).len();
         let before = desk.fake.read(typed);
         desk.show_until(&more, |world| typed(world) > before + 40).await;
         assert_eq!(desk.fake.read(|world| world.log.calls("sendMessage")), 1, "one frame");
@@ -279,7 +279,7 @@ async fn a_frame_that_comes_behind_the_answer_is_taken_away() {
 async fn a_message_that_could_not_be_taken_away_is_taken_away_later() {
     let desk = Desk::new().await;
     let group = thread(GROUP);
-    let reading = |world: &World| world.bot_texts(GROUP).last().is_some_and(|text| text == "reading");
+    let reading = |world: &Environment| world.bot_texts(GROUP).last().is_some_and(|text| text == "reading");
     desk.show_until(&[progress(&group, "run_1", "reading")], reading).await;
     desk.fake.plan(Trouble::BadGateway.once().on("deleteMessage"));
     desk.sender.over(&group, &"run_1".parse().unwrap());

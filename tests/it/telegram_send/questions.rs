@@ -1,7 +1,7 @@
 //! Questions with buttons, and what became of them.
 
 use shipagent::adapters::chat::Menu;
-use shipagent::adapters::telegram::Place;
+use shipagent::adapters::telegram::ChatTarget;
 use shipagent::domain::{
     Approval, ApprovalId, ApprovalKind, ApprovalNumber, ApprovalState, Intent, Language, Risk, Timestamp,
 };
@@ -110,7 +110,7 @@ async fn the_menu_of_scopes_replaces_the_buttons_and_goes_back() {
         (seen.id, seen.labels().into_iter().map(str::to_owned).collect::<Vec<_>>())
     };
     let (message, first) = labels();
-    let place = Place { chat: ANN, topic: None };
+    let place = ChatTarget { chat: ANN, topic: None };
     desk.sender.show_menu(&place, message, &approval(), Menu::Scopes).await;
     assert_eq!(labels().1.len(), 6);
     desk.sender.show_menu(&place, message, &approval(), Menu::First).await;

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use secrecy::SecretString;
-use shipagent::adapters::chat::{GuestList, Respond};
+use shipagent::adapters::chat::{AllowList, Respond};
 use shipagent::adapters::telegram::{
     Acknowledge, Strangers, TelegramAdapter, TelegramOptions, Threading, WebhookOptions,
 };
-use shipagent::ports::{Adapter as _, AdapterIo, Door, HealthReporter, SystemClock};
+use shipagent::ports::{Adapter as _, AdapterIo, HealthReporter, SystemClock, ThreadsHandle};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -23,7 +23,7 @@ async fn a_run_after_one_that_was_cut_off_takes_no_webhook_away() {
     let options = TelegramOptions {
         token: SecretString::from(fake.token()),
         api_url: fake.url(),
-        guests: GuestList::default(),
+        guests: AllowList::default(),
         respond: Respond::Mention,
         followup: Duration::ZERO,
         threading: Threading::Shared,
@@ -35,7 +35,11 @@ async fn a_run_after_one_that_was_cut_off_takes_no_webhook_away() {
     let adapter = Arc::new(TelegramAdapter::new("telegram".parse().unwrap(), options, parts(dir.path())));
     let io = || {
         let (requests, _inbox) = tokio::sync::mpsc::channel(1);
-        AdapterIo { door: Door::new(requests), health: HealthReporter::new().0, clock: Arc::new(SystemClock) }
+        AdapterIo {
+            door: ThreadsHandle::new(requests),
+            health: HealthReporter::new().0,
+            clock: Arc::new(SystemClock),
+        }
     };
     for run in 1..=2 {
         let mut running = JoinSet::new();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use shipagent::adapters::telegram::Place;
+use shipagent::adapters::telegram::ChatTarget;
 use shipagent::domain::{Intent, LengthUnit, Timestamp};
 use shipagent::ports::{DeliveryError, OutboxEntry};
 use shipagent::render::split;
@@ -152,7 +152,7 @@ async fn a_server_that_asks_to_wait_hears_nothing_of_that_chat_before_the_time_a
         // What may be left out is.
         desk.sender.show(intent(&thread(chat), "run_3", Intent::Typing));
         desk.sender.show(draft(&thread(chat), "run_3", "An answer that is on its way"));
-        desk.sender.acknowledge(&Place { chat, topic: None }, 1).await;
+        desk.sender.acknowledge(&ChatTarget { chat, topic: None }, 1).await;
         desk.deliver(entry(&thread(other), "run_2", 0, text("other"))).await.unwrap();
         // Whoever comes too early is held until the time is over.
         desk.deliver(first).await.unwrap();
@@ -235,7 +235,7 @@ async fn many_chats_are_served_at_once() {
 async fn a_few_words_a_sign_and_the_menu_need_no_outbox() {
     let desk = Desk::new().await;
     let asked = desk.fake.group(GROUP).say(&desk.fake.user(ANN, "Ann"), "why?");
-    let place = Place { chat: GROUP, topic: None };
+    let place = ChatTarget { chat: GROUP, topic: None };
     desk.sender.say(&place, Some(asked), "_no_").await;
     desk.sender.acknowledge(&place, asked).await;
     desk.sender.acknowledge(&place, 999).await;
@@ -326,7 +326,7 @@ async fn what_the_daemon_before_was_cut_off_from_is_counted_when_it_is_sent_agai
 async fn looking_for_a_message_overwrites_none_that_is_known_and_clears_what_was_left_behind() {
     let desk = Desk::new().await;
     let ann = desk.fake.user(ANN, "Ann");
-    let place = Place { chat: ANN, topic: None };
+    let place = ChatTarget { chat: ANN, topic: None };
     let asked = desk.fake.private(&ann).say(&ann, "and now?");
     let answer = replying(entry(&thread(ANN), "run_1", 0, text("now")), asked);
     // A frame whose own answer was lost stands before it, and a few words that are known behind.
@@ -413,7 +413,7 @@ async fn while_the_server_is_broken_nobody_looks_for_a_message_and_nothing_is_se
 #[tokio::test]
 async fn a_few_words_and_the_answer_to_a_press_are_tried_again() {
     let desk = Desk::new().await;
-    let place = Place { chat: ANN, topic: None };
+    let place = ChatTarget { chat: ANN, topic: None };
     desk.fake.plan(Trouble::BadGateway.once().on("sendMessage"));
     desk.fake.plan(Trouble::too_many(0).once().on("sendMessage"));
     desk.sender.say(&place, None, "hello").await;

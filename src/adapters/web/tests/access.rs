@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::http::{Request, StatusCode};
 use serde_json::json;
 
-use super::stage::{Stage, TOKEN, get, post, request, text};
+use super::test_server::{TOKEN, TestServer, get, post, request, text};
 
 const OPEN: [&str; 5] = ["/", "/app.js", "/app.css", "/healthz", "/readyz"];
 const GUARDED: [(&str, &str); 17] = [
@@ -31,17 +31,17 @@ fn bare(method: &str, path: &str) -> http::request::Builder {
     Request::builder().method(method).uri(path).header("host", "localhost:7717")
 }
 
-async fn status(stage: &Stage, request: http::request::Builder) -> StatusCode {
+async fn status(stage: &TestServer, request: http::request::Builder) -> StatusCode {
     stage.send(request.body(Body::empty()).unwrap()).await.status()
 }
 
 #[tokio::test]
 async fn everything_under_api_needs_the_token() {
-    let (stage, mut threads) = Stage::new();
+    let (stage, mut threads) = TestServer::new();
     for (method, path) in GUARDED {
         assert_eq!(status(&stage, bare(method, path)).await, 401, "{method} {path}");
         // A stage of its own: wrong tokens are counted.
-        let (fresh, _threads) = Stage::new();
+        let (fresh, _threads) = TestServer::new();
         let wrong = bare(method, path).header("authorization", "Bearer s3cre");
         assert_eq!(status(&fresh, wrong).await, 401, "{method} {path}");
         let in_query = bare(method, &format!("{path}?token={TOKEN}"));
@@ -54,7 +54,7 @@ async fn everything_under_api_needs_the_token() {
 
 #[tokio::test]
 async fn foreign_pages_and_foreign_names_are_refused_even_with_the_token() {
-    let (stage, mut threads) = Stage::new();
+    let (stage, mut threads) = TestServer::new();
     let beside = [("POST", "/api/login"), ("GET", "/files/web:chat:1/a.png")];
     for (method, path) in GUARDED.into_iter().chain(beside) {
         for (name, value) in
@@ -73,7 +73,7 @@ async fn foreign_pages_and_foreign_names_are_refused_even_with_the_token() {
 
 #[tokio::test]
 async fn the_page_and_the_probes_are_open_and_unknown_pages_are_not_found() {
-    let (stage, _threads) = Stage::new();
+    let (stage, _threads) = TestServer::new();
     for path in OPEN {
         assert_ne!(status(&stage, bare("GET", path)).await, 401, "{path}");
     }
@@ -87,7 +87,7 @@ async fn the_page_and_the_probes_are_open_and_unknown_pages_are_not_found() {
 
 #[tokio::test]
 async fn every_answer_tells_browsers_what_they_must_not_do() {
-    let (stage, _threads) = Stage::new();
+    let (stage, _threads) = TestServer::new();
     for path in ["/", "/app.js", "/api/info", "/api/nowhere", "/nowhere", "/healthz"] {
         let response = stage.get(path).await;
         let header =
@@ -107,7 +107,7 @@ async fn every_answer_tells_browsers_what_they_must_not_do() {
 
 #[tokio::test]
 async fn a_body_that_cannot_be_read_is_refused_in_plain_text() {
-    let (stage, mut threads) = Stage::new();
+    let (stage, mut threads) = TestServer::new();
     let with = |body: String| {
         request("POST", "/api/execute")
             .header("content-type", "application/json")
@@ -141,7 +141,7 @@ async fn a_body_that_cannot_be_read_is_refused_in_plain_text() {
 
 #[tokio::test]
 async fn a_long_history_does_not_keep_a_short_message_out() {
-    let (stage, mut threads) = Stage::new();
+    let (stage, mut threads) = TestServer::new();
     let said = |id: &str, words: String| json!({ "id": id, "role": "user", "parts": [{ "type": "text", "text": words }] });
     let history: Vec<_> =
         (0..3).map(|_| said("old", "x".repeat(1024 * 1024))).chain([said("m1", "hi".to_owned())]).collect();
@@ -156,7 +156,7 @@ async fn a_long_history_does_not_keep_a_short_message_out() {
 
 #[tokio::test]
 async fn a_panic_costs_one_request_only() {
-    let (stage, _threads) = Stage::new();
+    let (stage, _threads) = TestServer::new();
     let store = std::sync::Arc::clone(&stage.store);
     let poison = std::thread::spawn(move || {
         let _held = store.threads.lock().unwrap();
@@ -169,7 +169,7 @@ async fn a_panic_costs_one_request_only() {
 
 #[tokio::test]
 async fn ids_that_are_none_are_refused() {
-    let (stage, mut threads) = Stage::new();
+    let (stage, mut threads) = TestServer::new();
     for id in ["..%2F..%2Fetc", "web", "web:chat:", "%2Fetc%2Fpasswd", "web:room:1", "..:chat:1", "%00"] {
         for path in ["messages", "events"] {
             let response = stage.send(get(&format!("/api/threads/{id}/{path}"))).await;
@@ -189,7 +189,7 @@ async fn ids_that_are_none_are_refused() {
 
 #[tokio::test]
 async fn a_hook_is_called_by_any_name_without_the_token_and_checks_for_itself() {
-    let (stage, mut threads) = Stage::new();
+    let (stage, mut threads) = TestServer::new();
     let call = |word: &str, body: &'static str| {
         let request = Request::builder().method("POST").uri("/hooks/bell").header("host", "bot.example.org");
         request.header("x-word", word).body(Body::from(body)).unwrap()

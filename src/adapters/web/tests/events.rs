@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::stage::{Front, Reader, Stage, Threads, message, user};
+use super::test_server::{Front, Reader, TestServer, Threads, message, user};
 use crate::domain::{ErrorKind, Intent, ThreadState};
 use crate::ports::ThreadView;
 use crate::uimessage::{Part, Role, RunStatus, TextPart, UiMessage};
@@ -17,7 +17,7 @@ fn growing(id: &str, words: &str) -> UiMessage {
     message(THREAD, id, Role::Assistant, Some(RunStatus::Running), parts)
 }
 
-async fn watch(stage: &Stage, threads: &mut Threads, view: ThreadView) -> (Reader, Front) {
+async fn watch(stage: &TestServer, threads: &mut Threads, view: ThreadView) -> (Reader, Front) {
     let watching = stage.get("/api/threads/web%3Achat%3Ac1/events");
     let (response, front) = tokio::join!(watching, threads.is_watched(view));
     assert_eq!(response.headers().get("content-type").unwrap(), "text/event-stream");
@@ -27,7 +27,7 @@ async fn watch(stage: &Stage, threads: &mut Threads, view: ThreadView) -> (Reade
 
 #[tokio::test]
 async fn a_watcher_begins_with_the_state_and_hears_what_follows() {
-    let (stage, mut threads) = Stage::new();
+    let (stage, mut threads) = TestServer::new();
     let (mut reader, front) = watch(&stage, &mut threads, ThreadView::default()).await;
     assert_eq!(reader.next().await.unwrap(), IDLE);
 
@@ -77,7 +77,7 @@ async fn a_watcher_begins_with_the_state_and_hears_what_follows() {
 
 #[tokio::test]
 async fn a_watcher_in_the_middle_of_a_turn_hears_it_from_its_beginning() {
-    let (stage, mut threads) = Stage::new();
+    let (stage, mut threads) = TestServer::new();
     let view = ThreadView {
         state: ThreadState::Running,
         live: Some(Arc::new(growing("a1", "hello"))),
@@ -93,7 +93,7 @@ async fn a_watcher_in_the_middle_of_a_turn_hears_it_from_its_beginning() {
 
 #[tokio::test]
 async fn another_message_or_one_begun_anew_is_told_from_its_beginning() {
-    let (stage, mut threads) = Stage::new();
+    let (stage, mut threads) = TestServer::new();
     let (mut reader, front) = watch(&stage, &mut threads, ThreadView::default()).await;
     reader.next().await.unwrap();
     front.live(&growing("a1", "hello"));
@@ -111,7 +111,7 @@ async fn another_message_or_one_begun_anew_is_told_from_its_beginning() {
 
 #[tokio::test]
 async fn whoever_missed_messages_is_told_to_reload() {
-    let (stage, mut threads) = Stage::new();
+    let (stage, mut threads) = TestServer::new();
     let (mut reader, front) = watch(&stage, &mut threads, ThreadView::default()).await;
     for index in 0..9 {
         front.messages.send(Arc::new(user(THREAD, &format!("m{index}"), "x"))).unwrap();
@@ -122,7 +122,7 @@ async fn whoever_missed_messages_is_told_to_reload() {
 
 #[tokio::test(start_paused = true)]
 async fn a_thread_that_goes_to_sleep_is_watched_again() {
-    let (stage, mut threads) = Stage::new();
+    let (stage, mut threads) = TestServer::new();
     let (mut reader, front) = watch(&stage, &mut threads, ThreadView::default()).await;
     assert_eq!(reader.next().await.unwrap(), IDLE);
     drop(front);
@@ -134,7 +134,7 @@ async fn a_thread_that_goes_to_sleep_is_watched_again() {
 
 #[tokio::test(start_paused = true)]
 async fn a_quiet_thread_is_kept_alive_and_ends_with_the_daemon() {
-    let (stage, mut threads) = Stage::new();
+    let (stage, mut threads) = TestServer::new();
     let (mut reader, _front) = watch(&stage, &mut threads, ThreadView::default()).await;
     reader.next().await.unwrap();
     let began = tokio::time::Instant::now();

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::stage::{Stage, json as read, message, outcome, post, request, text, user};
+use super::test_server::{TestServer, json as read, message, outcome, post, request, text, user};
 use crate::domain::{Command, ErrorKind, IngressKind};
 use crate::ports::{Acceptance, RunOutcome};
 use crate::uimessage::{CommandRecord, ErrorRecord, Part, Role, RunStatus, ToolPart, ToolState};
@@ -13,7 +13,7 @@ fn answered(parts: Vec<Part>) -> RunOutcome {
 
 #[tokio::test]
 async fn the_answer_comes_whole_with_its_tool_calls() {
-    let (stage, mut threads) = Stage::new();
+    let (stage, mut threads) = TestServer::new();
     let body = json!({ "instructions": "read it", "chatId": "c", "userId": "u/1", "messageId": "k1" });
     let tool = ToolState::OutputAvailable {
         input: json!({ "path": "a" }),
@@ -82,7 +82,7 @@ async fn how_a_run_ended_is_told_as_a_status() {
         (outcome(RunStatus::Running, Vec::new()), "running", "", Value::Null),
         (answered(vec![Part::Command(record_part)]), "done", "Idle.", Value::Null),
     ] {
-        let (stage, mut threads) = Stage::new();
+        let (stage, mut threads) = TestServer::new();
         let asking = stage.post("/api/execute", json!({ "instructions": "x", "chatId": "c" }));
         let (response, ()) = tokio::join!(asking, async {
             threads.accepts().await;
@@ -97,7 +97,7 @@ async fn how_a_run_ended_is_told_as_a_status() {
 
 #[tokio::test(start_paused = true)]
 async fn a_run_that_takes_too_long_is_running() {
-    let (stage, mut threads) = Stage::new();
+    let (stage, mut threads) = TestServer::new();
     let asking = stage.post("/api/execute", json!({ "instructions": "x", "timeoutMs": 5000 }));
     let (response, _held) = tokio::join!(asking, async {
         threads.accepts().await;
@@ -116,7 +116,7 @@ async fn what_the_door_refuses_is_refused_in_plain_text() {
         (Acceptance::StorageFailed("disk full".to_owned()), 507, true),
         (Acceptance::Stopping, 503, true),
     ] {
-        let (stage, mut threads) = Stage::new();
+        let (stage, mut threads) = TestServer::new();
         let asking = stage.post("/api/execute", json!({ "instructions": "x" }));
         let (response, _) = tokio::join!(asking, threads.takes(acceptance));
         assert_eq!(response.headers().contains_key("retry-after"), retry, "{status}");
@@ -127,7 +127,7 @@ async fn what_the_door_refuses_is_refused_in_plain_text() {
 
 #[tokio::test]
 async fn the_same_message_gives_the_same_answer() {
-    let (stage, mut threads) = Stage::new();
+    let (stage, mut threads) = TestServer::new();
     let asking = stage.post("/api/execute", json!({ "instructions": "x", "messageId": "k1" }));
     let (response, event) = tokio::join!(asking, async {
         let event = threads.takes(Acceptance::Duplicate { message: "k1".parse().unwrap() }).await;
@@ -141,7 +141,7 @@ async fn the_same_message_gives_the_same_answer() {
 
 #[tokio::test]
 async fn an_answer_the_threads_forgot_is_read_from_the_disk() {
-    let (stage, mut threads) = Stage::new();
+    let (stage, mut threads) = TestServer::new();
     stage.store.put(user("api:chat:k1", "k1", "x"));
     let parts = vec![Part::text("from disk")];
     stage.store.put(message("api:chat:k1", "a1", Role::Assistant, Some(RunStatus::Done), parts));
@@ -156,7 +156,7 @@ async fn an_answer_the_threads_forgot_is_read_from_the_disk() {
 
 #[tokio::test]
 async fn ids_may_come_in_a_header_or_not_at_all() {
-    let (stage, mut threads) = Stage::new();
+    let (stage, mut threads) = TestServer::new();
     let with_key = |key: &str| {
         let builder = request("POST", "/api/execute").header("content-type", "application/json");
         builder
@@ -189,14 +189,14 @@ async fn ids_may_come_in_a_header_or_not_at_all() {
 
 #[tokio::test(start_paused = true)]
 async fn a_disk_that_hangs_is_answered() {
-    let (stage, _threads) = Stage::new();
+    let (stage, _threads) = TestServer::new();
     let (status, words) = text(stage.post("/api/execute", json!({ "instructions": "x" })).await).await;
     assert!(status == 503 && words.contains("same id"), "{status} {words}");
 }
 
 #[tokio::test]
 async fn what_is_accepted_and_let_go_of_is_running() {
-    let (stage, mut threads) = Stage::new();
+    let (stage, mut threads) = TestServer::new();
     let asking = stage.post("/api/execute", json!({ "instructions": "x", "messageId": "k1" }));
     let (response, ()) = tokio::join!(asking, async {
         threads.accepts().await;
@@ -208,7 +208,7 @@ async fn what_is_accepted_and_let_go_of_is_running() {
 
 #[tokio::test]
 async fn what_is_wrong_with_a_request_is_named() {
-    let (stage, _threads) = Stage::new();
+    let (stage, _threads) = TestServer::new();
     for (body, word) in [
         (json!({ "instructions": "x", "chatId": "" }), "chatId must not be empty"),
         (json!({ "instructions": "x", "messageId": "" }), "messageId must not be empty"),
@@ -227,7 +227,7 @@ async fn what_is_wrong_with_a_request_is_named() {
 
 #[tokio::test]
 async fn an_empty_header_says_nothing_and_whole_numbers_may_have_a_point() {
-    let (stage, mut threads) = Stage::new();
+    let (stage, mut threads) = TestServer::new();
     let asking = request("POST", "/api/execute").header("content-type", "application/json");
     let asking = asking.header("idempotency-key", " ").body(r#"{"instructions":"x","timeoutMs":0.0}"#.into());
     let (response, _) = tokio::join!(stage.send(asking.unwrap()), async {

@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::http::{Request, Response};
 use serde_json::{Value, json};
 
-use super::stage::{Stage, TOKEN, json as read, request, text};
+use super::test_server::{TOKEN, TestServer, json as read, request, text};
 use crate::adapters::web::limiter::Peer;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -19,17 +19,17 @@ fn from(peer: &str, method: &str, path: &str) -> http::request::Builder {
     Request::builder().method(method).uri(path).header("host", "127.0.0.1:7717").extension(peer)
 }
 
-async fn login(stage: &Stage, peer: &str, token: &str) -> Response<Body> {
+async fn login(stage: &TestServer, peer: &str, token: &str) -> Response<Body> {
     let builder = from(peer, "POST", "/api/login").header("content-type", "application/json");
     stage.send(builder.body(Body::from(json!({ "token": token }).to_string())).unwrap()).await
 }
 
-async fn info(stage: &Stage, peer: &str, credential: &str) -> Response<Body> {
+async fn info(stage: &TestServer, peer: &str, credential: &str) -> Response<Body> {
     let builder = from(peer, "GET", "/api/info").header("authorization", format!("Bearer {credential}"));
     stage.send(builder.body(Body::empty()).unwrap()).await
 }
 
-async fn session(stage: &Stage) -> String {
+async fn session(stage: &TestServer) -> String {
     let (status, answer) = read(login(stage, "127.0.0.1", TOKEN).await).await;
     assert_eq!(status, 200, "{answer}");
     answer["session"].as_str().unwrap().to_owned()
@@ -37,7 +37,7 @@ async fn session(stage: &Stage) -> String {
 
 #[tokio::test]
 async fn a_login_gives_a_session_that_opens_the_api_for_thirty_days() {
-    let (stage, _threads) = Stage::new();
+    let (stage, _threads) = TestServer::new();
     let response = login(&stage, "127.0.0.1", TOKEN).await;
     assert_eq!(response.headers().get("cache-control").unwrap(), "no-store");
     assert!(!response.headers().contains_key("set-cookie"));
@@ -58,7 +58,7 @@ async fn a_login_gives_a_session_that_opens_the_api_for_thirty_days() {
 
 #[tokio::test]
 async fn a_session_is_renewed_by_itself_and_ends_with_the_token() {
-    let (stage, _threads) = Stage::new();
+    let (stage, _threads) = TestServer::new();
     let first = session(&stage).await;
     stage.clock.advance(DAY * 29);
     let renew = from("127.0.0.1", "POST", "/api/session").header("authorization", format!("Bearer {first}"));
@@ -68,24 +68,24 @@ async fn a_session_is_renewed_by_itself_and_ends_with_the_token() {
     stage.clock.advance(DAY * 29);
     assert_eq!(info(&stage, "127.0.0.1", &first).await.status(), 401);
     assert_eq!(info(&stage, "127.0.0.1", renewed).await.status(), 200);
-    let (restarted, _threads) = Stage::new();
+    let (restarted, _threads) = TestServer::new();
     restarted.clock.advance(DAY * 58);
     assert_eq!(info(&restarted, "127.0.0.1", renewed).await.status(), 200);
-    let (other, _threads) = Stage::with_token("other");
+    let (other, _threads) = TestServer::with_token("other");
     other.clock.advance(DAY * 58);
     assert_eq!(info(&other, "127.0.0.1", renewed).await.status(), 401);
 }
 
 #[tokio::test]
 async fn without_a_token_there_is_no_login() {
-    let (stage, _threads) = Stage::with_token("");
+    let (stage, _threads) = TestServer::with_token("");
     assert_eq!(login(&stage, "127.0.0.1", "").await.status(), 401);
     assert_eq!(info(&stage, "127.0.0.1", "x").await.status(), 401);
 }
 
 #[tokio::test]
 async fn a_token_in_the_query_is_ignored() {
-    let (stage, _threads) = Stage::new();
+    let (stage, _threads) = TestServer::new();
     let page = from("127.0.0.1", "GET", &format!("/?token={TOKEN}")).body(Body::empty()).unwrap();
     let page = stage.send(page).await;
     assert_eq!(page.status(), 200);
@@ -94,7 +94,7 @@ async fn a_token_in_the_query_is_ignored() {
 
 #[tokio::test]
 async fn the_page_moves_from_localhost_to_the_bound_address() {
-    let (stage, _threads) = Stage::new();
+    let (stage, _threads) = TestServer::new();
     for path in ["/", "/index.html"] {
         let page = Request::get(path).header("host", "localhost:7717").body(Body::empty()).unwrap();
         let page = stage.send(page).await;
@@ -106,7 +106,7 @@ async fn the_page_moves_from_localhost_to_the_bound_address() {
 
 #[tokio::test]
 async fn a_session_reaches_the_approvals_as_the_token_does() {
-    let (stage, _threads) = Stage::new();
+    let (stage, _threads) = TestServer::new();
     for credential in [session(&stage).await, TOKEN.to_owned()] {
         let decide = from("127.0.0.1", "POST", "/api/approvals/none")
             .header("authorization", format!("Bearer {credential}"))
@@ -118,7 +118,7 @@ async fn a_session_reaches_the_approvals_as_the_token_does() {
 
 #[tokio::test(start_paused = true)]
 async fn failed_logins_and_wrong_bearers_of_one_address_are_counted_together() {
-    let (stage, _threads) = Stage::with_token(LONG_TOKEN);
+    let (stage, _threads) = TestServer::with_token(LONG_TOKEN);
     for _ in 0..5 {
         assert_eq!(login(&stage, "192.0.2.1", "guess").await.status(), 401);
         assert_eq!(info(&stage, "192.0.2.1", "guess").await.status(), 401);
@@ -138,7 +138,7 @@ async fn failed_logins_and_wrong_bearers_of_one_address_are_counted_together() {
 
 #[tokio::test(start_paused = true)]
 async fn a_long_token_is_accepted_from_a_limited_address() {
-    let (stage, _threads) = Stage::with_token(LONG_TOKEN);
+    let (stage, _threads) = TestServer::with_token(LONG_TOKEN);
     for _ in 0..20 {
         info(&stage, "127.0.0.1", "guess").await;
     }
@@ -152,7 +152,7 @@ async fn a_long_token_is_accepted_from_a_limited_address() {
 #[tokio::test(start_paused = true)]
 async fn a_short_token_is_not_looked_at_from_a_limited_address() {
     // Else the limit would only change the answer to wrong guesses, and the right one would be found all the same.
-    let (stage, _threads) = Stage::new();
+    let (stage, _threads) = TestServer::new();
     let session = session(&stage).await;
     for _ in 0..10 {
         info(&stage, "192.0.2.1", "guess").await;
@@ -170,7 +170,7 @@ async fn a_short_token_is_not_looked_at_from_a_limited_address() {
 
 #[tokio::test]
 async fn requests_without_a_credential_and_expired_sessions_are_not_counted() {
-    let (stage, _threads) = Stage::new();
+    let (stage, _threads) = TestServer::new();
     let session = session(&stage).await;
     stage.clock.advance(DAY * 31);
     for _ in 0..30 {
@@ -181,26 +181,26 @@ async fn requests_without_a_credential_and_expired_sessions_are_not_counted() {
     assert_eq!(info(&stage, "127.0.0.1", TOKEN).await.status(), 200);
 }
 
-fn put(stage: &Stage, thread: &str, name: &str) {
+fn put(stage: &TestServer, thread: &str, name: &str) {
     let folder = stage.files.path().join(thread.replace(':', "%3A"));
     std::fs::create_dir_all(&folder).unwrap();
     std::io::Write::write_all(&mut std::fs::File::create(folder.join(name)).unwrap(), b"bytes").unwrap();
 }
 
-async fn link(stage: &Stage, path: &str) -> String {
+async fn link(stage: &TestServer, path: &str) -> String {
     let sign = request("POST", path).body(Body::empty()).unwrap();
     let (status, answer) = read(stage.send(sign).await).await;
     assert_eq!(status, 200, "{answer}");
     answer["url"].as_str().unwrap().to_owned()
 }
 
-async fn follow(stage: &Stage, url: &str) -> Response<Body> {
+async fn follow(stage: &TestServer, url: &str) -> Response<Body> {
     stage.send(from("192.0.2.7", "GET", url).body(Body::empty()).unwrap()).await
 }
 
 #[tokio::test]
 async fn a_signed_link_downloads_one_file_for_a_minute() {
-    let (stage, _threads) = Stage::new();
+    let (stage, _threads) = TestServer::new();
     for (thread, name) in [("web:chat:1", "a.png"), ("web:chat:1", "b.png"), ("web:chat:2", "a.png")] {
         put(&stage, thread, name);
     }
@@ -238,7 +238,7 @@ async fn a_signed_link_downloads_one_file_for_a_minute() {
 
 #[tokio::test]
 async fn a_link_is_made_only_for_a_file_that_exists() {
-    let (stage, _threads) = Stage::new();
+    let (stage, _threads) = TestServer::new();
     put(&stage, "web:chat:1", "a.png");
     for (path, expected) in [
         ("/api/files/web:chat:1/none.png/link", 404),
@@ -252,7 +252,7 @@ async fn a_link_is_made_only_for_a_file_that_exists() {
 
 #[tokio::test(start_paused = true)]
 async fn wrong_links_count_as_failed_logins_and_expired_ones_do_not() {
-    let (stage, _threads) = Stage::with_token(LONG_TOKEN);
+    let (stage, _threads) = TestServer::with_token(LONG_TOKEN);
     put(&stage, "web:chat:1", "a.png");
     let sign = from("127.0.0.1", "POST", "/api/files/web:chat:1/a.png/link");
     let sign = sign.header("authorization", format!("Bearer {LONG_TOKEN}")).body(Body::empty()).unwrap();

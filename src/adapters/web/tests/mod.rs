@@ -7,5 +7,5 @@ mod execute;
 mod login;
 mod pages;
 mod sockets;
-mod stage;
+mod test_server;
 mod threads;

@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use super::stage::{Stage, json as read, request, text};
+use super::test_server::{TestServer, json as read, request, text};
 
 #[tokio::test]
 async fn the_page_is_served_and_revalidated_by_its_tag() {
-    let (stage, _threads) = Stage::new();
+    let (stage, _threads) = TestServer::new();
     let page = stage.get("/").await;
     assert_eq!(page.headers().get("content-type").unwrap(), "text/html; charset=utf-8");
     assert_eq!(page.headers().get("cache-control").unwrap(), "no-cache");
@@ -20,7 +20,7 @@ async fn the_page_is_served_and_revalidated_by_its_tag() {
 
 #[tokio::test]
 async fn files_are_packed_for_whoever_can_unpack_them() {
-    let (stage, _threads) = Stage::new();
+    let (stage, _threads) = TestServer::new();
     let packed = request("GET", "/app.js").header("accept-encoding", "gzip").body("".into()).unwrap();
     assert_eq!(stage.send(packed).await.headers().get("content-encoding").unwrap(), "gzip");
     assert!(!stage.get("/app.js").await.headers().contains_key("content-encoding"));
@@ -30,12 +30,12 @@ async fn files_are_packed_for_whoever_can_unpack_them() {
 
 #[tokio::test]
 async fn ready_means_recovered_and_every_adapter_past_its_first_check() {
-    let (stage, _threads) = Stage::new();
+    let (stage, _threads) = TestServer::new();
     let healths = stage.web.parts.healths.clone();
     let web: crate::domain::Platform = "web".parse().unwrap();
     healths.expect(web.clone(), None);
     assert_eq!(text(stage.get("/readyz").await).await, (503.try_into().unwrap(), "starting\n".to_owned()));
-    healths.set_sign(&web, super::stage::NOW);
+    healths.set_sign(&web, super::test_server::NOW);
     assert_eq!(stage.get("/readyz").await.status(), 503);
     stage.recovered.send_replace(true);
     assert_eq!(text(stage.get("/readyz").await).await, (200.try_into().unwrap(), "ready\n".to_owned()));
@@ -44,7 +44,7 @@ async fn ready_means_recovered_and_every_adapter_past_its_first_check() {
 
 #[tokio::test]
 async fn the_daemon_tells_who_it_is_and_how_it_fares() {
-    let (stage, _threads) = Stage::new();
+    let (stage, _threads) = TestServer::new();
     stage.web.parts.healths.expect("web".parse().unwrap(), None);
     stage.web.parts.metrics.tool_calls.add(7);
     let expected = json!({

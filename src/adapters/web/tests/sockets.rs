@@ -9,11 +9,11 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::stage::{FakeStore, TOKEN, io, options, parts};
+use super::test_server::{FakeStore, TOKEN, io, options, parts};
 use crate::adapters::web::listen::{Service, serve};
 use crate::adapters::web::server::crowded;
 use crate::adapters::web::{BindError, WebAdapter};
-use crate::ports::{Adapter, AdapterError, Door, Request};
+use crate::ports::{Adapter, AdapterError, Request, ThreadsHandle};
 
 struct Running {
     port: u16,
@@ -31,7 +31,7 @@ fn start() -> Running {
     let parts = parts(Arc::new(FakeStore::default()), watch::Sender::new(true).subscribe());
     let adapter = WebAdapter::new("web".parse().unwrap(), options(files.path()), parts, listener);
     let (stop, mut tasks) = (CancellationToken::new(), JoinSet::new());
-    tasks.spawn(Arc::new(adapter).run(io(Door::new(requests)), stop.clone()));
+    tasks.spawn(Arc::new(adapter).run(io(ThreadsHandle::new(requests)), stop.clone()));
     Running { port, requests: inbox, stop, tasks, _files: files }
 }
 
@@ -74,7 +74,7 @@ async fn a_stop_lets_open_requests_end_and_takes_no_new_ones() {
         }
     };
     tokio::time::timeout(Duration::from_secs(5), refused).await.unwrap();
-    reply.send(super::stage::outcome(crate::uimessage::RunStatus::Done, Vec::new())).unwrap();
+    reply.send(super::test_server::outcome(crate::uimessage::RunStatus::Done, Vec::new())).unwrap();
     let mut answer = String::new();
     client.read_to_string(&mut answer).await.unwrap();
     assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.contains("\"status\":\"done\""), "{answer}");
@@ -126,7 +126,7 @@ async fn a_client_that_never_says_what_it_wants_is_cut_off() {
 async fn whoever_finds_no_place_is_told_and_probes_are_answered() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
-    let (stage, _threads) = super::stage::Stage::new();
+    let (stage, _threads) = super::test_server::TestServer::new();
     let service = Service { router: stage.router.clone(), crowded: crowded(stage.web.clone()), places: 1 };
     let stop = CancellationToken::new();
     let (ask, stopping) = (

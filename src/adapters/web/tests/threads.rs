@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::stage::{Stage, json as read, text, user};
+use super::test_server::{TestServer, json as read, text, user};
 use crate::domain::{Command, IngressKind, ThreadState};
 use crate::ports::{Acceptance, ThreadView};
 
 #[tokio::test]
 async fn the_list_tells_what_threads_are_doing_now() {
-    let (stage, mut threads) = Stage::new();
+    let (stage, mut threads) = TestServer::new();
     stage.store.put(user("web:chat:1", "m1", "first words"));
     stage.store.put(user("api:chat:2", "m1", "others"));
     let view = ThreadView { state: ThreadState::Running, pending_approvals: 1, ..ThreadView::default() };
@@ -28,7 +28,7 @@ async fn the_list_tells_what_threads_are_doing_now() {
 
 #[tokio::test]
 async fn messages_come_in_pages() {
-    let (stage, _threads) = Stage::new();
+    let (stage, _threads) = TestServer::new();
     for index in 0..300 {
         stage.store.put(user("web:chat:a%3Ab", &format!("m{index}"), "x"));
     }
@@ -55,7 +55,7 @@ async fn messages_come_in_pages() {
 
 #[tokio::test]
 async fn words_for_an_own_thread_are_accepted() {
-    let (stage, mut threads) = Stage::new();
+    let (stage, mut threads) = TestServer::new();
     for (path, words, duplicate, author) in [
         ("/api/threads/web:chat:1/messages", "hi", false, "web:user:operator"),
         ("/api/threads/cli:chat:1/messages", "hi", true, "cli:user:operator"),
@@ -76,7 +76,7 @@ async fn words_for_an_own_thread_are_accepted() {
 
 #[tokio::test]
 async fn other_platforms_threads_can_only_be_read() {
-    let (stage, mut threads) = Stage::new();
+    let (stage, mut threads) = TestServer::new();
     for thread in ["telegram:chat:1", "api:chat:1"] {
         let path = format!("/api/threads/{thread}/messages");
         let (status, words) = text(stage.post(&path, json!({ "id": "m1", "text": "hi" })).await).await;
@@ -90,7 +90,7 @@ async fn other_platforms_threads_can_only_be_read() {
 
 #[tokio::test]
 async fn a_stop_is_a_command_for_a_thread_that_exists() {
-    let (stage, mut threads) = Stage::new();
+    let (stage, mut threads) = TestServer::new();
     assert_eq!(stage.post("/api/threads/web:chat:1/stop", json!(null)).await.status(), 404);
     stage.store.put(user("web:chat:1", "m1", "hi"));
     let (response, event) =
@@ -104,7 +104,7 @@ async fn a_stop_is_a_command_for_a_thread_that_exists() {
 
 #[tokio::test]
 async fn an_approval_that_nobody_asked_for_is_not_found() {
-    let (stage, _threads) = Stage::new();
+    let (stage, _threads) = TestServer::new();
     assert_eq!(read(stage.get("/api/approvals?state=pending").await).await.1, json!({ "approvals": [] }));
     let (status, words) = text(stage.post("/api/approvals/A1", json!({ "decision": "approve" })).await).await;
     assert_eq!((status.as_u16(), words.as_str()), (404, "there is no such approval\n"));
@@ -112,7 +112,7 @@ async fn an_approval_that_nobody_asked_for_is_not_found() {
 
 #[tokio::test]
 async fn files_of_a_thread_are_served_to_be_kept() {
-    let (stage, _threads) = Stage::new();
+    let (stage, _threads) = TestServer::new();
     let folder = stage.files.path().join("web%3Achat%3A1");
     std::fs::create_dir_all(&folder).unwrap();
     for name in ["a.png", "b.html"] {
@@ -150,7 +150,7 @@ async fn files_of_a_thread_are_served_to_be_kept() {
 
 #[tokio::test]
 async fn a_page_that_cannot_be_is_refused_in_our_words() {
-    let (stage, _threads) = Stage::new();
+    let (stage, _threads) = TestServer::new();
     let (status, words) = text(stage.get("/api/threads/web:chat:1/messages?limit=many").await).await;
     assert!(status == 400 && words.starts_with("limit must be a number"), "{words}");
 }

@@ -8,12 +8,12 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
 use super::corpus::corpus;
-use super::stage::{Stage, approved};
+use super::pending_approvals::{PendingApprovals, approved};
 use crate::domain::Answer;
 use crate::policy::reply::fold::Folded;
 use crate::policy::reply::{Reading, words_en, words_zh};
 
-type Replies = (BTreeMap<&'static str, Stage>, Vec<(&'static str, String)>);
+type Replies = (BTreeMap<&'static str, PendingApprovals>, Vec<(&'static str, String)>);
 
 /// Every approving reply of the corpus, with the approvals it is read against.
 static APPROVING: LazyLock<Replies> = LazyLock::new(|| {
@@ -188,8 +188,8 @@ fn clauses() -> impl Strategy<Value = Vec<Clause>> {
     })
 }
 
-fn five() -> Stage {
-    Stage::of(["A1=git status", "A2=rm -rf build", "A3=npm test", "A4=make", "A5=@write_file"])
+fn five() -> PendingApprovals {
+    PendingApprovals::of(["A1=git status", "A2=rm -rf build", "A3=npm test", "A4=make", "A5=@write_file"])
 }
 
 fn decided(reading: &Reading, approve: bool) -> BTreeSet<u32> {

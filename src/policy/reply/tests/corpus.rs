@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::stage::{Stage, approved};
+use super::pending_approvals::{PendingApprovals, approved};
 use crate::policy::reply::{Meant, Reading};
 
 const CORPUS: &str = include_str!("../../../../tests/fixtures/reply_corpus.tsv");
@@ -19,14 +19,14 @@ pub(super) struct Case {
 }
 
 /// The sets of approvals and the replies.
-pub(super) fn corpus() -> (BTreeMap<&'static str, Stage>, Vec<Case>) {
+pub(super) fn corpus() -> (BTreeMap<&'static str, PendingApprovals>, Vec<Case>) {
     let mut sets = BTreeMap::new();
     let mut cases = Vec::new();
     for line in CORPUS.lines().filter(|line| !line.is_empty() && !line.starts_with("# ")) {
         let mut fields = line.split('\t');
         match (fields.next().unwrap(), fields.next().unwrap()) {
             ("set", name) => {
-                sets.insert(name, Stage::of(fields));
+                sets.insert(name, PendingApprovals::of(fields));
             }
             (set, reply) => {
                 let expected = fields.next().unwrap_or_else(|| panic!("{line:?} has no reading"));
@@ -67,7 +67,7 @@ fn the_corpus_is_large_and_none_of_its_unclear_replies_approves() {
 #[test]
 fn a_name_that_others_may_share_is_told_from_one_that_no_other_has() {
     use Meant::{ByItsName, ByWords, Unnamed};
-    let stage = Stage::of(["A1=git status", "A2=@write_file"]);
+    let stage = PendingApprovals::of(["A1=git status", "A2=@write_file"]);
     for (reply, expected) in [
         ("approve A1", vec![ByItsName]),
         ("approve git status", vec![ByWords]),

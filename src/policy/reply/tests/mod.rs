@@ -2,5 +2,5 @@
 
 mod closed_grammar;
 mod corpus;
+mod pending_approvals;
 mod properties;
-mod stage;

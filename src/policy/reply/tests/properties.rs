@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::corpus::corpus;
-use super::stage::{Stage, approved};
+use super::pending_approvals::{PendingApprovals, approved};
 use crate::domain::{Answer, ApprovalNumber, Language, Scope};
 use crate::policy::reply::{HintedReading, Leaning, ModelHint, Reading, ask_back_from_model};
 
@@ -195,7 +195,7 @@ fn full_width_and_capitals_change_nothing() {
 
 #[test]
 fn a_model_can_only_ask() {
-    let stage = Stage::of(["A1=git status", "A2=rm -rf build"]);
+    let stage = PendingApprovals::of(["A1=git status", "A2=rm -rf build"]);
     let read = |leaning, numbers: &[u32]| {
         let numbers = numbers.iter().copied().map(ApprovalNumber).collect();
         match ask_back_from_model(&ModelHint { leaning, numbers }, &stage.pending()) {
@@ -216,12 +216,12 @@ fn a_model_can_only_ask() {
 proptest! {
     #[test]
     fn no_text_makes_the_reader_fall_over(text in any::<String>(), set in select(SETS)) {
-        Stage::of(set.iter().copied()).read(&text);
+        PendingApprovals::of(set.iter().copied()).read(&text);
     }
 
     #[test]
     fn no_text_approves_by_accident(text in "[a-zA-Z一-龥 ,.0-9]{0,40}", set in select(SETS)) {
-        let reading = Stage::of(set.iter().copied()).read(&text);
+        let reading = PendingApprovals::of(set.iter().copied()).read(&text);
         if approved(&reading) > 0 {
             let low = text.to_lowercase();
             let said = ["y", "ok", "同意", "可以", "好", "行", "准", "yes", "only", "只", "批", "许", "通", "确", "执"];
@@ -239,14 +239,14 @@ proptest! {
         let mut words = words;
         words.insert(at.min(words.len()), spoiler);
         let reply = words.join(" ");
-        let reading = Stage::of(set.iter().copied()).read(&reply);
+        let reading = PendingApprovals::of(set.iter().copied()).read(&reply);
         prop_assert_eq!(approved(&reading), 0, "{:?}: {:?}", reply, reading);
     }
 
     #[test]
     fn no_more_is_approved_than_is_named(words in prop::collection::vec(select(WORDS), 0..7), set in select(SETS)) {
         let reply = words.concat();
-        let reading = Stage::of(set.iter().copied()).read(&reply);
+        let reading = PendingApprovals::of(set.iter().copied()).read(&reply);
         let every = ["all", "全部", "都"].iter().any(|word| reply.contains(word));
         let named = reply.matches(['1', '2']).count() + reply.matches("第一个").count()
             + ["git status", "rm", "build", "write_file", "make deploy"].iter().map(|name| reply.matches(name).count()).sum::<usize>();
@@ -264,7 +264,7 @@ proptest! {
     #[test]
     fn full_width_folding_changes_no_reading(words in prop::collection::vec(select(WORDS), 0..6), set in select(SETS)) {
         let reply = words.join(" ");
-        let stage = Stage::of(set.iter().copied());
+        let stage = PendingApprovals::of(set.iter().copied());
         prop_assert_eq!(answers(stage.read(&full_width(&reply))), answers(stage.read(&reply)));
     }
 }

@@ -1,6 +1,6 @@
 //! `find`: its expression is a language of its own, of which only the tests and the printing are known here.
 
-use super::look::Look;
+use super::look::ReadSet;
 use super::options::own_word;
 use crate::policy::Reason;
 
@@ -77,8 +77,8 @@ const VALUED: &[&str] = &[
 const PATHS: &[&str] = &["-newer", "-anewer", "-cnewer", "-samefile"];
 
 /// What `find` looks at, when it does nothing else.
-pub(super) fn look(words: &[String]) -> Result<Look, Reason> {
-    let mut look = Look::default();
+pub(super) fn look(words: &[String]) -> Result<ReadSet, Reason> {
+    let mut look = ReadSet::default();
     let mut words = words.iter();
     let mut in_expression = false;
     while let Some(word) = words.next() {

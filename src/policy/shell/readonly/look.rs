@@ -6,7 +6,7 @@ use crate::policy::Reason;
 
 /// What a command looks at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::policy::shell) struct Look {
+pub(in crate::policy::shell) struct ReadSet {
     /// Paths it names, as written.
     pub(in crate::policy::shell) paths: Vec<String>,
     /// Whether it reads everything below them.
@@ -28,13 +28,13 @@ const VERSIONED: &[&str] = &[
 ///
 /// # Errors
 /// Says what is not known to be harmless.
-pub(in crate::policy::shell) fn look(argv: &[String]) -> Result<Look, Reason> {
+pub(in crate::policy::shell) fn look(argv: &[String]) -> Result<ReadSet, Reason> {
     let Some((name, words)) = argv.split_first() else { return Err(Reason::Unparsed) };
     if let [only] = words
         && only == "--version"
         && VERSIONED.contains(&name.as_str())
     {
-        return Ok(Look::default());
+        return Ok(ReadSet::default());
     }
     match name.as_str() {
         "find" => return find::look(words),
@@ -44,7 +44,7 @@ pub(in crate::policy::shell) fn look(argv: &[String]) -> Result<Look, Reason> {
         "test" | "[" => return scripts::test(name, words),
         "printf" => return scripts::printf(words),
         // These print whatever they are given; there is no option that does more.
-        "echo" | "true" | "false" | ":" => return Ok(Look::default()),
+        "echo" | "true" | "false" | ":" => return Ok(ReadSet::default()),
         _ => {}
     }
     let tables = [files::TABLE, text::TABLE];
@@ -56,7 +56,7 @@ pub(in crate::policy::shell) fn look(argv: &[String]) -> Result<Look, Reason> {
 }
 
 /// Reads arguments by a list and says which of them are paths.
-pub(super) fn by_spec(spec: &Spec, command: &str, words: &[String]) -> Result<Look, Reason> {
+pub(super) fn by_spec(spec: &Spec, command: &str, words: &[String]) -> Result<ReadSet, Reason> {
     let args = Args::read(spec, command, words)?;
     let mut paths: Vec<String> = Vec::new();
     for (name, value) in &args.options {
@@ -92,5 +92,5 @@ pub(super) fn by_spec(spec: &Spec, command: &str, words: &[String]) -> Result<Lo
     if deep && paths.is_empty() {
         paths.push(".".to_owned());
     }
-    Ok(Look { paths, deep, follows_links: has(spec.follows_links), repository: false })
+    Ok(ReadSet { paths, deep, follows_links: has(spec.follows_links), repository: false })
 }

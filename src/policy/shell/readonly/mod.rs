@@ -11,5 +11,5 @@ mod text;
 mod unasked;
 
 pub use git::{RepositoryConfig, read_config};
-pub(super) use look::{Look, look};
+pub(super) use look::{ReadSet, look};
 pub use unasked::{NotHardened, Unasked, unasked};

@@ -1,6 +1,6 @@
 //! Commands whose arguments are small programs: only the simplest of these are understood.
 
-use super::look::{Look, by_spec};
+use super::look::{ReadSet, by_spec};
 use super::options::{Args, Operands, Spec};
 use crate::policy::Reason;
 
@@ -10,7 +10,7 @@ fn refused(command: &str, argument: &str) -> Reason {
 
 /// `sed` that prints or leaves out lines by number or a plain pattern. Its language can write files and start
 /// programs, so nothing else of it is taken.
-pub(super) fn sed(words: &[String]) -> Result<Look, Reason> {
+pub(super) fn sed(words: &[String]) -> Result<ReadSet, Reason> {
     const SPEC: Spec = Spec {
         flags: "nErsuz",
         valued: "e",
@@ -63,7 +63,7 @@ fn address(text: &str) -> Option<&str> {
 }
 
 /// `jq` with a filter that does not read the environment or other files.
-pub(super) fn jq(words: &[String]) -> Result<Look, Reason> {
+pub(super) fn jq(words: &[String]) -> Result<ReadSet, Reason> {
     const SPEC: Spec = Spec {
         flags: "acCeMjnrRsS",
         long: &[
@@ -95,7 +95,7 @@ pub(super) fn jq(words: &[String]) -> Result<Look, Reason> {
 }
 
 /// `test` and `[`. `-v` and `-R` would evaluate an index, and with it a command.
-pub(super) fn test(name: &str, words: &[String]) -> Result<Look, Reason> {
+pub(super) fn test(name: &str, words: &[String]) -> Result<ReadSet, Reason> {
     const SIGNS: &[&str] = &[
         "!", "(", ")", "=", "==", "!=", "-a", "-o", "-b", "-c", "-d", "-e", "-f", "-g", "-h", "-k", "-L",
         "-n", "-p", "-r", "-s", "-S", "-u", "-w", "-x", "-z", "-G", "-N", "-O", "-nt", "-ot", "-ef", "]",
@@ -104,7 +104,7 @@ pub(super) fn test(name: &str, words: &[String]) -> Result<Look, Reason> {
     if name == "[" && words.last().is_none_or(|last| last != "]") {
         return Err(refused(name, "["));
     }
-    let mut look = Look::default();
+    let mut look = ReadSet::default();
     for (i, word) in words.iter().enumerate() {
         if NUMERIC.contains(&word.as_str()) {
             let sides = [i.checked_sub(1).and_then(|before| words.get(before)), words.get(i + 1)];
@@ -122,13 +122,13 @@ pub(super) fn test(name: &str, words: &[String]) -> Result<Look, Reason> {
 }
 
 /// `printf` whose first word is a format: `-v` would set a variable, and its index could run a command.
-pub(super) fn printf(words: &[String]) -> Result<Look, Reason> {
+pub(super) fn printf(words: &[String]) -> Result<ReadSet, Reason> {
     match words.first() {
         Some(first) if first.starts_with('-') => Err(refused("printf", first)),
         // Some shells compute a number that is asked for, and a number may have an index.
         _ => match words.iter().find(|word| word.contains("$(") || word.contains('`')) {
             Some(word) => Err(refused("printf", word)),
-            None => Ok(Look::default()),
+            None => Ok(ReadSet::default()),
         },
     }
 }

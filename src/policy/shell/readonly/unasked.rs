@@ -2,7 +2,7 @@
 
 use super::git::{Hardened, harden};
 use crate::domain::Class;
-use crate::policy::paths::{self, Place};
+use crate::policy::paths::{self, PathLocation};
 use crate::policy::shell::judge::{ReadPath, ShellCall, judge};
 use crate::policy::shell::plain::{self, Part};
 use crate::policy::shell::rules::ShellRules;
@@ -57,7 +57,7 @@ impl Places<'_> {
     fn change(&mut self, argv: &[String]) {
         let [_, to] = argv else { return };
         for cwd in self.cwds.clone() {
-            if let Place::Inside(place) = paths::locate(self.root, &cwd, to) {
+            if let PathLocation::Inside(place) = paths::locate(self.root, &cwd, to) {
                 self.cwds.push(place);
             }
         }
@@ -68,8 +68,8 @@ impl Places<'_> {
     /// Whether a word is a path wherever the command may run.
     fn is_path(&self, word: &str) -> bool {
         self.cwds.iter().all(|cwd| match paths::locate(self.root, cwd, word) {
-            Place::Inside(place) => (self.exists)(&place),
-            Place::Secret | Place::Outside => false,
+            PathLocation::Inside(place) => (self.exists)(&place),
+            PathLocation::Secret | PathLocation::Outside => false,
         })
     }
 }

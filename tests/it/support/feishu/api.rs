@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::cards;
 use super::multipart::fields;
-use super::world::{Posted, World};
+use super::world::{Environment, Posted};
 use super::{APP_ID, APP_SECRET, BOT};
 
 /// A call as it came.
@@ -51,7 +51,7 @@ pub(super) fn parse(text: &Value) -> Value {
 }
 
 /// Answers a call.
-pub(super) fn answer(world: &mut World, call: &Call, socket: &str) -> Answer {
+pub(super) fn answer(world: &mut Environment, call: &Call, socket: &str) -> Answer {
     let body: Value = serde_json::from_slice(&call.body).unwrap_or_default();
     match (call.method.as_str(), call.path.as_str()) {
         ("POST", "/open-apis/auth/v3/tenant_access_token/internal") => return token(world, &body),
@@ -130,7 +130,7 @@ fn is_indispensable(call: &Call) -> bool {
     call.method == "POST" && (path.is_empty() || path.ends_with("/reply"))
 }
 
-fn token(world: &mut World, body: &Value) -> Answer {
+fn token(world: &mut Environment, body: &Value) -> Answer {
     if body["app_id"] != APP_ID || body["app_secret"] != APP_SECRET {
         return raw(200, &json!({ "code": 10014, "msg": "app secret invalid" }));
     }
@@ -141,7 +141,7 @@ fn token(world: &mut World, body: &Value) -> Answer {
     raw(200, &json!({ "code": 0, "msg": "ok", "tenant_access_token": token, "expire": expire }))
 }
 
-fn endpoint(world: &mut World, body: &Value, socket: &str) -> Answer {
+fn endpoint(world: &mut Environment, body: &Value, socket: &str) -> Answer {
     if body["AppID"] != APP_ID || body["AppSecret"] != APP_SECRET {
         return raw(
             200,
@@ -156,7 +156,7 @@ fn endpoint(world: &mut World, body: &Value, socket: &str) -> Answer {
     raw(200, &json!({ "code": 0, "msg": "", "data": { "URL": url, "ClientConfig": config } }))
 }
 
-fn send(world: &mut World, body: &Value, chat: String, reply_to: Option<String>) -> Answer {
+fn send(world: &mut Environment, body: &Value, chat: String, reply_to: Option<String>) -> Answer {
     if !world.written.values().any(|written| written.chat == chat) {
         return fault(230_002, "Bot/User can NOT be out of the chat.");
     }
@@ -221,7 +221,7 @@ fn send(world: &mut World, body: &Value, chat: String, reply_to: Option<String>)
     done(json!({ "message_id": id, "chat_id": chat }))
 }
 
-fn replace(world: &mut World, id: &str, body: &Value) -> Answer {
+fn replace(world: &mut Environment, id: &str, body: &Value) -> Answer {
     let card = parse(&body["content"]);
     if let Some(flaw) = cards::flaw(world, &card) {
         return flaw;
@@ -237,7 +237,7 @@ fn replace(world: &mut World, id: &str, body: &Value) -> Answer {
     }
 }
 
-fn history(world: &World, call: &Call) -> Answer {
+fn history(world: &Environment, call: &Call) -> Answer {
     let chat = call.query("container_id");
     let size: usize = call.query("page_size").parse().unwrap_or(20);
     if size > 50 || call.query("container_id_type") != "chat" {
@@ -255,7 +255,7 @@ fn history(world: &World, call: &Call) -> Answer {
     done(json!({ "items": items, "has_more": more, "page_token": page }))
 }
 
-fn upload(world: &mut World, call: &Call, kind: &str) -> Answer {
+fn upload(world: &mut Environment, call: &Call, kind: &str) -> Answer {
     let fields = fields(&call.content_type, &call.body);
     let (field, prefix, key, most) = match kind {
         "images" => ("image", "img_", "image_key", 10 << 20),

@@ -3,14 +3,14 @@
 use serde_json::{Value, json};
 
 use super::api::{Answer, done, fault, parse};
-use super::world::{Entity, World};
+use super::world::{Entity, Environment};
 
 /// How many bytes a card may have, and how many tables.
 const MOST_BYTES: usize = 30 * 1024;
 const MOST_TABLES: usize = 3;
 
 /// What is wrong with a card, in the platform's terms.
-pub(super) fn flaw(world: &World, card: &Value) -> Option<Answer> {
+pub(super) fn flaw(world: &Environment, card: &Value) -> Option<Answer> {
     if world.mood.refuses_cards {
         return Some(fault(230_099, "Failed to create card content, ext=ErrCode: 11246; ErrMsg: unknown"));
     }
@@ -49,7 +49,7 @@ fn tables_outside_code(markdown: &str) -> usize {
 }
 
 /// Answers a call of `/open-apis/cardkit/v1/…`.
-pub(super) fn answer(world: &mut World, method: &str, path: &[&str], body: &Value) -> Answer {
+pub(super) fn answer(world: &mut Environment, method: &str, path: &[&str], body: &Value) -> Answer {
     if !world.mood.cardkit {
         return fault(
             99_991_672,
@@ -102,7 +102,7 @@ pub(super) fn answer(world: &mut World, method: &str, path: &[&str], body: &Valu
 }
 
 fn change(
-    world: &mut World,
+    world: &mut Environment,
     id: &str,
     body: &Value,
     change: impl FnOnce(&mut Entity) -> Option<Answer>,

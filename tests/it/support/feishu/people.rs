@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::server::Feishu;
-use super::world::{Posted, World, Written};
+use super::world::{Environment, Posted, Written};
 use super::{BOT, world};
 
 /// Something a person writes.
@@ -180,7 +180,7 @@ fn button(card: &Value, label: &str) -> Value {
     found.unwrap_or_else(|| panic!("no button {label} in {card}"))["behaviors"][0]["value"].clone()
 }
 
-fn deliver(world: &mut World, message: &Message, id: &str, nonce: &str) {
+fn deliver(world: &mut Environment, message: &Message, id: &str, nonce: &str) {
     let event = envelope("im.message.receive_v1", &format!("ev-{id}-{nonce}"), message.event(id));
     world.push(format!("{id}-{nonce}"), "event", event);
 }

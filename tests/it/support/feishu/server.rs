@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::api::{Call, answer};
-use super::world::World;
+use super::world::Environment;
 use super::{APP_ID, APP_SECRET, socket};
 use crate::support::daemon::PATIENCE;
 
@@ -29,19 +29,19 @@ pub(crate) struct Feishu {
 
 #[derive(Debug)]
 pub(super) struct Shared {
-    world: Mutex<World>,
+    world: Mutex<Environment>,
     changed: watch::Sender<u64>,
     socket: SocketAddr,
 }
 
 impl Shared {
     /// Looks at the world without changing it.
-    pub(super) fn look(&self) -> MutexGuard<'_, World> {
+    pub(super) fn look(&self) -> MutexGuard<'_, Environment> {
         self.world.lock().unwrap()
     }
 
     /// Changes the world and tells whoever watches.
-    pub(super) fn change<T>(&self, change: impl FnOnce(&mut World) -> T) -> T {
+    pub(super) fn change<T>(&self, change: impl FnOnce(&mut Environment) -> T) -> T {
         let result = change(&mut self.world.lock().unwrap());
         self.changed.send_modify(|count| *count += 1);
         result
@@ -86,17 +86,17 @@ impl Feishu {
     }
 
     /// Changes how the platform is.
-    pub(crate) fn tune(&self, change: impl FnOnce(&mut World)) {
+    pub(crate) fn tune(&self, change: impl FnOnce(&mut Environment)) {
         self.shared.change(change);
     }
 
     /// Looks at what there is.
-    pub(crate) fn look<T>(&self, look: impl FnOnce(&World) -> T) -> T {
+    pub(crate) fn look<T>(&self, look: impl FnOnce(&Environment) -> T) -> T {
         look(&self.shared.look())
     }
 
     /// Waits until there is what is looked for.
-    pub(crate) async fn wait_for<T>(&self, what: &str, look: impl Fn(&World) -> Option<T>) -> T {
+    pub(crate) async fn wait_for<T>(&self, what: &str, look: impl Fn(&Environment) -> Option<T>) -> T {
         let mut changes = self.shared.watch();
         let waited = tokio::time::timeout(PATIENCE, async {
             loop {

@@ -16,7 +16,7 @@ use tokio_tungstenite::tungstenite::http::StatusCode;
 
 use super::server::Shared;
 use super::wire::{Frame, headers};
-use super::world::{Ack, Pending, World};
+use super::world::{Ack, Environment, Pending};
 
 pub(super) async fn listen(listener: TcpListener, shared: Arc<Shared>) {
     let mut connections = JoinSet::new();
@@ -98,7 +98,7 @@ async fn serve(stream: TcpStream, number: u64, shared: &Arc<Shared>) {
 }
 
 /// The frames of the events that are to be sent over a connection now, and when to look again.
-fn due(world: &mut World, number: u64) -> (Vec<Frame>, Duration) {
+fn due(world: &mut Environment, number: u64) -> (Vec<Frame>, Duration) {
     let (pieces, again) = (world.mood.pieces.max(1), world.mood.again_after);
     let mut frames = Vec::new();
     if world.mood.mute {
@@ -140,7 +140,7 @@ fn cut(pending: &Pending, pieces: usize) -> Vec<Frame> {
     frames
 }
 
-fn acknowledged(world: &mut World, frame: &Frame) {
+fn acknowledged(world: &mut Environment, frame: &Frame) {
     let key = frame.header("message_id").unwrap().to_owned();
     assert_eq!((frame.seq, frame.log, frame.method), (7, 8, 1), "an acknowledgement echoes its frame");
     assert!(frame.header("biz_rt").is_some());

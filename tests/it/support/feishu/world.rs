@@ -99,7 +99,7 @@ pub(crate) struct Ack {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct World {
+pub(crate) struct Environment {
     pub(crate) mood: Mood,
     pub(super) serial: u64,
     pub(super) tokens: BTreeSet<String>,
@@ -123,7 +123,7 @@ pub(crate) struct World {
     pub(crate) owner_questions: usize,
 }
 
-impl World {
+impl Environment {
     pub(super) fn fresh(&mut self, prefix: &str) -> String {
         self.serial += 1;
         format!("{prefix}{:08x}", self.serial)

@@ -9,7 +9,7 @@ use super::methods as m;
 use super::polling;
 use super::request::Params;
 use super::trouble::Trouble;
-use super::world::{Shared, World};
+use super::world::{Environment, Shared};
 
 /// What goes back over the wire.
 #[derive(Debug)]
@@ -82,7 +82,7 @@ pub(crate) async fn before(
     Some(reply)
 }
 
-fn limited(world: &mut World, method: &str, chat: Option<i64>) -> Result<(), Refusal> {
+fn limited(world: &mut Environment, method: &str, chat: Option<i64>) -> Result<(), Refusal> {
     let Some((flood, chat)) = world.flood.as_mut().zip(chat).filter(|_| flood::counts(method)) else {
         return Ok(());
     };
@@ -90,7 +90,13 @@ fn limited(world: &mut World, method: &str, chat: Option<i64>) -> Result<(), Ref
 }
 
 /// Notes how a call ended and puts it into words.
-fn settle(world: &mut World, method: &str, chat: Option<i64>, answer: Answer, told: Told) -> (u16, Value) {
+fn settle(
+    world: &mut Environment,
+    method: &str,
+    chat: Option<i64>,
+    answer: Answer,
+    told: Told,
+) -> (u16, Value) {
     match answer {
         Ok(done) => {
             world.note(method, chat, done.deed, told);
@@ -104,7 +110,7 @@ fn settle(world: &mut World, method: &str, chat: Option<i64>, answer: Answer, to
     }
 }
 
-fn run(world: &mut World, method: &str, params: &Params) -> Answer {
+fn run(world: &mut Environment, method: &str, params: &Params) -> Answer {
     if world.logged_out {
         return Err(Refusal::new(400, "Logged out"));
     }

@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 use super::account::{Account, Privacy, User};
 use super::methods::wire;
 use super::post::{Author, Post};
-use super::room::{Kind, Room, Standing};
-use super::world::{Press, Shared, World, now};
+use super::room::{AuthorRole, Kind, Room};
+use super::world::{Environment, Press, Shared, now};
 
 /// A chat, as the people in it hold it in their hands. Clones are the same chat.
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ impl Chat {
     /// The chat with a person who never wrote to the bot.
     #[must_use]
     pub(crate) fn unstarted(self) -> Self {
-        self.shared.change(|world| world.room_mut(self.id).standing = Standing::Stranger);
+        self.shared.change(|world| world.room_mut(self.id).role = AuthorRole::Stranger);
         self
     }
 
@@ -154,7 +154,7 @@ impl Chat {
     /// Takes the bot into the group.
     pub(crate) fn add_bot(&self, by: &User) {
         self.shared.change(|world| {
-            world.stand(self.id, by, Standing::Member);
+            world.stand(self.id, by, AuthorRole::Member);
             let me = world.account.user.wire();
             world.service(self.id, by, "new_chat_members", json!([me]));
         });
@@ -162,17 +162,17 @@ impl Chat {
 
     /// Makes the bot an administrator.
     pub(crate) fn promote_bot(&self, by: &User) {
-        self.shared.change(|world| world.stand(self.id, by, Standing::Admin));
+        self.shared.change(|world| world.stand(self.id, by, AuthorRole::Admin));
     }
 
     /// Throws the bot out of the group, or blocks it in a private chat.
     pub(crate) fn remove_bot(&self, by: &User) {
-        self.shared.change(|world| world.stand(self.id, by, Standing::Kicked));
+        self.shared.change(|world| world.stand(self.id, by, AuthorRole::Kicked));
     }
 
     /// Lets the bot write again in a private chat.
     pub(crate) fn unblock(&self, by: &User) {
-        self.shared.change(|world| world.stand(self.id, by, Standing::Member));
+        self.shared.change(|world| world.stand(self.id, by, AuthorRole::Member));
     }
 
     /// The group becomes a supergroup with a number of its own.
@@ -193,7 +193,7 @@ impl Chat {
     }
 }
 
-impl World {
+impl Environment {
     /// Opens a topic: its number is that of the message which says so.
     pub(crate) fn make_topic(&mut self, chat: i64, name: &str) -> i64 {
         let room = self.room_mut(chat);
@@ -274,9 +274,9 @@ impl World {
         let room = self.room(message["chat"]["id"].as_i64().unwrap_or_default());
         let private = room.kind == Kind::Private;
         let from_bot = message["from"]["is_bot"] == true && message.get("sender_chat").is_none();
-        let there = matches!(room.standing, Standing::Member | Standing::Admin)
-            || room.standing == Standing::Stranger && private;
-        let open = private || room.kind == Kind::Channel || room.standing == Standing::Admin;
+        let there = matches!(room.role, AuthorRole::Member | AuthorRole::Admin)
+            || room.role == AuthorRole::Stranger && private;
+        let open = private || room.kind == Kind::Channel || room.role == AuthorRole::Admin;
         let heard = open || self.account.privacy == Privacy::Off || concerns_bot(&self.account, &message);
         if !there || !heard || (from_bot && !self.account.hears_bots) {
             return;
@@ -284,7 +284,7 @@ impl World {
         if private {
             // Whoever writes has started the bot.
             let id = room.id;
-            self.room_mut(id).standing = Standing::Member;
+            self.room_mut(id).role = AuthorRole::Member;
         }
         self.updates.push(kind, message);
     }
@@ -299,13 +299,13 @@ impl World {
     }
 
     /// Changes where the bot stands and tells it so.
-    fn stand(&mut self, chat: i64, by: &User, standing: Standing) {
+    fn stand(&mut self, chat: i64, by: &User, role: AuthorRole) {
         let me = self.account.user.wire();
         let room = self.room_mut(chat);
-        let member = |standing: Standing| json!({ "status": standing.status(), "user": me });
+        let member = |role: AuthorRole| json!({ "status": role.status(), "user": me });
         let update = json!({ "chat": room.wire(), "from": by.wire(), "date": now(),
-            "old_chat_member": member(room.standing), "new_chat_member": member(standing) });
-        room.standing = standing;
+            "old_chat_member": member(room.role), "new_chat_member": member(role) });
+        room.role = role;
         self.updates.push("my_chat_member", update);
     }
 }

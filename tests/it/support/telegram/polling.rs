@@ -9,7 +9,7 @@ use super::answer::{Answer, Done, Refusal};
 use super::log::Deed;
 use super::methods::kinds;
 use super::request::Params;
-use super::world::{Shared, World};
+use super::world::{Environment, Shared};
 
 /// What a poll hears that was ended by a later one.
 pub(crate) const OTHER_POLL: &str =
@@ -41,7 +41,7 @@ pub(crate) async fn get_updates(shared: &Shared, params: &Params) -> Answer {
 }
 
 /// Ends the poll before, confirms, and remembers what is wanted.
-fn begin(world: &mut World, params: &Params, offset: i64) -> Result<u64, Refusal> {
+fn begin(world: &mut Environment, params: &Params, offset: i64) -> Result<u64, Refusal> {
     if world.webhook.is_some() {
         return Err(Refusal::conflict(WEBHOOK_SET));
     }
@@ -56,7 +56,7 @@ fn begin(world: &mut World, params: &Params, offset: i64) -> Result<u64, Refusal
 }
 
 /// Whether this poll still counts, and whether there is anything to give.
-fn check(world: &World, mine: u64) -> Result<bool, Refusal> {
+fn check(world: &Environment, mine: u64) -> Result<bool, Refusal> {
     if world.webhook.is_some() {
         return Err(Refusal::conflict("terminated by setWebhook request"));
     }

@@ -30,7 +30,7 @@ impl Kind {
 
 /// Where the bot stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum AuthorRole {
     Member,
     Admin,
     Left,
@@ -39,7 +39,7 @@ pub(crate) enum Standing {
     Stranger,
 }
 
-impl Standing {
+impl AuthorRole {
     /// In the words of the wire.
     pub(crate) fn status(self) -> &'static str {
         match self {
@@ -75,7 +75,7 @@ pub(crate) struct Room {
     pub(crate) last_id: i64,
     pub(crate) members: BTreeMap<i64, User>,
     pub(crate) admins: Vec<i64>,
-    pub(crate) standing: Standing,
+    pub(crate) role: AuthorRole,
     pub(crate) migrated_to: Option<i64>,
     pub(crate) drafts: BTreeMap<i64, Draft>,
     /// The bot's reaction to each message.
@@ -95,7 +95,7 @@ impl Room {
             last_id: 0,
             members: BTreeMap::new(),
             admins: Vec::new(),
-            standing: Standing::Member,
+            role: AuthorRole::Member,
             migrated_to: None,
             drafts: BTreeMap::new(),
             reactions: BTreeMap::new(),

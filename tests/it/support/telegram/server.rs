@@ -29,7 +29,7 @@ use super::request::Params;
 use super::room::{Kind, Room};
 use super::trouble::{Plan, Trouble};
 use super::webhook;
-use super::world::{Shared, World};
+use super::world::{Environment, Shared};
 
 /// The server. It ends with this value.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ impl FakeTelegram {
     /// A server for this bot.
     pub(crate) async fn for_bot(account: Account) -> Self {
         // Deliveries to a webhook need it, even to a plain one.
-        shipagent::http::install_tls();
+        shipagent::http_client::install_tls();
         let shared = Shared::new(account);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -100,7 +100,7 @@ impl FakeTelegram {
     }
 
     /// Looks at everything.
-    pub(crate) fn read<T>(&self, read: impl FnOnce(&World) -> T) -> T {
+    pub(crate) fn read<T>(&self, read: impl FnOnce(&Environment) -> T) -> T {
         self.shared.read(read)
     }
 
@@ -110,12 +110,12 @@ impl FakeTelegram {
     }
 
     /// Waits until something is so. What it was waiting for in vain, the log shows.
-    pub(crate) async fn wait_for(&self, so: impl Fn(&World) -> bool) {
+    pub(crate) async fn wait_for(&self, so: impl Fn(&Environment) -> bool) {
         self.wait_within(PATIENCE, so).await;
     }
 
     /// The same, with less patience.
-    pub(crate) async fn wait_within(&self, patience: Duration, so: impl Fn(&World) -> bool) {
+    pub(crate) async fn wait_within(&self, patience: Duration, so: impl Fn(&Environment) -> bool) {
         let deadline = tokio::time::Instant::now() + patience;
         let mut bell = self.shared.listen();
         loop {
@@ -124,7 +124,7 @@ impl FakeTelegram {
                 return;
             }
             if timeout_at(deadline, bell.changed()).await.is_err() {
-                let told = self.read(World::tell);
+                let told = self.read(Environment::tell);
                 panic!("waited {patience:?} for what did not come; this came:\n{told}");
             }
         }
@@ -219,7 +219,7 @@ async fn respond(shared: Shared, request: Request<Incoming>) -> Result<Response<
 }
 
 /// Whether a token opens the door: one that is none at all is a page that is not there.
-fn admit(world: &World, token: &str) -> Result<(), Refusal> {
+fn admit(world: &Environment, token: &str) -> Result<(), Refusal> {
     let well_formed = token.split_once(':').is_some_and(|(id, secret)| {
         let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         id.parse::<u64>().is_ok() && !secret.is_empty() && secret.chars().all(fits)

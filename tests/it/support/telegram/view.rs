@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::account::Account;
 use super::room::{Button, Draft, Room};
-use super::world::{Press, World};
+use super::world::{Environment, Press};
 
 /// How long a draft shows when nobody refreshes it.
 const DRAFT_LIFE: Duration = Duration::from_secs(30);
@@ -60,7 +60,7 @@ impl Visible {
     }
 }
 
-impl World {
+impl Environment {
     /// The messages of a chat as they stand now, service messages left out.
     pub(crate) fn visible(&self, chat: i64) -> Vec<Visible> {
         let all = self.room(chat).messages.values().map(Visible::read);

@@ -11,7 +11,7 @@ use tokio_util::task::TaskTracker;
 use super::account::{Account, User};
 use super::flood::Flood;
 use super::log::{Deed, Entry, Log, Told};
-use super::room::{Kind, Room, Standing};
+use super::room::{AuthorRole, Kind, Room};
 use super::trouble::Troubles;
 use super::updates::Updates;
 use super::webhook::Webhook;
@@ -38,7 +38,7 @@ pub(crate) enum Press {
 
 /// Everything.
 #[derive(Debug)]
-pub(crate) struct World {
+pub(crate) struct Environment {
     pub(crate) account: Account,
     pub(crate) rooms: BTreeMap<i64, Room>,
     pub(crate) updates: Updates,
@@ -54,7 +54,7 @@ pub(crate) struct World {
     started: Instant,
 }
 
-impl World {
+impl Environment {
     fn new(account: Account) -> Self {
         Self {
             account,
@@ -121,7 +121,7 @@ impl World {
         self.rooms.entry(user.id).or_insert_with(|| {
             let mut room = Room::new(user.id, Kind::Private, user.name());
             room.members.insert(user.id, user.clone());
-            room.standing = Standing::Member;
+            room.role = AuthorRole::Member;
             room
         })
     }
@@ -135,7 +135,7 @@ pub(crate) fn now() -> i64 {
 /// The world and its bell. Clones are the same world.
 #[derive(Clone, Debug)]
 pub(crate) struct Shared {
-    world: Arc<Mutex<World>>,
+    world: Arc<Mutex<Environment>>,
     bell: Arc<watch::Sender<u64>>,
     /// The calls that are being carried out.
     pub(crate) calls: TaskTracker,
@@ -144,24 +144,24 @@ pub(crate) struct Shared {
 impl Shared {
     /// A world with nobody in it but the bot.
     pub(crate) fn new(account: Account) -> Self {
-        let (world, bell) = (Mutex::new(World::new(account)), watch::Sender::new(0));
+        let (world, bell) = (Mutex::new(Environment::new(account)), watch::Sender::new(0));
         Self { world: Arc::new(world), bell: Arc::new(bell), calls: TaskTracker::new() }
     }
 
     /// Reads the world.
-    pub(crate) fn read<T>(&self, read: impl FnOnce(&World) -> T) -> T {
+    pub(crate) fn read<T>(&self, read: impl FnOnce(&Environment) -> T) -> T {
         read(&self.world.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
     }
 
     /// Changes the world and rings.
-    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut World) -> T) -> T {
+    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Environment) -> T) -> T {
         let changed = change(&mut self.world.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
         self.bell.send_modify(|count| *count += 1);
         changed
     }
 
     /// Changes what nobody waits for.
-    pub(crate) fn change_quietly<T>(&self, change: impl FnOnce(&mut World) -> T) -> T {
+    pub(crate) fn change_quietly<T>(&self, change: impl FnOnce(&mut Environment) -> T) -> T {
         change(&mut self.world.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
     }
 

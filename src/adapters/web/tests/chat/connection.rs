@@ -1,6 +1,6 @@
 //! How long a stream stays, and who may come back to it.
 
-use super::super::stage::{Reader, Stage, message, outcome, text};
+use super::super::test_server::{Reader, TestServer, message, outcome, text};
 use super::stream::{THREAD, answer, begin, lines, says};
 use crate::domain::ThreadState;
 use crate::ports::ThreadView;
@@ -8,7 +8,7 @@ use crate::uimessage::{Part, Role, RunStatus, TextPart};
 
 #[tokio::test(start_paused = true)]
 async fn a_silent_stream_is_kept_alive_by_comments() {
-    let (stage, mut threads) = Stage::new();
+    let (stage, mut threads) = TestServer::new();
     let (response, _front, _) = begin(&stage, &mut threads, says("hi")).await;
     let mut reader = Reader::new(response);
     let (bytes, (_, reply)) = tokio::join!(reader.next(), threads.is_awaited());
@@ -20,7 +20,7 @@ async fn a_silent_stream_is_kept_alive_by_comments() {
 
 #[tokio::test]
 async fn a_client_that_comes_back_hears_all_from_the_beginning() {
-    let (stage, mut threads) = Stage::new();
+    let (stage, mut threads) = TestServer::new();
     let earlier = answer(RunStatus::Continued, vec![Part::StepStart, Part::text("one")]);
     stage.store.put(earlier.clone());
     let live = |words: &str| {
@@ -48,7 +48,7 @@ async fn a_client_that_comes_back_hears_all_from_the_beginning() {
 
 #[tokio::test]
 async fn there_is_nothing_to_come_back_to_when_nothing_runs() {
-    let (stage, mut threads) = Stage::new();
+    let (stage, mut threads) = TestServer::new();
     let (response, _front) =
         tokio::join!(stage.get("/api/chat/c1/stream"), threads.is_watched(ThreadView::default()));
     assert_eq!(text(response).await, (http::StatusCode::NO_CONTENT, String::new()));
@@ -56,7 +56,7 @@ async fn there_is_nothing_to_come_back_to_when_nothing_runs() {
 
 #[tokio::test]
 async fn a_daemon_that_stops_says_so_in_the_stream() {
-    let (stage, mut threads) = Stage::new();
+    let (stage, mut threads) = TestServer::new();
     let (response, front, _) = begin(&stage, &mut threads, says("hi")).await;
     front.live(&answer(RunStatus::Running, vec![Part::StepStart, Part::Text(TextPart::streaming("ha"))]));
     let mut reader = Reader::new(response);
@@ -74,7 +74,7 @@ async fn a_daemon_that_stops_says_so_in_the_stream() {
 
 #[tokio::test]
 async fn streams_are_bounded_in_number() {
-    let (stage, mut threads) = Stage::new();
+    let (stage, mut threads) = TestServer::new();
     let all = u32::try_from(stage.web.streams.available_permits()).unwrap();
     let held = stage.web.streams.clone().try_acquire_many_owned(all).unwrap();
     assert_eq!(stage.post("/api/chat", says("hi")).await.status(), 503);
@@ -95,7 +95,7 @@ async fn streams_are_bounded_in_number() {
 
 #[tokio::test]
 async fn a_thread_that_does_not_answer_is_not_taken_for_a_stop() {
-    let (stage, mut threads) = Stage::new();
+    let (stage, mut threads) = TestServer::new();
     let (refused, ()) = tokio::join!(stage.post("/api/chat", says("hi")), threads.says_nothing());
     assert_eq!(refused.status(), 429);
     stage.stop.cancel();

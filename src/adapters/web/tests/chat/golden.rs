@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::super::stage::{Reader, Stage, message, outcome, user};
+use super::super::test_server::{Reader, TestServer, message, outcome, user};
 use super::stream::{THREAD, answer, begin, golden, lines, says};
 use crate::domain::{Command, ErrorKind, IngressKind};
 use crate::ports::{Acceptance, RunOutcome, ThreadView};
@@ -124,7 +124,7 @@ async fn a_failure_ends_with_an_error() {
 
 #[tokio::test]
 async fn a_command_is_answered_by_its_record() {
-    let (stage, mut threads) = Stage::new();
+    let (stage, mut threads) = TestServer::new();
     let (response, _front, event) = begin(&stage, &mut threads, says("/status")).await;
     assert_eq!(event.kind, IngressKind::Command(Command::Status.into()));
     let author = "web:user:operator".parse().unwrap();
@@ -148,7 +148,7 @@ async fn a_command_is_answered_by_its_record() {
 
 #[tokio::test(start_paused = true)]
 async fn other_turns_of_the_thread_are_not_told() {
-    let (stage, mut threads) = Stage::new();
+    let (stage, mut threads) = TestServer::new();
     let (response, front, _) = begin(&stage, &mut threads, says("hi")).await;
     let mut other = message(THREAD, "a0", Role::Assistant, None, vec![Part::text("for somebody else")]);
     other.metadata.correlation_id = "run_0".parse().unwrap();
@@ -162,7 +162,7 @@ async fn other_turns_of_the_thread_are_not_told() {
 
 #[tokio::test(start_paused = true)]
 async fn a_turn_that_starts_over_is_told_whole_at_its_end() {
-    let (stage, mut threads) = Stage::new();
+    let (stage, mut threads) = TestServer::new();
     let (response, front, _) = begin(&stage, &mut threads, says("hi")).await;
     let state = |words: &str| answer(RunStatus::Running, vec![Part::Text(TextPart::streaming(words))]);
     front.live(&state("hello wor"));
@@ -184,7 +184,7 @@ async fn a_turn_that_starts_over_is_told_whole_at_its_end() {
 
 #[tokio::test]
 async fn a_run_over_several_messages_is_one_answer() {
-    let (stage, mut threads) = Stage::new();
+    let (stage, mut threads) = TestServer::new();
     let (response, front, _) = begin(&stage, &mut threads, says("hi")).await;
     let first = |status, words: &str| answer(status, vec![Part::StepStart, Part::text(words)]);
     front.live(&answer(RunStatus::Running, vec![Part::StepStart, Part::Text(TextPart::streaming("on"))]));
@@ -215,7 +215,7 @@ async fn a_run_over_several_messages_is_one_answer() {
 
 #[tokio::test]
 async fn a_message_that_was_answered_is_answered_the_same_way() {
-    let (stage, mut threads) = Stage::new();
+    let (stage, mut threads) = TestServer::new();
     stage.store.put(user(THREAD, "m1", "hi"));
     let (response, _front) = tokio::join!(stage.post("/api/chat", says("hi")), async {
         let front = threads.is_watched(ThreadView::default()).await;

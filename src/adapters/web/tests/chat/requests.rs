@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::super::stage::{Stage, text, user};
+use super::super::test_server::{TestServer, text, user};
 use super::stream::{THREAD, begin, says};
 use crate::domain::IngressKind;
 use crate::ports::{Acceptance, ThreadView};
 
 #[tokio::test]
 async fn the_response_has_the_headers_of_the_protocol() {
-    let (stage, mut threads) = Stage::new();
+    let (stage, mut threads) = TestServer::new();
     let (response, front, event) = begin(&stage, &mut threads, says("hi")).await;
     assert_eq!(response.status(), 200);
     for (name, value) in [
@@ -52,7 +52,7 @@ async fn triggers_become_events() {
         (regenerate, IngressKind::Regenerate(Some("a1".parse().unwrap()))),
         (json!({ "id": "c1", "trigger": "regenerate-message" }), IngressKind::Regenerate(None)),
     ] {
-        let (stage, mut threads) = Stage::new();
+        let (stage, mut threads) = TestServer::new();
         stage.store.put(user(THREAD, "m1", "hi"));
         let (_, _, event) = begin(&stage, &mut threads, body.clone()).await;
         assert_eq!(event.kind, expected, "{body}");
@@ -78,12 +78,12 @@ async fn what_cannot_be_taken_is_refused_before_the_first_byte() {
         (with(file("file:///etc/passwd")), 400, "url"),
         (with(file("http://127.0.0.1/")), 400, "url"),
     ] {
-        let (stage, mut threads) = Stage::new();
+        let (stage, mut threads) = TestServer::new();
         let (got, reason) = text(stage.post("/api/chat", body.clone()).await).await;
         assert!(got == status && reason.contains(words), "{body}: {got} {reason}");
         assert!(threads.nobody_came());
     }
-    let (stage, mut threads) = Stage::new();
+    let (stage, mut threads) = TestServer::new();
     let (response, ()) = tokio::join!(stage.post("/api/chat", says("hi")), async {
         let _front = threads.is_watched(ThreadView::default()).await;
         threads.takes(Acceptance::Refused("only the last answer can be written anew".to_owned())).await;
@@ -96,7 +96,7 @@ async fn what_cannot_be_taken_is_refused_before_the_first_byte() {
 
 #[tokio::test]
 async fn files_come_along() {
-    let (stage, mut threads) = Stage::new();
+    let (stage, mut threads) = TestServer::new();
     let body = json!({ "id": "c1", "messages": [{ "id": "m1", "role": "user", "parts": [
         { "type": "file", "mediaType": "image/png", "url": "data:image/png;base64,AA==", "filename": "a.png" },
         { "type": "text", "text": "/stop" },
@@ -116,7 +116,7 @@ async fn a_photo_may_be_larger_than_words() {
         ] }] })
     };
     let photo = |size: usize| format!("data:image/jpeg;base64,{}", "A".repeat(size));
-    let (stage, mut threads) = Stage::new();
+    let (stage, mut threads) = TestServer::new();
     let (_response, _front, event) = begin(&stage, &mut threads, message("look", photo(2 << 20))).await;
     assert!(matches!(event.kind, IngressKind::Said(said) if said.files.len() == 1));
     for body in [message("look", photo(9 << 20)), message(&"x".repeat((1 << 20) + 1), photo(9))] {

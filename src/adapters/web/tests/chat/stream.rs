@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::http::Response;
 use serde_json::{Value, json};
 
-use super::super::stage::{Front, Reader, Stage, Threads, message};
+use super::super::test_server::{Front, Reader, TestServer, Threads, message};
 use crate::domain::IngressEvent;
 use crate::ports::{RunOutcome, ThreadView};
 use crate::uimessage::{Part, Role, RunStatus, UiMessage};
@@ -26,7 +26,7 @@ pub(super) fn says(words: &str) -> Value {
 }
 
 pub(super) async fn begin(
-    stage: &Stage,
+    stage: &TestServer,
     threads: &mut Threads,
     body: Value,
 ) -> (Response<Body>, Front, IngressEvent) {
@@ -40,7 +40,7 @@ pub(super) async fn begin(
 
 /// Lets a run grow through states to its end and gives what a client reads.
 pub(super) async fn golden(states: &[UiMessage], end: RunOutcome) -> String {
-    let (stage, mut threads) = Stage::new();
+    let (stage, mut threads) = TestServer::new();
     let (response, front, _) = begin(&stage, &mut threads, says("hi")).await;
     let mut reader = Reader::new(response);
     let mut all = String::new();

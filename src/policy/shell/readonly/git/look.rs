@@ -1,6 +1,6 @@
 //! What a git command looks at, when it does nothing else.
 
-use super::super::look::{Look, by_spec};
+use super::super::look::{ReadSet, by_spec};
 use super::super::options::{Args, Spec};
 use super::harden::harden_parsed;
 use super::table::TABLE;
@@ -24,8 +24,8 @@ pub(super) struct Parsed {
 ///
 /// # Errors
 /// Names the argument that is not known to be harmless, or that cannot be made so.
-pub(in crate::policy::shell::readonly) fn look(words: &[String]) -> Result<Look, Reason> {
-    let Some(parsed) = parse(words)? else { return Ok(Look::default()) };
+pub(in crate::policy::shell::readonly) fn look(words: &[String]) -> Result<ReadSet, Reason> {
+    let Some(parsed) = parse(words)? else { return Ok(ReadSet::default()) };
     harden_parsed(&parsed, &|_| false)?;
     let rest = words.get(parsed.skipped..).unwrap_or_default();
     let mut look = by_spec(parsed.spec, &format!("git {}", parsed.name), rest)?;

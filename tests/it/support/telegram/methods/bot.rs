@@ -6,19 +6,19 @@ use super::super::answer::{Answer, Done, Refusal};
 use super::super::log::Deed;
 use super::super::request::Params;
 use super::super::webhook::Webhook;
-use super::super::world::World;
+use super::super::world::Environment;
 
 fn configured() -> Answer {
     Ok(Done { result: json!(true), deed: Deed::Configured })
 }
 
 /// `getMe`.
-pub(crate) fn get_me(world: &World) -> Answer {
+pub(crate) fn get_me(world: &Environment) -> Answer {
     Ok(Done { result: world.account.me(), deed: Deed::Asked })
 }
 
 /// `logOut`: nothing works afterwards.
-pub(crate) fn log_out(world: &mut World) -> Answer {
+pub(crate) fn log_out(world: &mut Environment) -> Answer {
     world.logged_out = true;
     configured()
 }
@@ -35,7 +35,7 @@ pub(crate) fn kinds(params: &Params) -> Result<Option<Vec<String>>, Refusal> {
 }
 
 /// `setWebhook`. Plain HTTP is taken on the loopback only, as by a local server.
-pub(crate) fn set_webhook(world: &mut World, params: &Params) -> Answer {
+pub(crate) fn set_webhook(world: &mut Environment, params: &Params) -> Answer {
     let url = params.text("url").unwrap_or_default();
     if url.is_empty() {
         return delete_webhook(world, params);
@@ -63,7 +63,7 @@ pub(crate) fn set_webhook(world: &mut World, params: &Params) -> Answer {
 }
 
 /// `deleteWebhook`.
-pub(crate) fn delete_webhook(world: &mut World, params: &Params) -> Answer {
+pub(crate) fn delete_webhook(world: &mut Environment, params: &Params) -> Answer {
     world.webhook = None;
     if params.flag("drop_pending_updates") {
         world.updates.drop_pending();
@@ -72,7 +72,7 @@ pub(crate) fn delete_webhook(world: &mut World, params: &Params) -> Answer {
 }
 
 /// `getWebhookInfo`.
-pub(crate) fn get_webhook_info(world: &World) -> Answer {
+pub(crate) fn get_webhook_info(world: &Environment) -> Answer {
     let mut info = json!({ "url": "", "has_custom_certificate": false,
         "pending_update_count": world.updates.pending() });
     if let Some(webhook) = &world.webhook {
@@ -121,7 +121,7 @@ fn check_command(command: &Value) -> Result<(), Refusal> {
 }
 
 /// `setMyCommands`.
-pub(crate) fn set_my_commands(world: &mut World, params: &Params) -> Answer {
+pub(crate) fn set_my_commands(world: &mut Environment, params: &Params) -> Answer {
     let menu = menu(params)?;
     let commands = params.json("commands")?.and_then(|list| list.as_array().cloned());
     let commands = commands.ok_or_else(|| Refusal::bad("commands are not specified"))?;
@@ -134,13 +134,13 @@ pub(crate) fn set_my_commands(world: &mut World, params: &Params) -> Answer {
 }
 
 /// `getMyCommands`.
-pub(crate) fn get_my_commands(world: &World, params: &Params) -> Answer {
+pub(crate) fn get_my_commands(world: &Environment, params: &Params) -> Answer {
     let commands = world.commands.get(&menu(params)?).cloned().unwrap_or_else(|| json!([]));
     Ok(Done { result: commands, deed: Deed::Asked })
 }
 
 /// `deleteMyCommands`.
-pub(crate) fn delete_my_commands(world: &mut World, params: &Params) -> Answer {
+pub(crate) fn delete_my_commands(world: &mut Environment, params: &Params) -> Answer {
     world.commands.remove(&menu(params)?);
     configured()
 }

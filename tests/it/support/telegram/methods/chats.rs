@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::super::answer::{Answer, Done, Refusal};
 use super::super::log::Deed;
 use super::super::request::Params;
-use super::super::room::{Kind, Standing};
-use super::super::world::World;
+use super::super::room::{AuthorRole, Kind};
+use super::super::world::Environment;
 use super::target::{chat, topic, writable};
 
 const ACTIONS: [&str; 11] = [
@@ -28,7 +28,7 @@ const REACTIONS: &str = "❤ 👍 👎 🔥 🥰 👏 😁 🤔 🤯 😱 🤬 �
                          😴 😭 🤓 👻 👨‍💻 👀 🎃 🙈 😇 😨 🤝 ✍ 🤗 🫡 🎅 🎄 ☃ 💅 🤪 🗿 🆒 💘 🙉 🦄 😘 💊 🙊 😎 👾 🤷‍♂ 🤷 🤷‍♀ 😡";
 
 /// `sendChatAction`.
-pub(crate) fn send_chat_action(world: &mut World, params: &Params) -> Answer {
+pub(crate) fn send_chat_action(world: &mut Environment, params: &Params) -> Answer {
     let chat = writable(world, params)?;
     let topic = topic(world, world.room(chat), params)?;
     let action = params.text("action").unwrap_or_default();
@@ -39,7 +39,7 @@ pub(crate) fn send_chat_action(world: &mut World, params: &Params) -> Answer {
 }
 
 /// `setMessageReaction`: one emoji of the allowed set, or none.
-pub(crate) fn set_message_reaction(world: &mut World, params: &Params) -> Answer {
+pub(crate) fn set_message_reaction(world: &mut Environment, params: &Params) -> Answer {
     let chat = writable(world, params)?;
     let message = params.int("message_id").unwrap_or_default();
     if !world.room(chat).messages.contains_key(&message) {
@@ -60,9 +60,9 @@ pub(crate) fn set_message_reaction(world: &mut World, params: &Params) -> Answer
 }
 
 /// `getChat`.
-pub(crate) fn get_chat(world: &mut World, params: &Params) -> Answer {
+pub(crate) fn get_chat(world: &mut Environment, params: &Params) -> Answer {
     let room = world.room(chat(world, params)?);
-    if room.kind != Kind::Private && matches!(room.standing, Standing::Kicked) {
+    if room.kind != Kind::Private && matches!(room.role, AuthorRole::Kicked) {
         return Err(Refusal::forbidden(&format!("bot was kicked from the {} chat", room.kind.name())));
     }
     let mut result = room.wire();
@@ -74,11 +74,11 @@ pub(crate) fn get_chat(world: &mut World, params: &Params) -> Answer {
 }
 
 /// `getChatMember`.
-pub(crate) fn get_chat_member(world: &mut World, params: &Params) -> Answer {
+pub(crate) fn get_chat_member(world: &mut Environment, params: &Params) -> Answer {
     let room = world.room(writable(world, params)?);
     let id = params.int("user_id").unwrap_or_default();
     let result = if id == world.account.user.id {
-        json!({ "status": room.standing.status(), "user": world.account.user.wire() })
+        json!({ "status": room.role.status(), "user": world.account.user.wire() })
     } else {
         let user = room.members.get(&id).ok_or_else(|| Refusal::bad("user not found"))?;
         let status = if room.admins.contains(&id) { "administrator" } else { "member" };
@@ -88,30 +88,30 @@ pub(crate) fn get_chat_member(world: &mut World, params: &Params) -> Answer {
 }
 
 /// `getChatAdministrators`, which leaves other bots out.
-pub(crate) fn get_chat_administrators(world: &mut World, params: &Params) -> Answer {
+pub(crate) fn get_chat_administrators(world: &mut Environment, params: &Params) -> Answer {
     let room = world.room(writable(world, params)?);
     if room.kind == Kind::Private {
         return Err(Refusal::bad("there are no administrators in the private chat"));
     }
     let admin = |user: Value| json!({ "status": "administrator", "user": user, "is_anonymous": false });
     let people = room.admins.iter().filter_map(|id| room.members.get(id)).map(|user| admin(user.wire()));
-    let me = (room.standing == Standing::Admin).then(|| admin(world.account.user.wire()));
+    let me = (room.role == AuthorRole::Admin).then(|| admin(world.account.user.wire()));
     Ok(Done { result: people.chain(me).collect(), deed: Deed::Asked })
 }
 
 /// `leaveChat`.
-pub(crate) fn leave_chat(world: &mut World, params: &Params) -> Answer {
+pub(crate) fn leave_chat(world: &mut Environment, params: &Params) -> Answer {
     let chat = writable(world, params)?;
     let room = world.room_mut(chat);
     if room.kind == Kind::Private {
         return Err(Refusal::bad("chat member status can't be changed in private chats"));
     }
-    room.standing = Standing::Left;
+    room.role = AuthorRole::Left;
     Ok(Done { result: json!(true), deed: Deed::Left })
 }
 
 /// `createForumTopic`.
-pub(crate) fn create_forum_topic(world: &mut World, params: &Params) -> Answer {
+pub(crate) fn create_forum_topic(world: &mut Environment, params: &Params) -> Answer {
     let chat = writable(world, params)?;
     let name = params.text("name").filter(|name| (1..=128).contains(&name.chars().count()));
     let name = name.ok_or_else(|| Refusal::bad("TOPIC_NAME_INVALID"))?;
@@ -119,7 +119,7 @@ pub(crate) fn create_forum_topic(world: &mut World, params: &Params) -> Answer {
     let room = world.room_mut(chat);
     match room.kind {
         Kind::Private if private => {}
-        Kind::Supergroup if room.forum && room.standing == Standing::Admin => {}
+        Kind::Supergroup if room.forum && room.role == AuthorRole::Admin => {}
         Kind::Supergroup if room.forum => return Err(Refusal::bad("not enough rights to create a topic")),
         _ => return Err(Refusal::bad("the chat is not a forum")),
     }

@@ -6,7 +6,7 @@ use super::super::answer::{Answer, Done, Refusal};
 use super::super::formatted::units;
 use super::super::log::Deed;
 use super::super::request::Params;
-use super::super::world::{Press, World};
+use super::super::world::{Environment, Press};
 
 /// What a press that is too old, or never was, is answered with.
 const TOO_OLD: &str = "query is too old and response timeout expired or query ID is invalid";
@@ -53,7 +53,7 @@ fn check_button(button: &Value) -> Result<(), Refusal> {
 }
 
 /// `answerCallbackQuery`: each press is answered once.
-pub(crate) fn answer_callback_query(world: &mut World, params: &Params) -> Answer {
+pub(crate) fn answer_callback_query(world: &mut Environment, params: &Params) -> Answer {
     let query = params.text("callback_query_id").unwrap_or_default();
     let text = params.text("text").filter(|text| !text.is_empty());
     if text.as_deref().is_some_and(|text| units(text) > 200) {

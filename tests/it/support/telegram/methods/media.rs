@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::super::answer::{Answer, Done, Refusal};
 use super::super::log::Deed;
 use super::super::request::{Params, Upload};
-use super::super::world::World;
+use super::super::world::Environment;
 use super::target::{Target, formatted, put, target};
 
 /// What the server takes, and what it lets a bot fetch.
@@ -16,7 +16,7 @@ const FETCH_LIMIT: usize = 20 << 20;
 const CAPTION_TOO_LONG: &str = "message caption is too long";
 
 /// `sendDocument` and its like.
-pub(crate) fn send_media(world: &mut World, params: &Params, kind: &'static str) -> Answer {
+pub(crate) fn send_media(world: &mut Environment, params: &Params, kind: &'static str) -> Answer {
     let caption = formatted(params, "caption", 1024, CAPTION_TOO_LONG)?;
     let Target { chat, topic, reply_to, mut fields } = target(world, params)?;
     let file = match (params.file(kind), params.text(kind)) {
@@ -35,7 +35,7 @@ pub(crate) fn send_media(world: &mut World, params: &Params, kind: &'static str)
 }
 
 /// A file that came with the call.
-fn uploaded(world: &mut World, upload: &Upload, kind: &str) -> Result<Value, Refusal> {
+fn uploaded(world: &mut Environment, upload: &Upload, kind: &str) -> Result<Value, Refusal> {
     let size = upload.bytes.len();
     if size == 0 {
         return Err(Refusal::bad("file must be non-empty"));
@@ -51,7 +51,7 @@ fn uploaded(world: &mut World, upload: &Upload, kind: &str) -> Result<Value, Ref
 }
 
 /// A file named by its number, by a part of the body, or by an address.
-fn named_file(world: &mut World, params: &Params, named: &str, kind: &str) -> Result<Value, Refusal> {
+fn named_file(world: &mut Environment, params: &Params, named: &str, kind: &str) -> Result<Value, Refusal> {
     if let Some(part) = named.strip_prefix("attach://") {
         let upload =
             params.file(part).ok_or_else(|| Refusal::bad(format!("attached file \"{part}\" not found")))?;
@@ -94,7 +94,7 @@ pub(crate) fn wire(kind: &str, id: &str, name: &str, mime: Option<&str>, size: u
 }
 
 /// `sendMediaGroup`: two to ten of a kind that goes together.
-pub(crate) fn send_media_group(world: &mut World, params: &Params) -> Answer {
+pub(crate) fn send_media_group(world: &mut Environment, params: &Params) -> Answer {
     let Target { chat, topic, reply_to: _, fields } = target(world, params)?;
     let media = params.json("media")?.and_then(|media| media.as_array().cloned()).unwrap_or_default();
     match media.len() {
@@ -129,7 +129,7 @@ pub(crate) fn send_media_group(world: &mut World, params: &Params) -> Answer {
 }
 
 fn album_item(
-    world: &mut World,
+    world: &mut Environment,
     params: &Params,
     item: &Value,
     kind: &str,
@@ -147,7 +147,7 @@ fn album_item(
 }
 
 /// `getFile`.
-pub(crate) fn get_file(world: &mut World, params: &Params) -> Answer {
+pub(crate) fn get_file(world: &mut Environment, params: &Params) -> Answer {
     let id = params.text("file_id").unwrap_or_default();
     let file = world.files.get(&id);
     let file = file.ok_or_else(|| Refusal::bad("wrong file_id or the file is temporarily unavailable"))?;

@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 use super::super::answer::Refusal;
 use super::super::formatted::Formatted;
 use super::super::request::Params;
-use super::super::room::{Kind, Room, Standing};
-use super::super::world::World;
+use super::super::room::{AuthorRole, Kind, Room};
+use super::super::world::Environment;
 use super::keyboard;
 
 /// A place the bot may write to, with all that a message there carries beside its content.
@@ -18,8 +18,8 @@ pub(crate) struct Target {
     pub(crate) fields: Map<String, Value>,
 }
 
-/// The chat a call names, whatever the bot's standing in it.
-pub(crate) fn chat(world: &World, params: &Params) -> Result<i64, Refusal> {
+/// The chat a call names, whatever the bot's role in it.
+pub(crate) fn chat(world: &Environment, params: &Params) -> Result<i64, Refusal> {
     let named = params.text("chat_id").filter(|name| !name.is_empty());
     let named = named.ok_or_else(|| Refusal::bad("chat_id is empty"))?;
     let id = named.parse().ok().filter(|id| world.rooms.contains_key(id));
@@ -27,24 +27,24 @@ pub(crate) fn chat(world: &World, params: &Params) -> Result<i64, Refusal> {
 }
 
 /// The chat a call names, if the bot may write there.
-pub(crate) fn writable(world: &World, params: &Params) -> Result<i64, Refusal> {
+pub(crate) fn writable(world: &Environment, params: &Params) -> Result<i64, Refusal> {
     let id = chat(world, params)?;
     let room = world.room(id);
     if let Some(to) = room.migrated_to {
         return Err(Refusal::migrated(to));
     }
     let kind = if room.kind == Kind::Supergroup { "supergroup" } else { room.kind.name() };
-    match (room.standing, room.kind) {
-        (Standing::Member | Standing::Admin, _) => Ok(id),
-        (Standing::Stranger, _) => Err(Refusal::forbidden("bot can't initiate conversation with a user")),
-        (Standing::Kicked, Kind::Private) => Err(Refusal::forbidden("bot was blocked by the user")),
-        (Standing::Kicked, _) => Err(Refusal::forbidden(&format!("bot was kicked from the {kind} chat"))),
-        (Standing::Left, _) => Err(Refusal::forbidden(&format!("bot is not a member of the {kind} chat"))),
+    match (room.role, room.kind) {
+        (AuthorRole::Member | AuthorRole::Admin, _) => Ok(id),
+        (AuthorRole::Stranger, _) => Err(Refusal::forbidden("bot can't initiate conversation with a user")),
+        (AuthorRole::Kicked, Kind::Private) => Err(Refusal::forbidden("bot was blocked by the user")),
+        (AuthorRole::Kicked, _) => Err(Refusal::forbidden(&format!("bot was kicked from the {kind} chat"))),
+        (AuthorRole::Left, _) => Err(Refusal::forbidden(&format!("bot is not a member of the {kind} chat"))),
     }
 }
 
 /// The topic a call names. The General topic has no number that can be written to.
-pub(crate) fn topic(world: &World, room: &Room, params: &Params) -> Result<Option<i64>, Refusal> {
+pub(crate) fn topic(world: &Environment, room: &Room, params: &Params) -> Result<Option<i64>, Refusal> {
     let Some(topic) = params.int("message_thread_id").filter(|topic| *topic != 0) else { return Ok(None) };
     let has_topics = room.forum || (room.kind == Kind::Private && world.account.topics);
     let known = if has_topics {
@@ -57,7 +57,7 @@ pub(crate) fn topic(world: &World, room: &Room, params: &Params) -> Result<Optio
 }
 
 /// Everything about a message to be sent but its content.
-pub(crate) fn target(world: &World, params: &Params) -> Result<Target, Refusal> {
+pub(crate) fn target(world: &Environment, params: &Params) -> Result<Target, Refusal> {
     let chat = writable(world, params)?;
     let room = world.room(chat);
     let topic = topic(world, room, params)?;

@@ -8,8 +8,8 @@ use super::super::answer::{Answer, Done, Refusal};
 use super::super::formatted::Formatted;
 use super::super::log::Deed;
 use super::super::request::Params;
-use super::super::room::{Draft, Kind, Standing};
-use super::super::world::{World, now};
+use super::super::room::{AuthorRole, Draft, Kind};
+use super::super::world::{Environment, now};
 use super::keyboard;
 use super::target::{Target, formatted, put, target, topic, writable};
 
@@ -31,7 +31,7 @@ fn spoken(params: &Params) -> Result<Formatted, Refusal> {
 }
 
 /// `sendMessage`.
-pub(crate) fn send_message(world: &mut World, params: &Params) -> Answer {
+pub(crate) fn send_message(world: &mut Environment, params: &Params) -> Answer {
     let said = spoken(params)?;
     let Target { chat, topic, reply_to, mut fields } = target(world, params)?;
     put(&mut fields, "text", &said);
@@ -44,7 +44,7 @@ pub(crate) fn send_message(world: &mut World, params: &Params) -> Answer {
 }
 
 /// `sendMessageDraft`, which older servers do not know.
-pub(crate) fn send_message_draft(world: &mut World, params: &Params) -> Answer {
+pub(crate) fn send_message_draft(world: &mut Environment, params: &Params) -> Answer {
     if !world.account.drafts {
         return Err(Refusal::not_found());
     }
@@ -65,7 +65,10 @@ pub(crate) fn send_message_draft(world: &mut World, params: &Params) -> Answer {
 }
 
 /// The message a call wants to change, if it is there and the bot's own.
-fn own<'a>(world: &'a mut World, params: &Params) -> Result<(i64, &'a mut Map<String, Value>), Refusal> {
+fn own<'a>(
+    world: &'a mut Environment,
+    params: &Params,
+) -> Result<(i64, &'a mut Map<String, Value>), Refusal> {
     let chat = writable(world, params)?;
     let me = world.account.user.id;
     let id = params.int("message_id").ok_or_else(|| Refusal::bad("message identifier is not specified"))?;
@@ -77,7 +80,7 @@ fn own<'a>(world: &'a mut World, params: &Params) -> Result<(i64, &'a mut Map<St
 
 /// Changes a message; one that stays as it is, is an error.
 fn edit(
-    world: &mut World,
+    world: &mut Environment,
     params: &Params,
     change: impl FnOnce(&mut Map<String, Value>) -> Result<(), Refusal>,
 ) -> Result<(i64, Value), Refusal> {
@@ -102,7 +105,7 @@ fn edit(
 }
 
 /// `editMessageText`.
-pub(crate) fn edit_message_text(world: &mut World, params: &Params) -> Answer {
+pub(crate) fn edit_message_text(world: &mut Environment, params: &Params) -> Answer {
     let said = spoken(params)?;
     if world.account.agreeable && own(world, params).is_err() {
         let message = params.int("message_id").unwrap_or_default();
@@ -119,7 +122,7 @@ pub(crate) fn edit_message_text(world: &mut World, params: &Params) -> Answer {
 }
 
 /// `editMessageCaption`.
-pub(crate) fn edit_message_caption(world: &mut World, params: &Params) -> Answer {
+pub(crate) fn edit_message_caption(world: &mut Environment, params: &Params) -> Answer {
     let said = formatted(params, "caption", 1024, "message caption is too long")?.unwrap_or_default();
     let (message, result) = edit(world, params, |message| {
         if message.contains_key("text") {
@@ -132,20 +135,20 @@ pub(crate) fn edit_message_caption(world: &mut World, params: &Params) -> Answer
 }
 
 /// `editMessageReplyMarkup`.
-pub(crate) fn edit_message_reply_markup(world: &mut World, params: &Params) -> Answer {
+pub(crate) fn edit_message_reply_markup(world: &mut Environment, params: &Params) -> Answer {
     let (message, result) = edit(world, params, |_| Ok(()))?;
     Ok(Done { result, deed: Deed::ChangedButtons { message } })
 }
 
 /// `deleteMessage`: its own, or in a group it administrates anybody's.
-pub(crate) fn delete_message(world: &mut World, params: &Params) -> Answer {
+pub(crate) fn delete_message(world: &mut Environment, params: &Params) -> Answer {
     let chat = writable(world, params)?;
     let id = params.int("message_id").ok_or_else(|| Refusal::bad("message identifier is not specified"))?;
     let me = world.account.user.id;
     let room = world.room_mut(chat);
     let message = room.messages.get(&id).ok_or_else(|| Refusal::bad("message to delete not found"))?;
     let may =
-        message["from"]["id"] == json!(me) || room.kind == Kind::Private || room.standing == Standing::Admin;
+        message["from"]["id"] == json!(me) || room.kind == Kind::Private || room.role == AuthorRole::Admin;
     if !may {
         return Err(Refusal::bad("message can't be deleted"));
     }

@@ -1,0 +1,250 @@
+//! Who may speak. Closed by default: in private those who are named or were let in, in groups those that are served.
+
+use std::sync::Arc;
+
+use crate::domain::{Author, AuthorId, AuthorRole, ChatKind, Platform, Role, Timestamp};
+use crate::ports::{AccessBook, PairingRequest, StoreError};
+
+/// Whom the settings name.
+#[derive(Clone, Debug, Default)]
+pub struct AllowList {
+    /// The people the agent belongs to.
+    pub owners: Vec<AuthorId>,
+    /// Who may write in private.
+    pub people: Vec<AuthorId>,
+    /// Who may decide, by their own id; that alone lets nobody write in private.
+    pub deciders: Vec<AuthorId>,
+    /// Which groups are served, by the platform's own id.
+    pub chats: Vec<String>,
+}
+
+/// Whether somebody may speak.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// They may.
+    Welcome,
+    /// Nobody knows them yet; in private they may ask to be let in.
+    Pair(PairingRequest),
+    /// They may not, and are told nothing.
+    Closed,
+}
+
+/// Decides who may speak on one platform.
+#[derive(Clone, Debug)]
+pub struct AccessPolicy {
+    platform: Platform,
+    list: AllowList,
+    access: Arc<dyn AccessBook>,
+}
+
+impl AccessPolicy {
+    /// The gate of a platform.
+    pub const fn new(platform: Platform, list: AllowList, access: Arc<dyn AccessBook>) -> Self {
+        Self { platform, list, access }
+    }
+
+    /// Whether the agent belongs to them.
+    async fn is_owner(&self, author: &Author) -> Result<bool, StoreError> {
+        if author.role == AuthorRole::Anonymous {
+            return Ok(false);
+        }
+        Ok(self.list.owners.contains(&author.id)
+            || self.access.role_of(&author.id).await? == Some(Role::Owner))
+    }
+
+    /// Whether somebody may speak in a chat. An owner who speaks in a group opens it for everybody there.
+    pub async fn admit(
+        &self,
+        author: &Author,
+        chat: &str,
+        kind: ChatKind,
+        now: Timestamp,
+    ) -> Result<Admission, StoreError> {
+        match kind {
+            ChatKind::Direct => self.admit_in_private(author, now).await,
+            ChatKind::Group => {
+                if self.stays_out(author).await? {
+                    return Ok(Admission::Closed);
+                }
+                if self.is_served(chat).await? {
+                    return Ok(Admission::Welcome);
+                }
+                if !self.is_owner(author).await? {
+                    return Ok(Admission::Closed);
+                }
+                self.access.open_chat(&self.platform, chat, &author.id, now).await?;
+                Ok(Admission::Welcome)
+            }
+        }
+    }
+
+    /// Whether somebody was removed. Whom the settings name the access book cannot keep out.
+    async fn stays_out(&self, author: &Author) -> Result<bool, StoreError> {
+        let named = self.is_named(author) || self.list.deciders.contains(&author.id);
+        Ok(!named && self.access.is_removed(&author.id).await?)
+    }
+
+    fn is_named(&self, author: &Author) -> bool {
+        self.list.owners.contains(&author.id) || self.list.people.contains(&author.id)
+    }
+
+    /// Somebody brings a code they were invited with: whoever is let in by it may speak from then on.
+    pub async fn redeem(&self, author: &Author, code: &str, now: Timestamp) -> Result<(), StoreError> {
+        if !self.is_named(author) && self.access.role_of(&author.id).await?.is_none() {
+            self.access.redeem(author.clone(), code, now).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether a group is served, whoever speaks.
+    pub async fn is_served(&self, chat: &str) -> Result<bool, StoreError> {
+        if self.list.chats.iter().any(|known| known == chat) {
+            return Ok(true);
+        }
+        self.access.is_open(&self.platform, chat).await
+    }
+
+    async fn admit_in_private(&self, author: &Author, now: Timestamp) -> Result<Admission, StoreError> {
+        if author.role == AuthorRole::Anonymous {
+            return Ok(Admission::Closed);
+        }
+        if self.is_named(author) || self.access.role_of(&author.id).await?.is_some() {
+            return Ok(Admission::Welcome);
+        }
+        Ok(Admission::Pair(self.access.ask_in(author.clone(), now).await?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ports::{AccessList, Approved, BoxFuture, Guest, Invitation, Member};
+
+    /// Knows one paired person and one open group, and lets everybody knock.
+    #[derive(Debug)]
+    struct Book;
+
+    impl AccessBook for Book {
+        fn role_of(&self, author: &AuthorId) -> BoxFuture<'_, Result<Option<Role>, StoreError>> {
+            let role = match author.as_str() {
+                "fake:user:paired" => Some(Role::Guest),
+                "fake:user:second" => Some(Role::Owner),
+                _ => None,
+            };
+            Box::pin(async move { Ok(role) })
+        }
+
+        fn is_removed(&self, author: &AuthorId) -> BoxFuture<'_, Result<bool, StoreError>> {
+            let removed =
+                ["fake:user:removed", "fake:user:friend", "fake:user:decider"].contains(&author.as_str());
+            Box::pin(async move { Ok(removed) })
+        }
+
+        fn ask_in(&self, _: Author, now: Timestamp) -> BoxFuture<'_, Result<PairingRequest, StoreError>> {
+            Box::pin(async move { Ok(PairingRequest::Code { code: "C".into(), expires: now, fresh: true }) })
+        }
+
+        fn is_open(&self, _: &Platform, chat: &str) -> BoxFuture<'_, Result<bool, StoreError>> {
+            let open = chat == "open";
+            Box::pin(async move { Ok(open) })
+        }
+
+        fn open_chat(
+            &self,
+            _: &Platform,
+            chat: &str,
+            by: &AuthorId,
+            _: Timestamp,
+        ) -> BoxFuture<'_, Result<(), StoreError>> {
+            assert!(chat == "new" && ["fake:user:owner", "fake:user:second"].contains(&by.as_str()));
+            Box::pin(async { Ok(()) })
+        }
+
+        fn list(&self, _: Timestamp) -> BoxFuture<'_, Result<AccessList, StoreError>> {
+            Box::pin(async { Ok(AccessList::default()) })
+        }
+
+        fn approve(
+            &self,
+            _: &str,
+            _: Role,
+            _: &AuthorId,
+            _: Timestamp,
+        ) -> BoxFuture<'_, Result<Approved, StoreError>> {
+            Box::pin(async { Ok(Approved::NoSuchCode) })
+        }
+
+        fn invite(
+            &self,
+            _: Role,
+            _: &AuthorId,
+            _: Timestamp,
+        ) -> BoxFuture<'_, Result<Invitation, StoreError>> {
+            Box::pin(async { Err(StoreError::Closed) })
+        }
+
+        fn redeem(&self, _: Author, _: &str, _: Timestamp) -> BoxFuture<'_, Result<bool, StoreError>> {
+            Box::pin(async { Ok(false) })
+        }
+
+        fn change_role(
+            &self,
+            _: &AuthorId,
+            _: Role,
+            _: &AuthorId,
+            _: Timestamp,
+        ) -> BoxFuture<'_, Result<Option<Member>, StoreError>> {
+            Box::pin(async { Ok(None) })
+        }
+
+        fn revoke(&self, _: &Guest, _: &AuthorId, _: Timestamp) -> BoxFuture<'_, Result<bool, StoreError>> {
+            Box::pin(async { Ok(false) })
+        }
+    }
+
+    #[tokio::test]
+    async fn only_those_who_are_named_let_in_or_in_a_served_group_may_speak() {
+        let id = |name: &str| -> AuthorId { format!("fake:user:{name}").parse().unwrap() };
+        let list = AllowList {
+            owners: vec![id("owner")],
+            people: vec![id("friend")],
+            deciders: vec![id("decider")],
+            chats: vec!["named".to_owned()],
+        };
+        let gate = AccessPolicy::new("fake".parse().unwrap(), list, Arc::new(Book));
+        let now = Timestamp::from_millis(7);
+        let knock = || Admission::Pair(PairingRequest::Code { code: "C".into(), expires: now, fresh: true });
+        let (welcome, closed) = (|| Admission::Welcome, || Admission::Closed);
+        use AuthorRole::{Anonymous, Person};
+        use ChatKind::{Direct, Group};
+        for (who, role, chat, kind, expected) in [
+            ("owner", Person, "1", Direct, welcome()),
+            ("friend", Person, "1", Direct, welcome()),
+            ("paired", Person, "1", Direct, welcome()),
+            ("stranger", Person, "1", Direct, knock()),
+            ("owner", Anonymous, "1", Direct, closed()),
+            ("stranger", Person, "named", Group, welcome()),
+            ("stranger", Anonymous, "named", Group, welcome()),
+            ("stranger", Person, "open", Group, welcome()),
+            ("stranger", Person, "new", Group, closed()),
+            ("friend", Person, "new", Group, closed()),
+            ("owner", Anonymous, "new", Group, closed()),
+            ("owner", Person, "new", Group, welcome()),
+            ("second", Person, "1", Direct, welcome()),
+            ("second", Person, "new", Group, welcome()),
+            ("second", Anonymous, "new", Group, closed()),
+            ("paired", Person, "new", Group, closed()),
+            ("removed", Person, "named", Group, closed()),
+            ("removed", Person, "open", Group, closed()),
+            ("removed", Person, "1", Direct, knock()),
+            ("friend", Person, "open", Group, welcome()),
+            // Whom the settings let decide must be heard where they do.
+            ("decider", Person, "open", Group, welcome()),
+            ("decider", Person, "new", Group, closed()),
+            ("decider", Person, "1", Direct, knock()),
+        ] {
+            let author = Author { id: id(who), name: None, role };
+            assert_eq!(gate.admit(&author, chat, kind, now).await.unwrap(), expected, "{who} {chat}");
+        }
+    }
+}

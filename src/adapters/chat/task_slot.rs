@@ -1,0 +1,203 @@
+//! Where the tasks of an adapter lie while nobody runs them. An adapter that broke is started again with the same ones,
+//! and what was in their hands is not lost.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio_util::sync::CancellationToken;
+
+use super::{BacklogTask, DraftTarget, DraftTask, Finish};
+use crate::ports::{AdapterError, BoxFuture};
+
+/// A place for one value that one at a time has in use.
+#[derive(Debug)]
+pub struct TaskSlot<T>(Mutex<Option<T>>);
+
+/// The value while it is in use, unless somebody else has it. However the use ends, also by a panic, it is put back.
+#[derive(Debug)]
+pub struct SlotGuard<'a, T> {
+    slot: &'a TaskSlot<T>,
+    value: Option<T>,
+}
+
+impl<T> TaskSlot<T> {
+    /// With the value in it.
+    pub const fn new(value: T) -> Self {
+        Self(Mutex::new(Some(value)))
+    }
+
+    /// Lends the value, if it is here.
+    pub fn lend(&self) -> SlotGuard<'_, T> {
+        let value = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        SlotGuard { slot: self, value }
+    }
+
+    /// Lets the value go for good: whoever waits for it to do something waits no longer.
+    pub fn close(&self) {
+        drop(self.lend().value.take());
+    }
+}
+
+impl<T> SlotGuard<'_, T> {
+    /// The value; nothing where somebody else has it.
+    pub const fn get_mut(&mut self) -> Option<&mut T> {
+        self.value.as_mut()
+    }
+}
+
+impl<T> Drop for SlotGuard<'_, T> {
+    fn drop(&mut self) {
+        if let Some(value) = self.value.take() {
+            *self.slot.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+        }
+    }
+}
+
+impl TaskSlot<BacklogTask> {
+    /// Hears what comes while what was accepted is handed in beside it, until the hearing ends.
+    ///
+    /// # Errors
+    /// Those of the hearing; or that somebody hears already, or that what was accepted earlier cannot be read.
+    pub async fn run_beside(
+        &self,
+        finish: Arc<dyn Finish>,
+        hearing: BoxFuture<'_, Result<(), AdapterError>>,
+    ) -> Result<(), AdapterError> {
+        let mut lent = self.lend();
+        let Some(task) = lent.get_mut() else {
+            return Err(AdapterError::Fatal("the adapter runs already".to_owned()));
+        };
+        // What was accepted by an earlier run stands before whatever comes now.
+        if let Err(error) = task.take_up().await {
+            return Err(AdapterError::Broken(format!("what was accepted earlier cannot be read: {error}")));
+        }
+        let over = CancellationToken::new();
+        let (ended, ()) = tokio::join!(ending(hearing, &over), task.run(finish, over.clone()));
+        ended
+    }
+}
+
+impl TaskSlot<DraftTask> {
+    /// Receives while what is fleeting is shown beside it, until the receiving ends. Once `stop` was said nothing is ever
+    /// shown again, and no answer that is delivered then waits for it.
+    pub async fn run_beside<T>(
+        &self,
+        target: Arc<dyn DraftTarget>,
+        stop: &CancellationToken,
+        receiving: BoxFuture<'_, T>,
+    ) -> T {
+        // Where somebody else shows it, it need not be shown twice.
+        let mut lent = self.lend();
+        let Some(task) = lent.get_mut() else { return receiving.await };
+        let over = CancellationToken::new();
+        let (ended, ()) = tokio::join!(ending(receiving, &over), task.run(target, over.clone()));
+        if stop.is_cancelled() {
+            lent.value = None;
+        }
+        ended
+    }
+}
+
+/// Does the work, and then tells whoever runs beside it that it is over.
+async fn ending<T>(work: BoxFuture<'_, T>, over: &CancellationToken) -> T {
+    let ended = work.await;
+    over.cancel();
+    ended
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::AssertUnwindSafe;
+    use std::time::Duration;
+
+    use futures_util::FutureExt as _;
+    use serde_json::Value;
+
+    use super::super::{Backlog, DraftScheduler, Finished, Frame, Position, Speed};
+    use super::*;
+    use crate::domain::{CorrelationId, ThreadId};
+    use crate::store::FileNotes;
+
+    struct Blind;
+
+    impl DraftTarget for Blind {
+        fn render_draft(
+            &self,
+            _: ThreadId,
+            _: CorrelationId,
+            _: Frame,
+            message: Option<String>,
+        ) -> BoxFuture<'_, Option<String>> {
+            Box::pin(async { message })
+        }
+
+        fn interval(&self, _: &ThreadId) -> Duration {
+            Duration::ZERO
+        }
+    }
+
+    #[tokio::test]
+    async fn a_task_lies_in_its_berth_again_when_the_work_beside_it_has_ended() {
+        let (_screen, task) = DraftScheduler::new();
+        let (slot, stop) = (TaskSlot::new(task), CancellationToken::new());
+        for run in 1..=2 {
+            let work = async {
+                assert!(slot.lend().get_mut().is_none(), "it is in use");
+                run
+            };
+            assert_eq!(slot.run_beside(Arc::new(Blind), &stop, Box::pin(work)).await, run);
+        }
+        assert!(slot.lend().get_mut().is_some());
+    }
+
+    #[tokio::test]
+    async fn a_run_after_one_that_was_cut_off_still_receives() {
+        let (_screen, task) = DraftScheduler::new();
+        let (slot, stop) = (TaskSlot::new(task), CancellationToken::new());
+        let cut_off = slot.run_beside(Arc::new(Blind), &stop, Box::pin(std::future::pending::<()>()));
+        assert!(futures_util::FutureExt::now_or_never(cut_off).is_none());
+        assert!(slot.lend().get_mut().is_some(), "and shows");
+        assert_eq!(slot.run_beside(Arc::new(Blind), &stop, Box::pin(async { 7 })).await, 7);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_that_is_delivered_after_the_stop_does_not_wait_for_what_is_shown_no_more() {
+        let (screen, task) = DraftScheduler::new();
+        let (slot, stop) = (TaskSlot::new(task), CancellationToken::new());
+        stop.cancel();
+        slot.run_beside(Arc::new(Blind), &stop, Box::pin(async {})).await;
+        let began = tokio::time::Instant::now();
+        assert_eq!(screen.take(&"qq:chat:1".parse().unwrap(), &"run".parse().unwrap()).await, None);
+        assert_eq!(began.elapsed(), Duration::ZERO);
+        assert_eq!(slot.run_beside(Arc::new(Blind), &stop, Box::pin(async { 7 })).await, 7);
+    }
+
+    struct Idle;
+
+    impl Finish for Idle {
+        fn finish<'a>(&'a self, _: &'a Value, _: &'a mut Position) -> BoxFuture<'a, Finished> {
+            Box::pin(async { Finished::Done })
+        }
+    }
+
+    #[tokio::test]
+    async fn a_panic_of_one_run_does_not_keep_the_next_from_hearing_and_showing() {
+        let dir = tempfile::tempdir().unwrap();
+        let (backlog, task) = Backlog::new(&FileNotes::new(dir.path(), &"fake".parse().unwrap()));
+        let (hears, (_screen, shows)) = (TaskSlot::new(task), DraftScheduler::new());
+        let (shows, stop) = (TaskSlot::new(shows), CancellationToken::new());
+        for panics in [true, false] {
+            let hearing = async {
+                // What is accepted now is handed in by the next run.
+                backlog.accept("k", Value::Null, backlog.enter("c", Speed::Slow)).await.unwrap();
+                assert!(!panics, "on purpose");
+                Ok(())
+            };
+            let hearing = hears.run_beside(Arc::new(Idle), Box::pin(hearing));
+            let run = shows.run_beside(Arc::new(Blind), &stop, Box::pin(hearing));
+            let ended = AssertUnwindSafe(run).catch_unwind().await;
+            assert_eq!(ended.is_err(), panics);
+            assert!(ended.is_ok_and(|ended| ended.is_ok()) != panics);
+            assert!(shows.lend().get_mut().is_some() && hears.lend().get_mut().is_some());
+        }
+    }
+}

@@ -1,0 +1,402 @@
+//! What may still be said in a thread: every message from a person allows a few replies for a while, and nothing
+//! else may be sent. Pure; the [`ReplyBudgetHandle`](super::reply_budget_actor::ReplyBudgetHandle) keeps it on the disk.
+//!
+//! A reply is entered here before it is sent, with the message it answers and its number. So whatever dies between
+//! the request and its receipt, the same reply goes out again under the same pair, which the platform recognises. A
+//! form of it that was refused may have used its number up: the plainer one gets a number of its own.
+
+use serde::{Deserialize, Serialize};
+
+use super::compose::Form;
+use super::scene::Scene;
+use crate::domain::Timestamp;
+
+/// How many replies are kept back for what must be said: a question, the answer, what went wrong.
+const KEPT_BACK: u32 = 3;
+/// How many messages are remembered to reply to.
+const TICKETS: usize = 8;
+/// How many replies are remembered after the message they answered is forgotten.
+const REMEMBERED: usize = 32;
+/// Numbers of replies go from 1 to this.
+const NUMBERS: u32 = 65_535;
+
+/// What a reply points at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Key {
+    /// A message, by its id.
+    Message(String),
+    /// A pressed button or the like, by the id of the event.
+    Event(String),
+}
+
+impl Key {
+    pub(super) fn as_str(&self) -> &str {
+        match self {
+            Self::Message(id) | Self::Event(id) => id,
+        }
+    }
+}
+
+/// SendGrant to reply to something.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct ReplyAllowance {
+    key: Key,
+    at: Timestamp,
+    /// The platform has said that no more is taken.
+    #[serde(default)]
+    closed: bool,
+}
+
+/// One reply, by what it answers and its number.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Slot {
+    part: String,
+    key: Key,
+    seq: u32,
+    /// The form that the number belongs to.
+    #[serde(default)]
+    form: Form,
+    #[serde(default)]
+    done: bool,
+}
+
+/// How much a reply matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Weight {
+    /// It must be said, and waits if it has to.
+    Needed,
+    /// It may be left unsaid: an acknowledgement, progress. It never takes what is kept back for the rest.
+    Passing,
+}
+
+/// The answer to the request to reply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Reservation {
+    /// Send it, under this pair.
+    Send {
+        /// What it answers.
+        key: Key,
+        /// Its number.
+        seq: u32,
+        /// In this form.
+        form: Form,
+    },
+    /// It was sent before.
+    Done,
+    /// Not now: nothing that can be replied to is left.
+    Wait,
+}
+
+/// The account of one thread.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct ReplyBudget {
+    pub(super) scene: Scene,
+    tickets: Vec<ReplyAllowance>,
+    slots: Vec<Slot>,
+}
+
+impl ReplyBudget {
+    pub(super) const fn new(scene: Scene) -> Self {
+        Self { scene, tickets: Vec::new(), slots: Vec::new() }
+    }
+
+    /// Something came in that can be replied to. The same thing again changes nothing.
+    pub(super) fn open(&mut self, scene: Scene, key: Key, at: Timestamp) {
+        self.scene = scene;
+        if self.tickets.iter().all(|ticket| ticket.key != key) {
+            self.tickets.push(ReplyAllowance { key, at, closed: false });
+        }
+        let surplus = self.tickets.len().saturating_sub(TICKETS);
+        self.tickets.drain(..surplus);
+        let known = |slot: &Slot| self.tickets.iter().any(|ticket| ticket.key == slot.key);
+        let mut forgettable = self.slots.iter().filter(|slot| slot.done && !known(slot)).count();
+        let tickets = &self.tickets;
+        self.slots.retain(|slot| {
+            let loose = slot.done && tickets.iter().all(|ticket| ticket.key != slot.key);
+            let keep = !loose || forgettable <= REMEMBERED;
+            forgettable -= usize::from(loose);
+            keep
+        });
+    }
+
+    /// Where and as what a part of a delivery goes out. What was entered before stays as it was entered, as long as
+    /// its message can be replied to.
+    pub(super) fn reserve(
+        &mut self,
+        part: &str,
+        reply_to: Option<&str>,
+        weight: Weight,
+        form: Form,
+        now: Timestamp,
+    ) -> Reservation {
+        if let Some(slot) = self.slots.iter().find(|slot| slot.part == part) {
+            return if slot.done {
+                Reservation::Done
+            } else {
+                Reservation::Send { key: slot.key.clone(), seq: slot.seq, form: slot.form }
+            };
+        }
+        let fits =
+            |ticket: &&ReplyAllowance| self.is_open(ticket, now) && self.left(ticket) > kept_back(weight);
+        let asked = self.tickets.iter().find(|ticket| Some(ticket.key.as_str()) == reply_to).filter(fits);
+        let Some(ticket) = asked.or_else(|| self.tickets.iter().rev().find(fits)) else {
+            return Reservation::Wait;
+        };
+        let key = ticket.key.clone();
+        let seq = self.free_number(&key, part, form);
+        self.slots.push(Slot { part: part.to_owned(), key: key.clone(), seq, form, done: false });
+        Reservation::Send { key, seq, form }
+    }
+
+    /// The part was refused in the form it had, and goes out in another under another number.
+    pub(super) fn recast(&mut self, part: &str, form: Form) {
+        let Some(at) = self.slots.iter().position(|slot| slot.part == part && !slot.done) else { return };
+        let Some(key) = self.slots.get(at).map(|slot| slot.key.clone()) else { return };
+        let seq = self.free_number(&key, part, form);
+        if let Some(slot) = self.slots.get_mut(at) {
+            (slot.seq, slot.form) = (seq, form);
+        }
+    }
+
+    /// The part has arrived.
+    pub(super) fn done(&mut self, part: &str) {
+        for slot in self.slots.iter_mut().filter(|slot| slot.part == part) {
+            slot.done = true;
+        }
+    }
+
+    /// The part was refused and has taken nothing.
+    pub(super) fn release(&mut self, part: &str) {
+        self.slots.retain(|slot| slot.part != part || slot.done);
+    }
+
+    /// The platform takes no more replies to this; whatever was to go there must go elsewhere.
+    pub(super) fn close(&mut self, key: &Key) {
+        for ticket in self.tickets.iter_mut().filter(|ticket| ticket.key == *key) {
+            ticket.closed = true;
+        }
+        self.slots.retain(|slot| slot.done || slot.key != *key);
+    }
+
+    fn is_open(&self, ticket: &ReplyAllowance, now: Timestamp) -> bool {
+        !ticket.closed && u128::from(now.millis_since(ticket.at)) < self.scene.window().as_millis()
+    }
+
+    fn left(&self, ticket: &ReplyAllowance) -> u32 {
+        let Some(replies) = self.scene.replies() else { return u32::MAX };
+        let used = self.slots.iter().filter(|slot| slot.key == ticket.key).count();
+        replies.saturating_sub(u32::try_from(used).unwrap_or(u32::MAX))
+    }
+
+    /// The number that follows from the part's own name and form, or the next one that is free.
+    fn free_number(&self, key: &Key, part: &str, form: Form) -> u32 {
+        let taken = |seq: u32| self.slots.iter().any(|slot| slot.key == *key && slot.seq == seq);
+        let first = number_of(&format!("{part} {form:?}"));
+        (0..NUMBERS).map(|step| (first + step) % NUMBERS + 1).find(|seq| !taken(*seq)).unwrap_or(1)
+    }
+}
+
+const fn kept_back(weight: Weight) -> u32 {
+    match weight {
+        Weight::Needed => 0,
+        Weight::Passing => KEPT_BACK,
+    }
+}
+
+/// A number below [`NUMBERS`] that depends on nothing but the text (FNV-1a).
+fn number_of(text: &str) -> u32 {
+    let mix = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(16_777_619);
+    text.bytes().fold(2_166_136_261, mix) % NUMBERS
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_000_000);
+
+    fn message(id: &str) -> Key {
+        Key::Message(id.to_owned())
+    }
+
+    fn group_with(ids: &[&str]) -> ReplyBudget {
+        let mut account = ReplyBudget::new(Scene::Group);
+        for id in ids {
+            account.open(Scene::Group, message(id), NOW);
+        }
+        account
+    }
+
+    fn key_of(grant: &Reservation) -> Option<&str> {
+        match grant {
+            Reservation::Send { key, .. } => Some(key.as_str()),
+            Reservation::Done | Reservation::Wait => None,
+        }
+    }
+
+    #[test]
+    fn a_message_allows_five_replies_and_the_sixth_waits_for_the_next_message() {
+        let mut account = group_with(&["m1"]);
+        for part in 0..5 {
+            let grant = account.reserve(&format!("p{part}"), Some("m1"), Weight::Needed, Form::Plain, NOW);
+            assert_eq!(key_of(&grant), Some("m1"));
+        }
+        assert_eq!(account.reserve("p5", Some("m1"), Weight::Needed, Form::Plain, NOW), Reservation::Wait);
+        account.open(Scene::Group, message("m2"), NOW);
+        assert_eq!(key_of(&account.reserve("p5", Some("m1"), Weight::Needed, Form::Plain, NOW)), Some("m2"));
+    }
+
+    #[test]
+    fn twenty_passing_words_leave_room_for_what_must_be_said() {
+        let mut account = group_with(&["m1"]);
+        let passing = |n: usize, account: &mut ReplyBudget| {
+            account.reserve(&format!("progress{n}"), None, Weight::Passing, Form::Plain, NOW)
+        };
+        let sent = (0..20).filter(|n| passing(*n, &mut account) != Reservation::Wait).count();
+        assert_eq!(sent, 2);
+        for part in ["question", "answer", "more"] {
+            assert_ne!(
+                account.reserve(part, Some("m1"), Weight::Needed, Form::Plain, NOW),
+                Reservation::Wait,
+                "{part}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_window_that_is_over_takes_nothing() {
+        for (scene, minutes) in [(Scene::Group, 5), (Scene::C2c, 60), (Scene::Channel, 5), (Scene::Dm, 5)] {
+            let mut account = ReplyBudget::new(scene);
+            account.open(scene, message("m"), NOW);
+            let late = NOW.plus_millis(minutes * 60_000 - 5_000);
+            assert_eq!(
+                account.reserve("late", Some("m"), Weight::Needed, Form::Plain, late),
+                Reservation::Wait,
+                "{scene:?}"
+            );
+            let early = NOW.plus_millis(minutes * 60_000 - 30_000);
+            assert_ne!(
+                account.reserve("early", Some("m"), Weight::Needed, Form::Plain, early),
+                Reservation::Wait,
+                "{scene:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_was_entered_goes_out_again_under_the_same_pair() {
+        let mut account = group_with(&["m1"]);
+        let first = account.reserve("p", Some("m1"), Weight::Needed, Form::Plain, NOW);
+        account.open(Scene::Group, message("m2"), NOW);
+        let later = NOW.plus_millis(10 * 60_000);
+        assert_eq!(account.reserve("p", Some("m2"), Weight::Needed, Form::Plain, later), first);
+        account.done("p");
+        assert_eq!(account.reserve("p", Some("m2"), Weight::Needed, Form::Plain, later), Reservation::Done);
+    }
+
+    #[test]
+    fn a_message_that_takes_no_more_is_left_for_another() {
+        let mut account = group_with(&["m1", "m2"]);
+        account.reserve("p", Some("m1"), Weight::Needed, Form::Plain, NOW);
+        account.close(&message("m1"));
+        assert_eq!(key_of(&account.reserve("p", Some("m1"), Weight::Needed, Form::Plain, NOW)), Some("m2"));
+        account.close(&message("m2"));
+        assert_eq!(account.reserve("p", Some("m1"), Weight::Needed, Form::Plain, NOW), Reservation::Wait);
+    }
+
+    #[test]
+    fn a_refused_reply_costs_nothing() {
+        let mut account = group_with(&["m1"]);
+        for n in 0..20 {
+            let part = format!("p{n}");
+            assert_ne!(account.reserve(&part, None, Weight::Needed, Form::Plain, NOW), Reservation::Wait);
+            account.release(&part);
+        }
+    }
+
+    #[test]
+    fn a_refused_form_leaves_its_number_and_takes_no_further_reply() {
+        let mut account = group_with(&["m1"]);
+        let reserve = |account: &mut ReplyBudget, form| account.reserve("p", None, Weight::Needed, form, NOW);
+        let Reservation::Send { seq: rich, .. } = reserve(&mut account, Form::Rich) else { panic!() };
+        account.recast("p", Form::Plain);
+        // Whatever is wished for now, what was entered goes out as it was entered.
+        let Reservation::Send { seq: plain, form, .. } = reserve(&mut account, Form::Rich) else { panic!() };
+        assert_eq!(form, Form::Plain);
+        assert_ne!(rich, plain);
+        let mut again = group_with(&["m1"]);
+        reserve(&mut again, Form::Plain);
+        assert_eq!(
+            reserve(&mut again, Form::Plain),
+            reserve(&mut account, Form::Plain),
+            "by name and form alone"
+        );
+        assert_eq!(account.slots.len(), 1);
+        account.done("p");
+        account.recast("p", Form::Linkless);
+        assert_eq!(reserve(&mut account, Form::Rich), Reservation::Done);
+    }
+
+    #[test]
+    fn a_replayed_message_gives_no_further_replies() {
+        let mut account = group_with(&["m1"]);
+        for n in 0..5 {
+            account.reserve(&format!("p{n}"), None, Weight::Needed, Form::Plain, NOW);
+        }
+        account.open(Scene::Group, message("m1"), NOW);
+        assert_eq!(account.reserve("p5", None, Weight::Needed, Form::Plain, NOW), Reservation::Wait);
+    }
+
+    #[test]
+    fn an_account_does_not_grow_for_ever() {
+        let mut account = ReplyBudget::new(Scene::C2c);
+        for n in 0..500 {
+            account.open(Scene::C2c, message(&format!("m{n}")), NOW);
+            account.reserve(&format!("p{n}"), None, Weight::Needed, Form::Plain, NOW);
+            account.done(&format!("p{n}"));
+        }
+        assert_eq!(account.tickets.len(), TICKETS);
+        assert!(account.slots.len() <= TICKETS + REMEMBERED, "{}", account.slots.len());
+        assert_eq!(account.reserve("p499", None, Weight::Needed, Form::Plain, NOW), Reservation::Done);
+    }
+
+    proptest! {
+        #[test]
+        fn no_pair_is_ever_given_twice_and_no_message_gets_more_than_five(
+            steps in proptest::collection::vec((0_u8..3, 0_u8..6, 0_u8..30, any::<bool>()), 1..80)
+        ) {
+            let mut account = ReplyBudget::new(Scene::Group);
+            let mut given: Vec<(String, u32, String)> = Vec::new();
+            for (act, id, part, passing) in steps {
+                let (id, part) = (format!("m{id}"), format!("p{part}"));
+                match act {
+                    0 => account.open(Scene::Group, message(&id), NOW),
+                    1 => account.done(&part),
+                    _ => {
+                        let weight = if passing { Weight::Passing } else { Weight::Needed };
+                        if let Reservation::Send { key, seq, .. } = account.reserve(&part, Some(&id), weight, Form::Plain, NOW) {
+                            let pair = (key.as_str().to_owned(), seq, part);
+                            if !given.contains(&pair) {
+                                given.push(pair);
+                            }
+                        }
+                    }
+                }
+            }
+            for (key, seq, _) in &given {
+                prop_assert_eq!(given.iter().filter(|(k, s, _)| k == key && s == seq).count(), 1);
+                prop_assert!(given.iter().filter(|(k, _, _)| k == key).count() <= 5);
+            }
+        }
+
+        #[test]
+        fn a_number_depends_on_the_name_alone(part in "\\PC{0,30}") {
+            let seq = |account: &mut ReplyBudget| account.reserve(&part, None, Weight::Needed, Form::Plain, NOW);
+            prop_assert_eq!(seq(&mut group_with(&["m"])), seq(&mut group_with(&["m"])));
+            prop_assert!(number_of(&part) < NUMBERS);
+        }
+    }
+}

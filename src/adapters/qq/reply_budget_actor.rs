@@ -1,0 +1,238 @@
+//! The keeper of the accounts: the one task that reads and writes what may still be said, thread by thread. What it
+//! has granted is on the disk before it says so.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tokio::sync::{mpsc, oneshot};
+
+use super::compose::Form;
+use super::reply_budget::{Key, ReplyBudget, Reservation, Weight};
+use super::scene::Scene;
+use crate::domain::{ThreadId, Timestamp};
+use crate::ports::KeyValueStore;
+
+/// How many accounts are kept in memory; all of them are on the disk.
+const IN_MEMORY: usize = 512;
+const BACKLOG: usize = 64;
+
+/// The request to send a part of a delivery.
+#[derive(Clone, Debug)]
+pub(super) struct SendRequest {
+    pub(super) thread: ThreadId,
+    /// The name of the part: the same one, whenever it is tried.
+    pub(super) part: String,
+    /// What it answers.
+    pub(super) reply_to: Option<String>,
+    pub(super) weight: Weight,
+    /// The form it would have.
+    pub(super) form: Form,
+    pub(super) now: Timestamp,
+}
+
+/// What became of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum SendGrant {
+    /// Send it there, under this pair.
+    Send {
+        /// To what kind of place.
+        scene: Scene,
+        /// In answer to what.
+        key: Key,
+        /// Under which number.
+        seq: u32,
+        /// In which form.
+        form: Form,
+    },
+    /// It was sent before.
+    Done,
+    /// Nothing can be said there until somebody speaks.
+    Wait,
+    /// The account could not be written.
+    Unsure,
+}
+
+/// What became of a part that was granted.
+#[derive(Clone, Debug)]
+pub(super) enum SendOutcome {
+    /// It has arrived.
+    Done,
+    /// It was refused and has taken nothing.
+    Released,
+    /// It was refused in its form and goes out in this one.
+    Recast(Form),
+    /// No more replies to what it answered.
+    Closed(Key),
+}
+
+#[derive(Debug)]
+enum BudgetCommand {
+    InboundMessage { thread: ThreadId, scene: Scene, key: Key, at: Timestamp, reply: oneshot::Sender<()> },
+    Ask { request: SendRequest, reply: oneshot::Sender<SendGrant> },
+    Tell { thread: ThreadId, part: String, outcome: SendOutcome, reply: oneshot::Sender<()> },
+}
+
+/// The way to the keeper. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(super) struct ReplyBudgetHandle {
+    orders: mpsc::Sender<BudgetCommand>,
+}
+
+impl ReplyBudgetHandle {
+    /// A keeper, and its work, which ends when the last clone of the keeper is gone.
+    pub(super) fn new(notes: Arc<dyn KeyValueStore>) -> (Self, impl Future<Output = ()> + Send + 'static) {
+        let (orders, inbox) = mpsc::channel(BACKLOG);
+        let desk = ReplyBudgetActor { notes, accounts: HashMap::new() };
+        (Self { orders }, desk.work(inbox))
+    }
+
+    /// Something came in that can be replied to.
+    pub(super) async fn heard(&self, thread: &ThreadId, scene: Scene, key: Key, at: Timestamp) {
+        let thread = thread.clone();
+        // A keeper that is gone means that the daemon is going too.
+        let _noted = self.ask(|reply| BudgetCommand::InboundMessage { thread, scene, key, at, reply }).await;
+    }
+
+    /// Asks to send a part.
+    pub(super) async fn request_send(&self, request: SendRequest) -> SendGrant {
+        self.ask(|reply| BudgetCommand::Ask { request, reply }).await.unwrap_or(SendGrant::Unsure)
+    }
+
+    /// Tells what became of it.
+    pub(super) async fn tell(&self, thread: &ThreadId, part: &str, outcome: SendOutcome) {
+        let (thread, part) = (thread.clone(), part.to_owned());
+        let _noted = self.ask(|reply| BudgetCommand::Tell { thread, part, outcome, reply }).await;
+    }
+
+    async fn ask<T>(&self, order: impl FnOnce(oneshot::Sender<T>) -> BudgetCommand) -> Option<T> {
+        let (reply, answer) = oneshot::channel();
+        self.orders.send(order(reply)).await.ok()?;
+        answer.await.ok()
+    }
+}
+
+/// What a written account must survive.
+#[derive(Clone, Copy, Debug)]
+enum Durability {
+    /// The death of the process.
+    Process,
+    /// A loss of power.
+    Disk,
+}
+
+/// What must be said is said once, whatever happens; what passes may be lost or come twice.
+const fn sure(weight: Weight) -> Durability {
+    match weight {
+        Weight::Needed => Durability::Disk,
+        Weight::Passing => Durability::Process,
+    }
+}
+
+struct ReplyBudgetActor {
+    notes: Arc<dyn KeyValueStore>,
+    accounts: HashMap<ThreadId, ReplyBudget>,
+}
+
+impl ReplyBudgetActor {
+    async fn work(mut self, mut inbox: mpsc::Receiver<BudgetCommand>) {
+        while let Some(order) = inbox.recv().await {
+            self.obey(order).await;
+        }
+    }
+
+    /// Does what it is told. Whoever asked may be gone; what was written stays written.
+    async fn obey(&mut self, order: BudgetCommand) {
+        match order {
+            BudgetCommand::InboundMessage { thread, scene, key, at, reply } => {
+                let mut account = self.account(&thread).await.unwrap_or_else(|| ReplyBudget::new(scene));
+                account.open(scene, key, at);
+                // A session that goes on tells of the message again, so it is entered again.
+                self.keep(&thread, account, Durability::Process).await;
+                let _heard = reply.send(()).is_ok();
+            }
+            BudgetCommand::Ask { request, reply } => drop(reply.send(self.grant(request).await)),
+            BudgetCommand::Tell { thread, part, outcome, reply } => {
+                if let Some(mut account) = self.account(&thread).await {
+                    let recast = matches!(outcome, SendOutcome::Recast(_));
+                    match outcome {
+                        SendOutcome::Done => account.done(&part),
+                        SendOutcome::Released => account.release(&part),
+                        SendOutcome::Recast(form) => account.recast(&part, form),
+                        SendOutcome::Closed(key) => account.close(&key),
+                    }
+                    // Another number is as much a promise as the first one.
+                    let how = if recast { Durability::Disk } else { Durability::Process };
+                    self.keep(&thread, account, how).await;
+                }
+                let _heard = reply.send(()).is_ok();
+            }
+        }
+    }
+
+    async fn grant(&mut self, request: SendRequest) -> SendGrant {
+        // Without an account not even the kind of place is known; the next message brings both.
+        let Some(mut account) = self.account(&request.thread).await else { return SendGrant::Wait };
+        let scene = account.scene;
+        let SendRequest { thread, part, reply_to, weight, form, now } = request;
+        match account.reserve(&part, reply_to.as_deref(), weight, form, now) {
+            Reservation::Send { key, seq, form } => {
+                if self.keep(&thread, account, sure(weight)).await {
+                    SendGrant::Send { scene, key, seq, form }
+                } else {
+                    SendGrant::Unsure
+                }
+            }
+            Reservation::Done => SendGrant::Done,
+            Reservation::Wait => SendGrant::Wait,
+        }
+    }
+
+    async fn account(&mut self, thread: &ThreadId) -> Option<ReplyBudget> {
+        if let Some(known) = self.accounts.get(thread) {
+            return Some(known.clone());
+        }
+        let note = self.notes.get(&name_of(thread)).await;
+        let note = note.unwrap_or_else(|error| {
+            tracing::warn!(%thread, %error, "the account of a thread could not be read");
+            None
+        });
+        note.and_then(|note| serde_json::from_value(note).ok())
+    }
+
+    /// Writes an account; true where it is on the disk.
+    async fn keep(&mut self, thread: &ThreadId, account: ReplyBudget, how: Durability) -> bool {
+        if self.accounts.len() >= IN_MEMORY {
+            self.accounts.clear();
+        }
+        if self.accounts.get(thread).is_some_and(|known| *known == account) {
+            return true;
+        }
+        let written = match serde_json::to_value(&account) {
+            Ok(note) => {
+                let name = name_of(thread);
+                let written = match how {
+                    Durability::Process => self.notes.put(&name, note).await,
+                    Durability::Disk => self.notes.keep(&name, note).await,
+                };
+                written.map_err(|error| error.to_string())
+            }
+            Err(error) => Err(error.to_string()),
+        };
+        match written {
+            Ok(()) => {
+                self.accounts.insert(thread.clone(), account);
+                true
+            }
+            Err(error) => {
+                tracing::warn!(%thread, error, "the account of a thread could not be written");
+                // What is in memory must not promise more than what is on the disk.
+                self.accounts.remove(thread);
+                false
+            }
+        }
+    }
+}
+
+fn name_of(thread: &ThreadId) -> String {
+    format!("thread-{thread}")
+}

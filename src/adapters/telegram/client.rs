@@ -1,0 +1,312 @@
+//! Putting messages into a chat, and getting around what the server minds: a group that moved, a topic that is gone,
+//! markup it does not understand. Knows no intents.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::aliases::Aliases;
+use super::api::{Api, ApiError, CALL, SEND, Upload};
+use super::chat_target::ChatTarget;
+use super::classify::{Obstacle, obstacle};
+use super::feature_probe::FeatureProbe;
+use super::limits::{Limits, Weight};
+pub(super) use super::outgoing_message::OutgoingMessage;
+use super::outgoing_message::SendPlan;
+use super::send_log::{SendLog, SendStatus};
+use crate::domain::DeliveryId;
+use crate::metrics::Metrics;
+use crate::ports::KeyValueStore;
+
+/// How long a call may take that can be left out.
+pub(super) const BRIEFLY: Duration = Duration::from_secs(8);
+/// A call gets around so many obstacles.
+pub(super) const DETOURS: u32 = 4;
+/// A server that breaks on a call so often in a row is not just broken for a moment.
+pub(super) const BROKEN_TRIES: u32 = 4;
+
+/// Something of the outbox that is on its way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DeliveryAttempt<'a> {
+    /// Which.
+    pub(super) delivery: &'a DeliveryId,
+    /// The message it answers, which stands before it.
+    pub(super) answers: Option<i64>,
+    /// The how-manieth try of this daemon it is, counted from 1.
+    pub(super) attempt: u32,
+}
+
+/// Puts messages into chats. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(super) struct Client {
+    pub(super) api: Api,
+    pub(super) limits: Arc<Limits>,
+    chats: Aliases,
+    notes: Arc<dyn KeyValueStore>,
+    trail: Arc<SendLog>,
+    metrics: Arc<Metrics>,
+    /// Whether the server can change messages, as far as we know.
+    pub(super) edits: Arc<FeatureProbe>,
+    /// Whether it has shown that it knows which messages there are to be changed.
+    pub(super) proved: Arc<AtomicBool>,
+}
+
+impl Client {
+    pub(super) fn new(api: Api, chats: Aliases, notes: Arc<dyn KeyValueStore>) -> Self {
+        let trail = Arc::new(SendLog::new(notes.clone()));
+        let (limits, edits) = (Arc::new(Limits::new()), Arc::default());
+        Self { api, limits, chats, notes, trail, metrics: Arc::default(), edits, proved: Arc::default() }
+    }
+
+    /// The same, counting with everybody else.
+    pub(super) fn counting(self, metrics: Arc<Metrics>) -> Self {
+        Self { metrics, ..self }
+    }
+
+    pub(super) fn api(&self) -> &Api {
+        &self.api
+    }
+
+    /// Whether messages can be changed here, as far as we know.
+    pub(super) fn can_edit(&self) -> bool {
+        self.edits.is_there()
+    }
+
+    /// Sends a letter; gives the number of the message.
+    pub(super) async fn send(
+        &self,
+        place: ChatTarget,
+        letter: &OutgoingMessage,
+        weight: Weight,
+    ) -> Result<Option<i64>, ApiError> {
+        let _turn = self.alone(place).await;
+        let message = self.put(place, letter, weight).await?;
+        self.noted(place, message).await;
+        Ok(message)
+    }
+
+    /// Keeps others from putting anything into a chat where messages are looked for: what is not noted yet could be taken
+    /// for a lost one.
+    async fn alone(&self, place: ChatTarget) -> Option<OwnedSemaphorePermit> {
+        if is_traced(place) { self.trail.alone(place).await } else { None }
+    }
+
+    async fn noted(&self, place: ChatTarget, message: Option<i64>) {
+        if let Some(message) = message.filter(|_| is_traced(place)) {
+            self.trail.arrived(place, message, None).await;
+        }
+    }
+
+    async fn put(
+        &self,
+        place: ChatTarget,
+        letter: &OutgoingMessage,
+        weight: Weight,
+    ) -> Result<Option<i64>, ApiError> {
+        let mut way = SendPlan::of(place, letter);
+        for _ in 0..DETOURS {
+            self.turn(way.place, weight).await?;
+            match self.api.ask("sendMessage", &way.message(letter), SEND).await {
+                Ok(sent) => return Ok(number(&sent)),
+                Err(error) => self.apply_fallback(&mut way, error).await?,
+            }
+        }
+        Err(lost())
+    }
+
+    /// Sends a letter that should not be sent twice: one that set out before and got no answer is looked for first.
+    /// What cannot be found is sent again, for a message twice is better than none, and counted.
+    pub(super) async fn send_once(
+        &self,
+        place: ChatTarget,
+        letter: &OutgoingMessage,
+        parcel: DeliveryAttempt<'_>,
+    ) -> Result<Option<i64>, ApiError> {
+        let _turn = self.alone(place).await;
+        match self.trail.trace(place, parcel.delivery, parcel.answers).await {
+            SendStatus::None => {}
+            SendStatus::Is(message) => return Ok(Some(message)),
+            SendStatus::Behind(behind, others) if is_traced(place) => {
+                if let Some(message) = self.find(place, letter, parcel, behind, &others).await? {
+                    self.trail.arrived(place, message, Some(parcel.delivery)).await;
+                    return Ok(Some(message));
+                }
+                self.again(place, parcel);
+            }
+            SendStatus::Behind(..) | SendStatus::Somewhere => self.again(place, parcel),
+        }
+        self.trail.sets_out(place, parcel.delivery).await;
+        let sent = self.put(place, letter, Weight::Must).await;
+        self.ended(place, parcel, &sent).await;
+        sent
+    }
+
+    /// Something is sent that may be there already.
+    fn again(&self, place: ChatTarget, parcel: DeliveryAttempt<'_>) {
+        // What this daemon was cut off from itself was counted when that happened.
+        if parcel.attempt <= 1 {
+            self.metrics.deliveries_unsure.count();
+            let delivery = parcel.delivery.as_str();
+            tracing::warn!(chat = place.chat, delivery, "a message is sent again and may show twice");
+        }
+    }
+
+    /// A few words are said again that may be there already.
+    pub(super) fn said_again(&self, place: ChatTarget) {
+        self.metrics.deliveries_unsure.count();
+        tracing::warn!(chat = place.chat, "a few words are said again and may show twice");
+    }
+
+    /// Notes what became of something that set out.
+    async fn ended(
+        &self,
+        place: ChatTarget,
+        parcel: DeliveryAttempt<'_>,
+        sent: &Result<Option<i64>, ApiError>,
+    ) {
+        match sent {
+            Ok(Some(message)) => self.trail.arrived(place, *message, Some(parcel.delivery)).await,
+            Ok(None) => {}
+            // Of a server that broke, nobody knows how far it came.
+            Err(
+                error @ (ApiError::Unsure(_) | ApiError::Gateway(_) | ApiError::Refused { code: 500.., .. }),
+            ) => {
+                self.metrics.deliveries_unsure.count();
+                tracing::warn!(
+                    chat = place.chat,
+                    attempt = parcel.attempt,
+                    %error,
+                    "a message may show twice"
+                );
+            }
+            Err(_) => self.trail.called_off(place, parcel.delivery).await,
+        }
+    }
+
+    /// Sends a file with a letter as its caption. One that is known to have arrived is not sent again.
+    pub(super) async fn upload(
+        &self,
+        place: ChatTarget,
+        method: &str,
+        file: &Upload,
+        letter: &OutgoingMessage,
+        parcel: DeliveryAttempt<'_>,
+    ) -> Result<Option<i64>, ApiError> {
+        match self.trail.trace(place, parcel.delivery, parcel.answers).await {
+            SendStatus::None => {}
+            SendStatus::Is(message) => return Ok(Some(message)),
+            SendStatus::Behind(..) | SendStatus::Somewhere => self.again(place, parcel),
+        }
+        self.trail.sets_out(place, parcel.delivery).await;
+        let sent = self.put_file(place, method, file, letter).await;
+        self.ended(place, parcel, &sent).await;
+        sent
+    }
+
+    /// Sends a file with a letter as its caption.
+    pub(super) async fn put_file(
+        &self,
+        place: ChatTarget,
+        method: &str,
+        file: &Upload,
+        letter: &OutgoingMessage,
+    ) -> Result<Option<i64>, ApiError> {
+        let _turn = self.alone(place).await;
+        let mut way = SendPlan::of(place, letter);
+        for _ in 0..DETOURS {
+            self.turn(way.place, Weight::Must).await?;
+            match self.api.upload(method, way.fields(letter), file.clone()).await {
+                Ok(sent) => {
+                    self.noted(way.place, number(&sent)).await;
+                    return Ok(number(&sent));
+                }
+                Err(error) => self.apply_fallback(&mut way, error).await?,
+            }
+        }
+        Err(lost())
+    }
+
+    /// Any call about a chat that may be left out. It is, while the server wants to hear nothing about the chat.
+    pub(super) async fn ask(&self, place: ChatTarget, method: &str, body: &Value) -> Result<Value, ApiError> {
+        if self.limits.rests_for(place).is_some() {
+            return Err(enough());
+        }
+        let asked = self.api.ask(method, body, BRIEFLY).await;
+        asked.inspect_err(|error| self.note(place, error))
+    }
+
+    /// Any call about a chat that needs no turn, and only waits while the server wants to hear nothing about the chat.
+    pub(super) async fn insist(
+        &self,
+        place: ChatTarget,
+        method: &str,
+        body: &Value,
+    ) -> Result<Value, ApiError> {
+        if !self.limits.rest(place).await {
+            return Err(enough());
+        }
+        let asked = self.api.ask(method, body, CALL).await;
+        asked.inspect_err(|error| self.note(place, error))
+    }
+
+    /// How long the server still wants to hear nothing about a chat, where it is no use to wait for that here.
+    pub(super) fn rests_long(&self, place: ChatTarget) -> Option<Duration> {
+        self.limits.rests_long(place)
+    }
+
+    pub(super) async fn turn(&self, place: ChatTarget, weight: Weight) -> Result<(), ApiError> {
+        if self.limits.turn(place, weight).await { Ok(()) } else { Err(enough()) }
+    }
+
+    pub(super) async fn moved(&self, from: i64, to: i64) {
+        self.chats.learn(from, to);
+        if let Err(error) = self.chats.save(&*self.notes).await {
+            tracing::warn!(from, to, %error, "the new number of a chat could not be noted");
+        }
+    }
+
+    pub(super) fn note(&self, place: ChatTarget, error: &ApiError) {
+        if let ApiError::Refused { code: 429, retry_after, .. } = error {
+            self.limits.complained(place, *retry_after);
+        }
+    }
+
+    /// Changes the way so that it leads around what went wrong; the error itself where nothing does.
+    pub(super) async fn apply_fallback(&self, way: &mut SendPlan, error: ApiError) -> Result<(), ApiError> {
+        self.note(way.place, &error);
+        match obstacle(&error) {
+            Obstacle::Moved(to) if to != way.place.chat => {
+                self.moved(way.place.chat, to).await;
+                way.place.chat = to;
+                // The messages of the old group stayed behind.
+                way.reply_to = None;
+            }
+            Obstacle::TopicGone if way.place.topic.is_some() => way.place.topic = None,
+            Obstacle::ReplyGone if way.reply_to.is_some() => way.reply_to = None,
+            Obstacle::BadMarkup if way.markup => way.markup = false,
+            _ => return Err(error),
+        }
+        tracing::debug!(chat = way.place.chat, %error, "trying another way");
+        Ok(())
+    }
+}
+
+/// Whether the bot's messages in a place stand one behind the other. In groups and topics others stand in between.
+const fn is_traced(place: ChatTarget) -> bool {
+    !place.is_group() && place.topic.is_none()
+}
+
+pub(super) fn number(sent: &Value) -> Option<i64> {
+    sent.get("message_id").and_then(Value::as_i64)
+}
+
+fn enough() -> ApiError {
+    ApiError::NotSent("the chat has had enough for now".to_owned())
+}
+
+pub(super) fn lost() -> ApiError {
+    ApiError::NotSent("too many obstacles".to_owned())
+}

@@ -1,0 +1,345 @@
+//! What a running turn shows: in private a draft, elsewhere one message that is changed; typing in either.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::aliases::Aliases;
+use super::api::ApiError;
+use super::change::Edited;
+use super::chat_target::ChatTarget;
+use super::classify::{Obstacle, is_unable, obstacle};
+use super::client::{Client, OutgoingMessage};
+use super::draft_state::{DraftState, DraftStates, picture};
+use super::feature_probe::FeatureProbe;
+use super::first_draft::FirstDraft;
+use super::html::Rendered;
+use super::limits::Weight;
+use super::live::Lives;
+use crate::adapters::chat::{DraftTarget, Frame};
+use crate::domain::{CorrelationId, ThreadId};
+use crate::ports::BoxFuture;
+
+/// An answer that is there within this time is not shown growing: it would only be sent twice.
+const HOLD_DRAFT: Duration = Duration::from_millis(300);
+const HOLD_MESSAGE: Duration = Duration::from_millis(1200);
+/// How long to wait between two frames.
+const BETWEEN_DRAFTS: Duration = Duration::from_millis(600);
+const BETWEEN_EDITS: Duration = Duration::from_millis(1200);
+const BETWEEN_GROUP_EDITS: Duration = Duration::from_secs(3);
+/// A frame takes no longer than this; less than whoever takes the draft away is ready to wait.
+const DEADLINE: Duration = Duration::from_secs(9);
+/// How long the frames of a chat wait for the sign that somebody writes.
+const SIGN: Duration = Duration::from_secs(2);
+/// How many turns are remembered before those that have gone quiet are let go, and before those are that may be over.
+const MOST: usize = 4096;
+const MOST_OVER: usize = 1024;
+const QUIET: Duration = Duration::from_secs(3600);
+
+/// Shows frames in Telegram.
+#[derive(Debug)]
+pub(super) struct DraftRenderer {
+    post: Client,
+    chats: Aliases,
+    lives: Arc<Lives>,
+    /// Whether the server knows drafts, as far as we know.
+    drafts: FeatureProbe,
+    strokes: Arc<DraftStates>,
+    /// Messages that are on their way. None is given up before the server has said what became of it.
+    sends: Mutex<JoinSet<()>>,
+}
+
+impl DraftRenderer {
+    pub(super) fn new(post: Client, chats: Aliases, lives: Arc<Lives>) -> Self {
+        let (strokes, sends) = (Arc::default(), Mutex::default());
+        Self { post, chats, lives, drafts: FeatureProbe::default(), strokes, sends }
+    }
+
+    /// Remembers which message a turn answers, for the message that will grow.
+    pub(super) fn expect(&self, thread: &ThreadId, correlation: &CorrelationId, reply_to: i64) {
+        self.stroke(thread, correlation, |stroke| stroke.reply_to = Some(reply_to));
+    }
+
+    /// Nothing more is shown of what a turn has said so far. It may go on, and then its silence counts from now.
+    pub(super) fn forget(&self, thread: &ThreadId, correlation: &CorrelationId) {
+        self.locked(|strokes| {
+            if strokes.get(thread).is_none_or(|stroke| stroke.correlation != *correlation) {
+                return;
+            }
+            strokes.remove(thread);
+            if strokes.len() < MOST_OVER {
+                strokes.insert(thread.clone(), DraftState::new(correlation, Instant::now()));
+            }
+        });
+    }
+
+    /// Takes away the message of a turn that came to no answer: half of one is none.
+    async fn clear(&self, thread: &ThreadId, correlation: &CorrelationId) {
+        self.forget(thread, correlation);
+        let Some(place) = ChatTarget::of(thread, &self.chats) else { return };
+        let live = self.lives.get(thread).await;
+        if let Some(live) = live.filter(|live| live.correlation == *correlation && live.done.is_none()) {
+            self.post.take_away(place, thread, live.message, &self.lives).await;
+        }
+    }
+
+    async fn show(
+        &self,
+        thread: &ThreadId,
+        correlation: CorrelationId,
+        frame: Frame,
+        message: Option<String>,
+    ) -> Option<String> {
+        let place = ChatTarget::of(thread, &self.chats)?;
+        let drafts = self.drafts_in(place);
+        let hold = if drafts { HOLD_DRAFT } else { HOLD_MESSAGE };
+        let stroke = self.stroke(thread, &correlation, |stroke| {
+            stroke.hear(&frame);
+            stroke.clone()
+        });
+        let held = stroke.shown.is_none() && stroke.since.elapsed() < hold;
+        let picture = match &frame {
+            Frame::Typing => {
+                self.type_in(place).await;
+                match stroke.sign(drafts) {
+                    Some(picture) if !held => picture,
+                    _ => return message,
+                }
+            }
+            Frame::Draft(_) if held => return message,
+            Frame::Draft(text) => picture(text, None),
+            Frame::Progress(line) => picture(&stroke.text, Some(line)),
+        };
+        let unchanged = stroke.shown.as_ref() == Some(&picture) && !(drafts && frame == Frame::Typing);
+        if picture.html.is_empty() || unchanged {
+            return message;
+        }
+        if drafts && self.draft(place, &correlation, &picture).await {
+            self.shown(thread, &correlation, picture);
+            return message;
+        }
+        // Drafts may just have turned out to be unknown here.
+        if self.drafts_in(place) || !self.post.can_edit() {
+            return message;
+        }
+        let letter = OutgoingMessage { words: picture.clone(), reply_to: stroke.reply_to, keyboard: None };
+        let known = message.as_deref().and_then(|message| message.parse().ok());
+        let left = self.put(place, thread, &correlation, known, &letter).await;
+        if left.is_some() {
+            self.shown(thread, &correlation, picture);
+        }
+        left.map(|message| message.to_string())
+    }
+
+    /// Puts a frame on the message of the turn, or on a new one. Gives the message that is there now.
+    async fn put(
+        &self,
+        place: ChatTarget,
+        thread: &ThreadId,
+        correlation: &CorrelationId,
+        known: Option<i64>,
+        letter: &OutgoingMessage,
+    ) -> Option<i64> {
+        let noted = self.lives.get(thread).await.filter(|live| live.done.is_none());
+        let (mine, stale) = match noted {
+            Some(live) if live.correlation == *correlation => (Some(live.message), None),
+            Some(live) => (None, Some(live.message)),
+            None => (None, None),
+        };
+        if let Some(message) = known.or(mine) {
+            match self.post.edit(place, message, letter, Weight::May).await {
+                Ok(Edited::Gone) => {
+                    self.lives.remove(thread).await;
+                    self.stroke(thread, correlation, |stroke| stroke.sent = false);
+                }
+                // Where it cannot be changed, one frame is enough: the answer takes its place.
+                Ok(Edited::Yes | Edited::No) | Err(_) => return Some(message),
+            }
+        } else if let Some(message) = stale {
+            // Half an answer of a turn that never came to its end.
+            self.post.take_away(place, thread, message, &self.lives).await;
+        }
+        // What could not be changed would stay beside the answer.
+        if !self.post.surely_edits(place, letter).await {
+            return None;
+        }
+        let since = self.stroke(thread, correlation, |stroke| {
+            (!std::mem::replace(&mut stroke.sent, true)).then_some(stroke.since)
+        })?;
+        let (tell, told) = oneshot::channel();
+        let first = FirstDraft {
+            post: self.post.clone(),
+            lives: self.lives.clone(),
+            strokes: self.strokes.clone(),
+            place,
+            thread: thread.clone(),
+            correlation: correlation.clone(),
+            since,
+        };
+        {
+            let mut sends = self.sends.lock().unwrap_or_else(PoisonError::into_inner);
+            while sends.try_join_next().is_some() {}
+            let letter = letter.clone();
+            sends.spawn(async move {
+                // Whoever showed it may wait no more; then it is found by its note.
+                let _gone = tell.send(first.send(&letter).await).is_err();
+            });
+        }
+        told.await.ok().flatten()
+    }
+
+    /// Shows a draft; false when it is not there.
+    async fn draft(&self, place: ChatTarget, correlation: &CorrelationId, picture: &Rendered) -> bool {
+        let mut body = json!({ "chat_id": place.chat, "draft_id": draft_id(correlation), "can_stop": true });
+        if let (Some(topic), Some(body)) = (place.topic, body.as_object_mut()) {
+            body.insert("message_thread_id".to_owned(), json!(topic));
+        }
+        let said = |text: &str, mode: Option<&str>| {
+            let mut body = body.clone();
+            if let Some(body) = body.as_object_mut() {
+                body.insert("text".to_owned(), json!(text));
+                body.extend(mode.map(|mode| ("parse_mode".to_owned(), json!(mode))));
+            }
+            body
+        };
+        let mut asked = self.ask_draft(place, said(&picture.html, Some("HTML"))).await;
+        if asked.as_ref().is_err_and(|error| obstacle(error) == Obstacle::BadMarkup) {
+            asked = self.ask_draft(place, said(&picture.plain, None)).await;
+        }
+        match asked {
+            Ok(_) => {
+                self.drafts.works();
+                true
+            }
+            Err(error) => {
+                if is_unable(&error) {
+                    tracing::info!(
+                        %error,
+                        "the server does not know drafts: answers are shown by changing a message"
+                    );
+                    self.drafts.is_missing(&error);
+                }
+                false
+            }
+        }
+    }
+
+    async fn ask_draft(&self, place: ChatTarget, body: Value) -> Result<Value, ApiError> {
+        self.post.ask(place, "sendMessageDraft", &body).await
+    }
+
+    async fn type_in(&self, place: ChatTarget) {
+        let mut body = json!({ "chat_id": place.chat, "action": "typing" });
+        if let (Some(topic), Some(body)) = (place.topic, body.as_object_mut()) {
+            body.insert("message_thread_id".to_owned(), json!(topic));
+        }
+        match tokio::time::timeout(SIGN, self.post.ask(place, "sendChatAction", &body)).await {
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => tracing::debug!(chat = place.chat, %error, "typing could not be shown"),
+            Err(_) => tracing::debug!(chat = place.chat, "typing is not waited for"),
+        }
+    }
+
+    fn drafts_in(&self, place: ChatTarget) -> bool {
+        !place.is_group() && self.drafts.is_there()
+    }
+
+    /// Works on what is remembered of a turn; another turn's is forgotten for it.
+    fn stroke<T>(
+        &self,
+        thread: &ThreadId,
+        correlation: &CorrelationId,
+        work: impl FnOnce(&mut DraftState) -> T,
+    ) -> T {
+        let new = || DraftState::new(correlation, Instant::now());
+        self.locked(|strokes| {
+            if strokes.len() >= MOST {
+                strokes.retain(|_, stroke| stroke.shown_at.elapsed() < QUIET);
+            }
+            let stroke = strokes.entry(thread.clone()).or_insert_with(new);
+            if stroke.correlation != *correlation {
+                *stroke = new();
+            }
+            work(stroke)
+        })
+    }
+
+    fn shown(&self, thread: &ThreadId, correlation: &CorrelationId, picture: Rendered) {
+        self.stroke(thread, correlation, |stroke| {
+            stroke.shown = Some(picture);
+            stroke.shown_at = Instant::now();
+        });
+    }
+
+    fn locked<T>(&self, work: impl FnOnce(&mut HashMap<ThreadId, DraftState>) -> T) -> T {
+        work(&mut self.strokes.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl DraftTarget for DraftRenderer {
+    fn render_draft(
+        &self,
+        thread: ThreadId,
+        correlation: CorrelationId,
+        frame: Frame,
+        message: Option<String>,
+    ) -> BoxFuture<'_, Option<String>> {
+        Box::pin(async move {
+            let before = message.clone();
+            let shown = self.show(&thread, correlation, frame, message);
+            tokio::time::timeout(DEADLINE, shown).await.unwrap_or(before)
+        })
+    }
+
+    fn over(&self, thread: ThreadId, correlation: CorrelationId) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            if tokio::time::timeout(DEADLINE, self.clear(&thread, &correlation)).await.is_err() {
+                tracing::debug!(%thread, "what a turn has shown could not be taken away in time");
+            }
+        })
+    }
+
+    fn types_throughout(&self) -> bool {
+        true
+    }
+
+    fn interval(&self, thread: &ThreadId) -> Duration {
+        let place = ChatTarget::of(thread, &self.chats);
+        let drafts = place.is_some_and(|place| self.drafts_in(place));
+        let group = place.is_some_and(ChatTarget::is_group);
+        let seen = self.locked(|strokes| strokes.get(thread).is_some_and(|stroke| stroke.shown.is_some()));
+        match (drafts, group, seen) {
+            (true, _, true) => BETWEEN_DRAFTS,
+            (true, _, false) => HOLD_DRAFT,
+            (false, _, false) => HOLD_MESSAGE,
+            (false, false, true) => BETWEEN_EDITS,
+            (false, true, true) => BETWEEN_GROUP_EDITS,
+        }
+    }
+}
+
+/// The number of a turn's draft: always the same, and never zero.
+pub(super) fn draft_id(correlation: &CorrelationId) -> i64 {
+    let mixed = correlation.as_str().bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    i64::from(u32::try_from(mixed >> 33).unwrap_or_default().max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_drafts_number_is_steady_and_fits_everywhere() {
+        let of = |name: &str| draft_id(&name.parse().unwrap());
+        assert_eq!(of("run_1"), of("run_1"));
+        assert_ne!(of("run_1"), of("run_2"));
+        assert!((0..500).all(|n| (1..=i64::from(i32::MAX)).contains(&of(&format!("run_{n}")))));
+    }
+}

@@ -1,0 +1,164 @@
+//! What is put into a chat, and the way it goes there, as the calls take it.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+use teloxide_core::payloads::{
+    DeleteMessage, EditMessageReplyMarkup, EditMessageReplyMarkupSetters as _, EditMessageText,
+    EditMessageTextSetters as _, SendMessage, SendMessageSetters as _,
+};
+use teloxide_core::types::{
+    ChatId, InlineKeyboardMarkup, LinkPreviewOptions, MessageId, ParseMode, ReplyParameters, ThreadId,
+};
+
+use super::chat_target::ChatTarget;
+use super::html::Rendered;
+
+/// What is put into a chat.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OutgoingMessage {
+    /// The words, with markup and without.
+    pub(super) words: Rendered,
+    /// The message it answers.
+    pub(super) reply_to: Option<i64>,
+    /// The buttons under it.
+    pub(super) keyboard: Option<InlineKeyboardMarkup>,
+}
+
+/// The way a letter goes; each obstacle changes it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SendPlan {
+    /// Where to.
+    pub(super) place: ChatTarget,
+    /// The message it answers.
+    pub(super) reply_to: Option<i64>,
+    /// Whether the words go with markup.
+    pub(super) markup: bool,
+}
+
+impl SendPlan {
+    /// The straight one.
+    pub(super) const fn of(place: ChatTarget, letter: &OutgoingMessage) -> Self {
+        Self { place, reply_to: letter.reply_to, markup: true }
+    }
+
+    fn text<'a>(&self, letter: &'a OutgoingMessage) -> &'a str {
+        if self.markup { &letter.words.html } else { &letter.words.plain }
+    }
+
+    /// The body of `sendMessage`.
+    pub(super) fn message(&self, letter: &OutgoingMessage) -> Value {
+        let mut message = SendMessage::new(ChatId(self.place.chat), self.text(letter));
+        message = message.link_preview_options(no_preview());
+        if self.markup {
+            message = message.parse_mode(ParseMode::Html);
+        }
+        if let Some(topic) = self.place.topic {
+            message = message.message_thread_id(ThreadId(small(topic)));
+        }
+        if let Some(reply_to) = self.reply_to {
+            let reply = ReplyParameters::new(small(reply_to));
+            message = message.reply_parameters(reply.allow_sending_without_reply());
+        }
+        if let Some(keyboard) = &letter.keyboard {
+            message = message.reply_markup(keyboard.clone());
+        }
+        let reply_to = ("/reply_parameters/message_id", self.reply_to);
+        body(&message, &[("/message_thread_id", self.place.topic), reply_to])
+    }
+
+    /// The body of `editMessageText`.
+    pub(super) fn change(&self, message: i64, letter: &OutgoingMessage) -> Value {
+        let mut change = EditMessageText::new(ChatId(self.place.chat), small(message), self.text(letter));
+        change = change.link_preview_options(no_preview());
+        if self.markup {
+            change = change.parse_mode(ParseMode::Html);
+        }
+        if let Some(keyboard) = &letter.keyboard {
+            change = change.reply_markup(keyboard.clone());
+        }
+        body(&change, &[("/message_id", Some(message))])
+    }
+
+    /// The fields that go with a file.
+    pub(super) fn fields(&self, letter: &OutgoingMessage) -> Vec<(&'static str, String)> {
+        let mut fields = vec![("chat_id", self.place.chat.to_string())];
+        if let Some(topic) = self.place.topic {
+            fields.push(("message_thread_id", topic.to_string()));
+        }
+        if let Some(reply_to) = self.reply_to {
+            let reply = json!({ "message_id": reply_to, "allow_sending_without_reply": true });
+            fields.push(("reply_parameters", reply.to_string()));
+        }
+        if !letter.words.plain.is_empty() {
+            fields.push(("caption", self.text(letter).to_owned()));
+            if self.markup {
+                fields.push(("parse_mode", "HTML".to_owned()));
+            }
+        }
+        fields
+    }
+}
+
+/// The body of `deleteMessage`.
+pub(super) fn deletion(chat: i64, message: i64) -> Value {
+    body(&DeleteMessage::new(ChatId(chat), small(message)), &[("/message_id", Some(message))])
+}
+
+/// The body of `editMessageReplyMarkup`.
+pub(super) fn new_buttons(chat: i64, message: i64, keyboard: InlineKeyboardMarkup) -> Value {
+    let change = EditMessageReplyMarkup::new(ChatId(chat), small(message)).reply_markup(keyboard);
+    body(&change, &[("/message_id", Some(message))])
+}
+
+/// A message's number as teloxide has it: there it has 32 bits, which the protocol does not promise.
+fn small(message: i64) -> MessageId {
+    MessageId(i32::try_from(message).unwrap_or_default())
+}
+
+/// A call's body with the numbers as they are.
+fn body(call: &impl Serialize, numbers: &[(&str, Option<i64>)]) -> Value {
+    let mut body = serde_json::to_value(call).unwrap_or_default();
+    for (place, number) in numbers {
+        if let (Some(number), Some(place)) = (number, body.pointer_mut(place)) {
+            *place = json!(number);
+        }
+    }
+    body
+}
+
+fn no_preview() -> LinkPreviewOptions {
+    LinkPreviewOptions {
+        is_disabled: true,
+        url: None,
+        prefer_small_media: false,
+        prefer_large_media: false,
+        show_above_text: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_52_bits_go_as_they_are() {
+        let big = (1_i64 << 52) - 1;
+        let place = ChatTarget { chat: -big, topic: Some(big - 1) };
+        let letter = OutgoingMessage { reply_to: Some(big - 2), ..OutgoingMessage::default() };
+        let way = SendPlan::of(place, &letter);
+        let sent = way.message(&letter);
+        assert_eq!(sent["chat_id"], -big);
+        assert_eq!(sent["message_thread_id"], big - 1);
+        assert_eq!(sent["reply_parameters"]["message_id"], big - 2);
+        assert_eq!(sent["reply_parameters"]["allow_sending_without_reply"], true);
+        assert_eq!(sent["link_preview_options"]["is_disabled"], true);
+        assert_eq!(sent["parse_mode"], "HTML");
+        assert_eq!(way.change(big, &letter)["message_id"], big);
+        assert_eq!(deletion(7, big), json!({ "chat_id": 7, "message_id": big }));
+        let buttons = new_buttons(7, big, InlineKeyboardMarkup::default());
+        assert_eq!(
+            (&buttons["message_id"], &buttons["reply_markup"]),
+            (&json!(big), &json!({ "inline_keyboard": [] }))
+        );
+    }
+}

@@ -1,0 +1,390 @@
+//! What was taken in and is not at its end: who waits to hear of it, and whether it is safe on the disk meanwhile. An
+//! update may be confirmed when it is accepted, or when it is kept where a crash cannot take it. Pure: the time is
+//! handed in.
+//!
+//! What is kept is bounded, and no lane can take all the room: it may have as much as is still free, so one alone gets
+//! half, two get a third each, and the first of a lane finds a place that is reserved for such. What comes beyond that
+//! cannot stay unconfirmed, for Telegram gives nobody's updates past a hundred of those: it has to be refused in words.
+//! A lane is written down from its oldest on, so that a crash leaves no gap in it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::albums::OrderKey;
+
+/// How many are kept on the disk.
+const MOST_KEPT: usize = 1100;
+/// How many of these are there for the first of a lane only.
+const RESERVED: usize = 100;
+/// How many are worked on at once. More are not to be taken in.
+const MOST_TAKEN: usize = 2 * MOST_KEPT;
+
+/// The number of an update.
+pub(super) fn number_of(update: &Value) -> Option<i64> {
+    update.get("update_id").and_then(Value::as_i64)
+}
+
+/// An update that is not at its end.
+#[derive(Debug)]
+struct Taken {
+    id: Option<i64>,
+    update: Value,
+    /// Nothing until it is read.
+    lane: Option<OrderKey>,
+    since: Instant,
+    /// Those who want to hear when it may be confirmed, by the numbers they gave.
+    waiters: Vec<i64>,
+    state: State,
+}
+
+/// Where an update is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Only here, and at Telegram.
+    Here,
+    /// Being written down.
+    Saving,
+    /// On the disk.
+    Safe,
+}
+
+/// What is to be done about an update that was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Given {
+    /// It is new, and goes by this key.
+    New(i64),
+    /// It is being worked on; whoever gave it waits with the others.
+    Waits,
+    /// It is being worked on, and safe.
+    Safe,
+}
+
+/// What is to be written down: its key, the name to keep it under, and the update.
+pub(super) type ToSave = (i64, String, Value);
+
+/// What is to be done about those of a lane that are nowhere but here.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Keeping {
+    /// To be written down.
+    pub(super) to_save: Vec<ToSave>,
+    /// There is no room for these.
+    pub(super) beyond: Vec<i64>,
+}
+
+/// All that is not at its end.
+#[derive(Debug, Default)]
+pub(super) struct PendingUpdates {
+    last: i64,
+    taken: BTreeMap<i64, Taken>,
+    /// The keys by the updates' own numbers.
+    keys: BTreeMap<i64, i64>,
+    /// How many are on the disk, or about to be, over all and by share.
+    kept: usize,
+    shares: BTreeMap<OrderKey, usize>,
+}
+
+impl PendingUpdates {
+    /// Takes an update in; `number` is whom to tell.
+    pub(super) fn take(&mut self, number: i64, update: Value, now: Instant) -> Given {
+        let id = number_of(&update);
+        let key = id.and_then(|id| self.keys.get(&id)).copied();
+        let Some(known) = key.and_then(|key| self.taken.get_mut(&key)) else {
+            return Given::New(self.insert(id, update, vec![number], State::Here, now));
+        };
+        if known.update != update {
+            // Numbers may start anew. What cannot be told apart on the disk stays here until the other one is gone.
+            return Given::New(self.insert(None, update, vec![number], State::Here, now));
+        }
+        if known.state == State::Safe {
+            return Given::Safe;
+        }
+        known.waiters.push(number);
+        Given::Waits
+    }
+
+    /// Takes an update in that was found on the disk.
+    pub(super) fn take_up(&mut self, update: Value, now: Instant) -> i64 {
+        self.insert(number_of(&update), update, Vec::new(), State::Safe, now)
+    }
+
+    fn insert(
+        &mut self,
+        id: Option<i64>,
+        update: Value,
+        waiters: Vec<i64>,
+        state: State,
+        since: Instant,
+    ) -> i64 {
+        self.last += 1;
+        if let Some(id) = id {
+            self.keys.insert(id, self.last);
+        }
+        self.kept += usize::from(state != State::Here);
+        self.taken.insert(self.last, Taken { id, update, lane: None, since, waiters, state });
+        self.last
+    }
+
+    /// It is known where an update belongs.
+    pub(super) fn assign(&mut self, key: i64, lane: OrderKey) {
+        let Some(taken) = self.taken.get_mut(&key) else { return };
+        if taken.state != State::Here {
+            *self.shares.entry(share(&lane)).or_default() += 1;
+        }
+        taken.lane = Some(lane);
+    }
+
+    /// The lane of an update.
+    pub(super) fn lane(&self, key: i64) -> Option<&OrderKey> {
+        self.taken.get(&key).and_then(|taken| taken.lane.as_ref())
+    }
+
+    /// An update that is not at its end.
+    pub(super) fn update(&self, key: i64) -> Option<&Value> {
+        self.taken.get(&key).map(|taken| &taken.update)
+    }
+
+    /// Whether there is room for anything on the disk.
+    pub(super) fn has_room(&self) -> bool {
+        self.kept < MOST_KEPT
+    }
+
+    /// Whether there is room for one more of a lane.
+    fn has_room_for(&self, lane: &OrderKey) -> bool {
+        let kept = self.shares.get(&share(lane)).copied().unwrap_or_default();
+        let free = (MOST_KEPT - RESERVED).saturating_sub(self.kept);
+        self.has_room() && (kept == 0 || kept < free)
+    }
+
+    /// Whether there are so many that no more are to be taken in.
+    pub(super) fn is_full(&self) -> bool {
+        self.taken.len() >= MOST_TAKEN
+    }
+
+    /// What of a lane has to be written down, its oldest first; from now on it is being. Nothing while some of it still
+    /// is: whether the next ones may be depends on that.
+    pub(super) fn begin_saving(&mut self, lane: &OrderKey) -> Keeping {
+        let of_lane = || self.taken.iter().filter(|(_, taken)| taken.lane.as_ref() == Some(lane));
+        if of_lane().any(|(_, taken)| taken.state == State::Saving) {
+            return Keeping::default();
+        }
+        let here = |(key, taken): (&i64, &Taken)| {
+            let id = taken.id.filter(|_| taken.state == State::Here)?;
+            Some((*key, id))
+        };
+        let keys: Vec<(i64, i64)> = of_lane().filter_map(here).collect();
+        let mut keeping = Keeping::default();
+        for (key, id) in keys {
+            if !keeping.beyond.is_empty() || !self.has_room_for(lane) {
+                keeping.beyond.push(key);
+            } else if let Some(taken) = self.taken.get_mut(&key) {
+                taken.state = State::Saving;
+                keeping.to_save.push((key, name(id), taken.update.clone()));
+                self.kept += 1;
+                *self.shares.entry(share(lane)).or_default() += 1;
+            }
+        }
+        keeping
+    }
+
+    /// The lanes of those that are nowhere but here and have been worked on for longer than this.
+    pub(super) fn slow_lanes(&self, age: Duration, now: Instant) -> BTreeSet<OrderKey> {
+        let slow = |taken: &&Taken| taken.state == State::Here && now.duration_since(taken.since) > age;
+        self.taken.values().filter(slow).filter_map(|taken| taken.lane.clone()).collect()
+    }
+
+    /// One was written down, or could not be. Gives those to be told that it may be confirmed; nothing where it has
+    /// come to its end meanwhile.
+    pub(super) fn saved(&mut self, key: i64, safe: bool) -> Option<Vec<i64>> {
+        let taken = self.taken.get_mut(&key)?;
+        taken.state = if safe { State::Safe } else { State::Here };
+        if safe {
+            return Some(std::mem::take(&mut taken.waiters));
+        }
+        let lane = taken.lane.clone();
+        self.give_back(lane.as_ref());
+        Some(Vec::new())
+    }
+
+    /// One takes no room any more.
+    fn give_back(&mut self, lane: Option<&OrderKey>) {
+        self.kept = self.kept.saturating_sub(1);
+        let Some(share) = lane.map(share) else { return };
+        if let Some(kept) = self.shares.get_mut(&share) {
+            *kept = kept.saturating_sub(1);
+        }
+        self.shares.retain(|_, kept| *kept > 0);
+    }
+
+    /// One is at its end. Gives those to be told, and the name it is kept under if it is.
+    pub(super) fn end(&mut self, key: i64) -> (Vec<i64>, Option<String>) {
+        let Some(taken) = self.taken.remove(&key) else { return Default::default() };
+        if let Some(id) = taken.id {
+            self.keys.remove(&id);
+        }
+        if taken.state != State::Here {
+            self.give_back(taken.lane.as_ref());
+        }
+        let name = taken.id.filter(|_| taken.state == State::Safe).map(name);
+        (taken.waiters, name)
+    }
+}
+
+fn name(id: i64) -> String {
+    id.to_string()
+}
+
+/// Whose room it is that something takes. What stands alone has one share together.
+fn share(lane: &OrderKey) -> OrderKey {
+    match lane {
+        OrderKey::Thread(_) | OrderKey::Orders(_) => lane.clone(),
+        OrderKey::Alone(_) => OrderKey::Alone(0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn update(id: i64) -> Value {
+        json!({ "update_id": id, "message": {} })
+    }
+
+    fn lane(name: &str) -> OrderKey {
+        OrderKey::Thread(format!("telegram:chat:{name}").parse().unwrap())
+    }
+
+    /// Those that are to be written down, by key.
+    fn saving(unsettled: &mut PendingUpdates, lane: &OrderKey) -> Vec<i64> {
+        unsettled.begin_saving(lane).to_save.into_iter().map(|(key, ..)| key).collect()
+    }
+
+    /// Puts so many into a lane, writes down what can be, and gives how many could not.
+    fn fill(unsettled: &mut PendingUpdates, lane: &OrderKey, count: usize) -> usize {
+        let now = Instant::now();
+        for _ in 0..count {
+            let id = 10_000 + unsettled.last;
+            let Given::New(key) = unsettled.take(id, update(id), now) else { panic!("{id} is known") };
+            unsettled.assign(key, lane.clone());
+        }
+        let Keeping { to_save, beyond } = unsettled.begin_saving(lane);
+        for (key, ..) in to_save {
+            unsettled.saved(key, true);
+        }
+        for key in &beyond {
+            unsettled.end(*key);
+        }
+        beyond.len()
+    }
+
+    #[tokio::test]
+    async fn an_update_may_be_confirmed_when_it_is_at_its_end_or_safe() {
+        let (mut unsettled, now) = (PendingUpdates::default(), Instant::now());
+        assert_eq!(unsettled.take(70, update(70), now), Given::New(1));
+        assert_eq!(unsettled.take(71, update(71), now), Given::New(2));
+        unsettled.assign(2, lane("a"));
+        assert_eq!(unsettled.end(1), (vec![70], None), "accepted, and never on the disk");
+        let keeping = unsettled.begin_saving(&lane("a"));
+        assert_eq!(keeping, Keeping { to_save: vec![(2, "71".to_owned(), update(71))], beyond: vec![] });
+        assert_eq!(unsettled.begin_saving(&lane("a")), Keeping::default(), "once is enough");
+        assert_eq!(unsettled.saved(2, true), Some(vec![71]));
+        assert_eq!(
+            unsettled.take(71, update(71), now),
+            Given::Safe,
+            "given again, it may be confirmed at once"
+        );
+        assert_eq!(unsettled.end(2), (vec![], Some("71".to_owned())));
+        assert_eq!(unsettled.end(2), (vec![], None));
+        assert_eq!((unsettled.kept, unsettled.shares.len()), (0, 0));
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_written_down_waits_and_is_tried_again() {
+        let (mut unsettled, now) = (PendingUpdates::default(), Instant::now());
+        unsettled.take(1, update(70), now);
+        unsettled.assign(1, lane("a"));
+        assert_eq!(unsettled.take(2, update(70), now), Given::Waits, "a second call about the same");
+        assert_eq!(saving(&mut unsettled, &lane("a")), [1]);
+        assert_eq!(unsettled.saved(1, false), Some(vec![]));
+        assert_eq!(saving(&mut unsettled, &lane("a")), [1]);
+        assert_eq!(unsettled.end(1), (vec![1, 2], None));
+        assert_eq!(unsettled.saved(1, true), None, "whoever wrote it down lets it go");
+        assert_eq!((unsettled.kept, unsettled.shares.len()), (0, 0));
+    }
+
+    #[tokio::test]
+    async fn what_was_found_on_the_disk_is_safe_and_another_of_its_number_is_another() {
+        let (mut unsettled, now) = (PendingUpdates::default(), Instant::now());
+        assert_eq!(unsettled.take_up(update(70), now), 1);
+        unsettled.assign(1, lane("a"));
+        assert_eq!(unsettled.take(70, update(70), now), Given::Safe);
+        let other = json!({ "update_id": 70, "callback_query": {} });
+        assert_eq!(unsettled.take(70, other, now), Given::New(2));
+        unsettled.assign(2, lane("b"));
+        for name in ["a", "b"] {
+            assert_eq!(unsettled.begin_saving(&lane(name)), Keeping::default());
+        }
+        let (age, later) = (Duration::from_secs(1), now + Duration::from_secs(2));
+        assert_eq!(unsettled.slow_lanes(age, now), BTreeSet::new());
+        assert_eq!(unsettled.slow_lanes(age, later), BTreeSet::from([lane("b")]), "what is safe may be slow");
+    }
+
+    #[tokio::test]
+    async fn a_lane_is_written_down_from_its_oldest_on() {
+        let (mut unsettled, now) = (PendingUpdates::default(), Instant::now());
+        for id in 1..=3 {
+            unsettled.take(id, update(id), now);
+            unsettled.assign(id, lane("a"));
+        }
+        assert_eq!(saving(&mut unsettled, &lane("a")), [1, 2, 3]);
+        unsettled.take(4, update(4), now);
+        unsettled.assign(4, lane("a"));
+        assert_eq!(
+            saving(&mut unsettled, &lane("a")),
+            [] as [i64; 0],
+            "whether those before it will be is not known"
+        );
+        for (key, safe) in [(1, true), (2, false), (3, false)] {
+            unsettled.saved(key, safe);
+        }
+        assert_eq!(saving(&mut unsettled, &lane("a")), [2, 3, 4]);
+    }
+
+    #[tokio::test]
+    async fn no_lane_takes_all_the_room_and_the_first_of_another_always_finds_some() {
+        let mut unsettled = PendingUpdates::default();
+        assert_eq!(fill(&mut unsettled, &lane("a"), 1500), 1000, "half of the room is one's own");
+        assert_eq!(fill(&mut unsettled, &lane("a"), 1), 1);
+        let alone = |key: i64| OrderKey::Alone(key);
+        for key in 1..=50 {
+            assert_eq!(fill(&mut unsettled, &alone(key), 1), 0, "a press");
+        }
+        assert_eq!(fill(&mut unsettled, &lane("b"), 300), 75, "a third of what was left");
+        for number in 0..80 {
+            assert_eq!(fill(&mut unsettled, &lane(&format!("c{number}")), 1), 0);
+        }
+        for number in 0..2000 {
+            fill(&mut unsettled, &lane(&format!("d{number}")), 2);
+            assert!(unsettled.kept <= MOST_KEPT && unsettled.taken.len() <= MOST_KEPT);
+        }
+        assert_eq!(fill(&mut unsettled, &lane("e"), 1), 1, "there is an end to it");
+        assert!(!unsettled.has_room());
+    }
+
+    #[tokio::test]
+    async fn no_more_are_taken_in_than_can_be_held() {
+        let (mut unsettled, now) = (PendingUpdates::default(), Instant::now());
+        let most = i64::try_from(MOST_TAKEN).unwrap();
+        for id in 1..=most {
+            assert!(!unsettled.is_full());
+            unsettled.take(id, update(id), now);
+        }
+        assert!(unsettled.is_full());
+        unsettled.end(1);
+        assert!(!unsettled.is_full());
+    }
+}

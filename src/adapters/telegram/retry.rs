@@ -1,0 +1,130 @@
+//! Calls beside the outbox, which nobody makes again: they are made again here, a few times.
+
+use std::time::Duration;
+
+use super::api::ApiError;
+
+/// How often such a call is made, and the wait before it is made again.
+const TRIES: u32 = 4;
+const PAUSE: Duration = Duration::from_millis(700);
+
+/// Makes a call that does nothing new when it is made twice, and again where it did not work and may later.
+pub(super) async fn with_retry<T, F>(call: impl Fn() -> F) -> Result<T, ApiError>
+where
+    F: Future<Output = Result<T, ApiError>>,
+{
+    trying(call, TRIES, || ()).await
+}
+
+/// The same with a call that shows something each time it works. What got no answer may have worked: words that show twice
+/// are better than none, and are enough. `again` hears of it.
+pub(super) async fn patiently_but_once_more<T, F>(
+    call: impl Fn() -> F,
+    again: impl Fn(),
+) -> Result<T, ApiError>
+where
+    F: Future<Output = Result<T, ApiError>>,
+{
+    trying(call, 1, again).await
+}
+
+/// Makes a call until it works or may never; `unsure` times again after it may have worked.
+async fn trying<T, F>(call: impl Fn() -> F, unsure: u32, again: impl Fn()) -> Result<T, ApiError>
+where
+    F: Future<Output = Result<T, ApiError>>,
+{
+    let mut tried = 1;
+    let mut repeated = 0;
+    loop {
+        let error = match call().await {
+            Ok(done) => return Ok(done),
+            Err(error) => error,
+        };
+        let pause = PAUSE * tried;
+        let wait = match &error {
+            ApiError::Refused { code: 429, retry_after, .. } => retry_after.unwrap_or_default().max(pause),
+            ApiError::NotSent(_) | ApiError::Unsure(_) => pause,
+            broken if broken.is_broken() => pause,
+            _ => return Err(error),
+        };
+        let may_have_worked = matches!(error, ApiError::Unsure(_) | ApiError::Gateway(_));
+        if tried >= TRIES || (may_have_worked && repeated >= unsure) {
+            return Err(error);
+        }
+        tokio::time::sleep(wait).await;
+        if may_have_worked {
+            repeated += 1;
+            again();
+        }
+        tried += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use tokio::time::Instant;
+
+    use super::*;
+
+    fn refused(code: u16, retry_after: Option<u64>) -> ApiError {
+        let retry_after = retry_after.map(Duration::from_secs);
+        ApiError::Refused { code, description: String::new(), retry_after, migrate_to: None }
+    }
+
+    /// Makes a call that meets these, one after the other, and then works. Gives whether it did, how often it was made,
+    /// and the seconds that took.
+    async fn met(errors: Vec<ApiError>) -> (bool, usize, u64) {
+        let (left, made, began) = (RefCell::new(errors), RefCell::new(0), Instant::now());
+        let done = with_retry(|| {
+            *made.borrow_mut() += 1;
+            let next = left.borrow_mut().pop();
+            async move { next.map_or(Ok(()), Err) }
+        })
+        .await;
+        (done.is_ok(), made.into_inner(), began.elapsed().as_secs())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_is_made_again_a_few_times_where_that_may_help_and_not_before_it_may() {
+        let unsure = || ApiError::Unsure("reset".to_owned());
+        let unsent = || ApiError::NotSent("refused".to_owned());
+        for (errors, expected) in [
+            (vec![], (true, 1, 0)),
+            (vec![ApiError::Gateway(502), unsent(), unsure()], (true, 4, 4)),
+            (vec![refused(429, Some(9))], (true, 2, 9)),
+            (vec![refused(429, None), refused(500, None)], (true, 3, 2)),
+            (vec![refused(400, None)], (false, 1, 0)),
+            (vec![refused(403, None), ApiError::Gateway(502)], (false, 2, 0)),
+            (vec![refused(501, None)], (false, 1, 0)),
+            (vec![ApiError::NoSuchCall(404)], (false, 1, 0)),
+            ((0..9).map(|_| unsent()).collect(), (false, 4, 4)),
+        ] {
+            let told = format!("{errors:?}");
+            assert_eq!(met(errors).await, expected, "{told}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn words_that_may_be_there_are_said_once_more_and_that_is_told() {
+        let unsure = || ApiError::Unsure("reset".to_owned());
+        for (errors, expected) in [
+            (vec![unsure()], (true, 2, 1)),
+            (vec![unsure(), unsure()], (false, 2, 1)),
+            (vec![ApiError::Gateway(502), unsure()], (false, 2, 1)),
+            (vec![unsure(), refused(429, None), ApiError::NotSent("refused".to_owned())], (true, 4, 1)),
+            (vec![refused(500, None), refused(429, None)], (true, 3, 0)),
+        ] {
+            let told = format!("{errors:?}");
+            let (left, made, again) = (RefCell::new(errors), RefCell::new(0), RefCell::new(0));
+            let call = || {
+                *made.borrow_mut() += 1;
+                let next = left.borrow_mut().pop();
+                async move { next.map_or(Ok(()), Err) }
+            };
+            let done = patiently_but_once_more(call, || *again.borrow_mut() += 1).await.is_ok();
+            assert_eq!((done, made.into_inner(), again.into_inner()), expected, "{told}");
+        }
+    }
+}

@@ -1,0 +1,395 @@
+//! What is done about what happened: who it was is checked, files are fetched, and it is handed in. Whatever is only
+//! polite comes afterwards, so that nobody waits for it.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::adapter::TelegramAdapter;
+use super::admins::{AdminCheck, Admins};
+use super::aliases::Aliases;
+use super::api::Api;
+use super::attachments::{Fetched, Fetcher};
+use super::chat_target::ChatTarget;
+use super::contents::named;
+use super::deliver::Sender;
+use super::options::{Acknowledge, Strangers};
+use super::retry::with_retry;
+use super::update::{InboundMessage, Invitation, MessageContent, Press, What};
+use crate::adapters::chat::{AccessPolicy, Addressed, Admission, ChatParts, Menu, Submitted, submit};
+use crate::domain::{
+    Approval, Author, ChatKind, Command, IngressEvent, IngressKind, Language, Platform, Said, ThreadId,
+};
+use crate::metrics::Metrics;
+use crate::ports::{PairingRequest, StoreError, ThreadsHandle};
+use crate::render::Phrase;
+
+/// How long a polite word may take.
+const POLITE: std::time::Duration = std::time::Duration::from_secs(20);
+
+/// Something to be done.
+#[derive(Clone, Debug)]
+pub(super) enum Work {
+    /// Somebody said something, and whether it is for the agent.
+    InboundMessage(Box<InboundMessage>, Addressed),
+    /// Somebody pressed a button.
+    Pressed(Box<Press>),
+    /// The bot was let into a chat.
+    Invited(Invitation),
+    /// A group has a new number.
+    Moved,
+}
+
+/// Whether something is accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// It is, or needs not be.
+    Kept,
+    /// It is not: it has to be tried again.
+    Again,
+}
+
+/// What is done afterwards, as well as it can be.
+#[derive(Debug)]
+pub(super) enum Followup {
+    /// Words beside the outbox.
+    Say(ChatTarget, Option<i64>, String),
+    /// A sign under a message that it was seen.
+    Eyes(ChatTarget, i64),
+    /// The end of the wait of whoever pressed a button.
+    Answer(String, Option<String>),
+    /// Other buttons under a question.
+    Buttons(ChatTarget, i64, Box<Approval>, Menu),
+    /// No buttons under a message any more.
+    Bare(ChatTarget, i64),
+    /// Words, and then the bot leaves the chat.
+    Leave(i64, String),
+    /// That something was not taken, for too much waits before it.
+    TooMuch(Work),
+}
+
+/// What became of some work.
+#[derive(Debug)]
+pub(super) struct Done {
+    pub(super) outcome: Outcome,
+    pub(super) asides: Vec<Followup>,
+}
+
+impl Done {
+    pub(super) const fn kept(asides: Vec<Followup>) -> Self {
+        Self { outcome: Outcome::Kept, asides }
+    }
+
+    pub(super) fn again(why: &str) -> Self {
+        tracing::warn!(why, "an update could not be accepted and will be tried again");
+        Self { outcome: Outcome::Again, asides: Vec::new() }
+    }
+}
+
+/// Does what is to be done about an update.
+#[derive(Debug)]
+pub(super) struct UpdateHandler {
+    pub(super) platform: Platform,
+    pub(super) api: Api,
+    pub(super) sender: Arc<Sender>,
+    pub(super) parts: ChatParts,
+    pub(super) gate: AccessPolicy,
+    pub(super) door: ThreadsHandle,
+    pub(super) admins: Admins,
+    pub(super) aliases: Aliases,
+    pub(super) metrics: Arc<Metrics>,
+    fetcher: Fetcher,
+    acknowledge: Acknowledge,
+    strangers: Strangers,
+}
+
+impl UpdateHandler {
+    pub(super) fn new(adapter: &TelegramAdapter, door: ThreadsHandle) -> Self {
+        let TelegramAdapter { platform, options, parts, api, aliases, sender, metrics, .. } = adapter;
+        Self {
+            platform: platform.clone(),
+            fetcher: Fetcher::new(api.clone()),
+            admins: Admins::new(api.clone(), options.admins_decide),
+            gate: AccessPolicy::new(platform.clone(), options.guests.clone(), parts.access.clone()),
+            door,
+            metrics: metrics.clone(),
+            sender: sender.clone(),
+            parts: parts.clone(),
+            aliases: aliases.clone(),
+            api: api.clone(),
+            acknowledge: options.acknowledge,
+            strangers: options.strangers,
+        }
+    }
+
+    /// Does it.
+    pub(super) async fn receive(&self, work: Work) -> Done {
+        let done = match work {
+            Work::InboundMessage(heard, hearing) => self.heard(*heard, hearing).await,
+            Work::Pressed(press) => self.pressed(*press).await,
+            Work::Invited(invitation) => self.invited(invitation).await,
+            Work::Moved => self.aliases.save(&*self.parts.notes).await.map(|()| Done::kept(Vec::new())),
+        };
+        done.unwrap_or_else(|error| Done::again(&error.to_string()))
+    }
+
+    /// Does what is only polite.
+    pub(super) async fn perform(&self, aside: Followup) {
+        let work = async {
+            match aside {
+                Followup::Say(place, reply_to, words) => self.sender.say(&place, reply_to, &words).await,
+                Followup::Eyes(place, message) => self.sender.acknowledge(&place, message).await,
+                Followup::Answer(id, words) => self.sender.answer_callback(&id, words.as_deref()).await,
+                Followup::Buttons(place, message, approval, menu) => {
+                    self.sender.show_menu(&place, message, &approval, menu).await;
+                }
+                Followup::Bare(place, message) => self.bare(place, message).await,
+                Followup::Leave(chat, words) => self.leave(chat, &words).await,
+                Followup::TooMuch(work) => self.turn_away(work).await,
+            }
+        };
+        if tokio::time::timeout(POLITE * 2, work).await.is_err() {
+            tracing::warn!("telegram took too long to take a word");
+        }
+    }
+
+    /// The language for whoever wrote this.
+    pub(super) fn language(&self, text: &str, known: Option<Language>) -> Language {
+        let theirs =
+            || if Language::of(text) == Language::Zh { Language::Zh } else { known.unwrap_or_default() };
+        self.parts.language.unwrap_or_else(theirs)
+    }
+
+    /// Whether somebody may speak in a chat. A group that moved is known by both its numbers.
+    pub(super) async fn admit(
+        &self,
+        author: &Author,
+        chat: i64,
+        kind: ChatKind,
+    ) -> Result<Admission, StoreError> {
+        let now = self.parts.clock.now();
+        let mut admission = Admission::Closed;
+        for number in self.numbers(chat) {
+            admission = self.gate.admit(author, &number.to_string(), kind, now).await?;
+            if admission != Admission::Closed {
+                break;
+            }
+        }
+        Ok(admission)
+    }
+
+    /// The numbers that a chat has had: the settings may name any of them.
+    fn numbers(&self, chat: i64) -> Vec<i64> {
+        let mut numbers = vec![self.aliases.original(chat), chat, self.aliases.current(chat)];
+        numbers.dedup();
+        numbers
+    }
+
+    /// Whether a group is served, by any of its numbers.
+    async fn is_served(&self, chat: i64) -> Result<bool, StoreError> {
+        for number in self.numbers(chat) {
+            if self.gate.is_served(&number.to_string()).await? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    async fn heard(&self, heard: InboundMessage, hearing: Addressed) -> Result<Done, StoreError> {
+        let text = match &heard.what {
+            What::Said(parcel) | What::Edited(parcel) => parcel.said.text.as_str(),
+            What::Ordered(_) | What::Started(_) => "",
+        };
+        let language = self.language(text, heard.language);
+        // A link to the bot carries the code that its owner gave away.
+        if let (What::Started(Some(code)), ChatKind::Direct) = (&heard.what, heard.chat) {
+            self.gate.redeem(&heard.author, code, self.parts.clock.now()).await?;
+        }
+        match self.admit(&heard.author, heard.place.chat, heard.chat).await? {
+            Admission::Welcome => Ok(self.submit(heard, hearing, language).await),
+            Admission::Pair(knock) => Ok(Done::kept(self.pair(heard.place, knock, language))),
+            Admission::Closed => {
+                tracing::debug!(chat = heard.place.chat, "a message from a chat that is not served");
+                Ok(Done::kept(Vec::new()))
+            }
+        }
+    }
+
+    fn pair(&self, place: ChatTarget, knock: PairingRequest, language: Language) -> Vec<Followup> {
+        let PairingRequest::Code { code, expires, fresh: true } = knock else { return Vec::new() };
+        if self.strangers == Strangers::Silence {
+            return Vec::new();
+        }
+        let minutes = (expires.millis_since(self.parts.clock.now()) / 60_000).max(1);
+        vec![Followup::Say(place, None, Phrase::Pair { code, minutes }.say(language))]
+    }
+
+    async fn submit(&self, heard: InboundMessage, hearing: Addressed, language: Language) -> Done {
+        let InboundMessage { thread, place, author, chat, message, message_id, at, what, .. } = heard;
+        let context_only = hearing == Addressed::Overhear;
+        let mut asides = Vec::new();
+        let kind = match what {
+            What::Ordered(order) => IngressKind::Command(order),
+            What::Started(_) => IngressKind::Command(Command::Help.into()),
+            What::Said(parcel) => {
+                let Some(said) =
+                    self.unpack(parcel, context_only, &thread, place, language, &mut asides).await
+                else {
+                    return Done::kept(asides);
+                };
+                IngressKind::Said(Said { context_only, ..said })
+            }
+            What::Edited(parcel) => {
+                IngressKind::Edited(Said { context_only, ..self.corrected(parcel, &thread, place).await })
+            }
+        };
+        let author = match matter_of(&kind) {
+            Some(matter) => self.admins.resolve_role(author, place.chat, chat, matter).await,
+            None => author,
+        };
+        let fresh = matches!(kind, IngressKind::Said(_)) && !context_only;
+        let platform_message = message_id.to_string();
+        let event = IngressEvent { thread, author, message, platform_message, at, chat, kind };
+        match submit(&self.door, event, language).await {
+            Submitted::Kept => {
+                if fresh && self.acknowledge == Acknowledge::Eyes {
+                    asides.push(Followup::Eyes(place, message_id));
+                }
+                Done::kept(asides)
+            }
+            Submitted::Tell(words) => {
+                asides.push(Followup::Say(place, Some(message_id), words));
+                Done::kept(asides)
+            }
+            Submitted::Later(why) => Done::again(&why),
+        }
+    }
+
+    /// Fetches the files; nothing where neither words nor files are left.
+    async fn unpack(
+        &self,
+        parcel: MessageContent,
+        context_only: bool,
+        thread: &ThreadId,
+        place: ChatTarget,
+        language: Language,
+        asides: &mut Vec<Followup>,
+    ) -> Option<Said> {
+        let MessageContent { mut said, files } = parcel;
+        let reply_to = files.first().map(|file| file.message_id);
+        if context_only {
+            // Nobody asked for them, so they are only named.
+            let names: Vec<String> = files.iter().map(named).collect();
+            add_lines(&mut said.text, &names);
+            return Some(said);
+        }
+        let moved = self.moved(place);
+        let Fetched { files, missing } = self.fetcher.fetch(&self.parts.files, thread, moved, files).await;
+        for (_, phrase) in &missing {
+            asides.push(Followup::Say(place, reply_to, phrase.say(language)));
+        }
+        if said.text.is_empty() && files.is_empty() && !missing.is_empty() {
+            return None;
+        }
+        let names: Vec<String> =
+            missing.iter().map(|(name, _)| format!("[file: {name} — could not be fetched]")).collect();
+        add_lines(&mut said.text, &names);
+        said.files = files;
+        Some(said)
+    }
+
+    /// What was changed: the words. Its files are those that were fetched before.
+    async fn corrected(&self, parcel: MessageContent, thread: &ThreadId, place: ChatTarget) -> Said {
+        let MessageContent { mut said, files } = parcel;
+        let (files, others) = self.fetcher.find(&self.parts.files, thread, self.moved(place), files).await;
+        add_lines(&mut said.text, &others.iter().map(named).collect::<Vec<_>>());
+        Said { files, ..said }
+    }
+
+    /// The number of a chat that has moved.
+    fn moved(&self, place: ChatTarget) -> Option<i64> {
+        Some(place.chat).filter(|chat| self.aliases.original(*chat) != *chat)
+    }
+
+    async fn invited(&self, invitation: Invitation) -> Result<Done, StoreError> {
+        let Invitation { chat, by, language } = invitation;
+        // Whoever brings the bot to where it is served, it stays for the others.
+        if self.is_served(chat).await? {
+            return Ok(Done::kept(Vec::new()));
+        }
+        match self.admit(&by, chat, ChatKind::Group).await? {
+            Admission::Welcome => {
+                tracing::info!(chat, by = %by.id, "the bot was let into a group");
+                Ok(Done::kept(Vec::new()))
+            }
+            Admission::Pair(_) | Admission::Closed => {
+                tracing::info!(chat, by = %by.id, "the bot was let into a group that is not served, and leaves");
+                let words = Phrase::NotServed.say(self.language("", language));
+                Ok(Done::kept(vec![Followup::Leave(chat, words)]))
+            }
+        }
+    }
+
+    /// Says that something was not taken. Who may not speak is told nothing.
+    async fn turn_away(&self, work: Work) {
+        match work {
+            Work::Pressed(press) => {
+                let words = Phrase::Busy.say(self.language("", press.language));
+                self.sender.answer_callback(&press.id, Some(&words)).await;
+            }
+            Work::InboundMessage(heard, _) => {
+                let admission = self.admit(&heard.author, heard.place.chat, heard.chat).await;
+                if matches!(admission, Ok(Admission::Welcome)) {
+                    let words = Phrase::Busy.say(self.language("", heard.language));
+                    let reply_to = Some(heard.message_id).filter(|message| *message > 0);
+                    self.sender.say(&heard.place, reply_to, &words).await;
+                }
+            }
+            Work::Invited(_) | Work::Moved => {}
+        }
+    }
+
+    async fn bare(&self, place: ChatTarget, message: i64) {
+        let body = json!({ "chat_id": place.chat, "message_id": message });
+        if let Err(error) = self.sender.change_buttons(place, &body).await {
+            // The right copy lost its buttons when the question was answered.
+            tracing::debug!(%error, "there were no buttons to take away");
+        }
+    }
+
+    async fn leave(&self, chat: i64, words: &str) {
+        let place = ChatTarget { chat, topic: None };
+        if tokio::time::timeout(POLITE, self.sender.say(&place, None, words)).await.is_err() {
+            tracing::warn!(chat, "a group that is not served is left without a word");
+        }
+        let body = json!({ "chat_id": chat });
+        let left = with_retry(|| self.api.ask::<Value>("leaveChat", &body, POLITE)).await;
+        if let Err(error) = left {
+            tracing::warn!(%error, chat, "a group that is not served could not be left");
+        }
+    }
+}
+
+/// What it matters for whether whoever says this runs the group.
+const fn matter_of(kind: &IngressKind) -> Option<AdminCheck> {
+    match kind {
+        IngressKind::Said(_) | IngressKind::Decision(_) => Some(AdminCheck::Decision),
+        IngressKind::Command(order) => match order.command {
+            Command::Approve | Command::Deny | Command::Cancel | Command::Grants => {
+                Some(AdminCheck::Decision)
+            }
+            Command::Stop | Command::New => Some(AdminCheck::End),
+            _ => None,
+        },
+        IngressKind::Edited(_) | IngressKind::Revised(_) | IngressKind::Regenerate(_) => None,
+    }
+}
+
+fn add_lines(text: &mut String, lines: &[String]) {
+    for line in lines {
+        if !text.is_empty() {
+            text.push_str("\n\n");
+        }
+        text.push_str(line);
+    }
+}

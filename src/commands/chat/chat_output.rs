@@ -1,0 +1,241 @@
+//! Puts an answer on the two outputs: words on the one for results, all else on the one for remarks.
+
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::rc::Rc;
+
+use jiff::tz::TimeZone;
+
+use super::question::Question;
+use super::question_text;
+use super::transcript_printer::Shown;
+use super::words::Word;
+use crate::commands::terminal::{Surface, harmless, one_line};
+use crate::domain::Language;
+
+/// The widest a remark is shown.
+const REMARK_COLUMNS: usize = 100;
+
+/// Stands before every line of a question, so that nothing inside of it can pass for words of the chat.
+const BAR: &str = "│ ";
+
+/// The two outputs, and where the cursor stands on them.
+pub(super) struct ChatOutput<'a> {
+    out: &'a mut dyn Write,
+    err: &'a mut dyn Write,
+    out_surface: Surface,
+    err_surface: Surface,
+    language: Language,
+    at: Cursor,
+}
+
+/// Where the cursor stands behind the last words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cursor {
+    /// At the beginning of a line, with nothing above that belongs to the answer.
+    Fresh,
+    /// At the beginning of a line, below a remark.
+    BelowRemark,
+    /// At the beginning of a line, below words.
+    BelowWords,
+    /// Inside a line.
+    InLine,
+}
+
+impl std::fmt::Debug for ChatOutput<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ChatOutput").field("at", &self.at).finish_non_exhaustive()
+    }
+}
+
+impl<'a> ChatOutput<'a> {
+    /// A screen that writes to these.
+    pub(super) fn new(
+        (out, out_surface): (&'a mut dyn Write, Surface),
+        (err, err_surface): (&'a mut dyn Write, Surface),
+        language: Language,
+    ) -> Self {
+        Self { out, err, out_surface, err_surface, language, at: Cursor::Fresh }
+    }
+
+    /// What results are shown on.
+    pub(super) fn surface(&self) -> Surface {
+        self.out_surface
+    }
+
+    /// Shows a piece of an answer.
+    pub(super) fn show(&mut self, shown: &Shown) -> io::Result<()> {
+        match shown {
+            Shown::Words(words) => self.words(words),
+            Shown::Reply(reply) => self.reply(reply),
+            Shown::Paragraph => self.paragraph(),
+            Shown::Call(call) => self.remark(&format!("· {call}")),
+            Shown::CallFailed(why) => self.remark(&format!("  ! {}", one_line(why, REMARK_COLUMNS))),
+            Shown::Result(result) => self.remark(&format!("  = {result}")),
+            Shown::Question(question) => self.question(question),
+            Shown::Settled(settled) => self.remark(&Word::Settled(settled).say(self.language)),
+            Shown::File(url) => self.remark(&format!("· {}", one_line(url, REMARK_COLUMNS))),
+            Shown::Progress(text) => self.remark(&format!("· {}", one_line(text, REMARK_COLUMNS))),
+            Shown::Trouble(text) => self.trouble(text),
+        }
+    }
+
+    /// The same as text, for a prompt that is being typed at.
+    pub(super) fn render(&self, shown: &[Shown]) -> io::Result<String> {
+        let buffer = Buffer::default();
+        let (mut out, mut err) = (buffer.clone(), buffer.clone());
+        let mut screen =
+            ChatOutput::new((&mut out, self.out_surface), (&mut err, self.err_surface), self.language);
+        shown.iter().try_for_each(|shown| screen.show(shown))?;
+        screen.end_line()?;
+        Ok(String::from_utf8_lossy(&buffer.0.borrow()).into_owned())
+    }
+
+    fn question(&mut self, question: &Question) -> io::Result<()> {
+        let lines = question_text::lines(question, &TimeZone::system(), self.language);
+        for (index, line) in lines.iter().enumerate() {
+            let line = if index == 0 { self.err_surface.strong(line) } else { line.clone() };
+            self.beside(&format!("{}{line}", self.err_surface.dim(BAR)))?;
+        }
+        Ok(())
+    }
+
+    fn words(&mut self, words: &str) -> io::Result<()> {
+        let words = harmless(words);
+        self.out.write_all(words.as_bytes())?;
+        if !words.is_empty() {
+            self.at = if words.ends_with('\n') { Cursor::BelowWords } else { Cursor::InLine };
+        }
+        self.out.flush()
+    }
+
+    /// Lines of their own: what the agent says before and after is not part of it.
+    fn reply(&mut self, reply: &str) -> io::Result<()> {
+        self.paragraph()?;
+        self.words(reply)?;
+        if self.at == Cursor::InLine {
+            self.words("\n")?;
+        }
+        Ok(())
+    }
+
+    fn paragraph(&mut self) -> io::Result<()> {
+        match self.at {
+            Cursor::Fresh | Cursor::BelowRemark => {}
+            Cursor::BelowWords => self.out.write_all(b"\n")?,
+            Cursor::InLine => self.out.write_all(b"\n\n")?,
+        }
+        self.at = Cursor::Fresh;
+        Ok(())
+    }
+
+    /// A line beside the answer, of less weight.
+    pub(super) fn remark(&mut self, text: &str) -> io::Result<()> {
+        let line = self.err_surface.dim(&harmless(text));
+        self.beside(&line)
+    }
+
+    /// A line about trouble.
+    pub(super) fn trouble(&mut self, text: &str) -> io::Result<()> {
+        let line = self.err_surface.alarm(&harmless(text));
+        self.beside(&line)
+    }
+
+    fn beside(&mut self, line: &str) -> io::Result<()> {
+        // Only where both outputs are one terminal does the one see what the other wrote.
+        if self.out_surface.is_terminal() && self.err_surface.is_terminal() {
+            self.end_line()?;
+            self.at = Cursor::BelowRemark;
+        }
+        writeln!(self.err, "{line}")?;
+        self.err.flush()
+    }
+
+    /// A line of the result's own, whatever stands before it.
+    pub(super) fn line(&mut self, text: &str) -> io::Result<()> {
+        self.end_line()?;
+        writeln!(self.out, "{text}")?;
+        self.at = Cursor::Fresh;
+        self.out.flush()
+    }
+
+    /// Ends the line that was begun, if one was.
+    pub(super) fn end_line(&mut self) -> io::Result<()> {
+        if self.at == Cursor::InLine {
+            self.out.write_all(b"\n")?;
+        }
+        self.at = Cursor::Fresh;
+        self.out.flush()
+    }
+
+    /// Writes as it is, for what a terminal itself must be told.
+    pub(super) fn raw(&mut self, text: &str) -> io::Result<()> {
+        self.out.write_all(text.as_bytes())?;
+        self.out.flush()
+    }
+}
+
+/// What both outputs of a screen write to.
+#[derive(Clone, Debug, Default)]
+struct Buffer(Rc<RefCell<Vec<u8>>>);
+
+impl Write for Buffer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(out_surface: Surface, err_surface: Surface) -> (String, String) {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let mut screen = ChatOutput::new((&mut out, out_surface), (&mut err, err_surface), Language::En);
+        for shown in [
+            Shown::Words("Let me ".to_owned()),
+            Shown::Words("look.".to_owned()),
+            Shown::Call("read_file a".to_owned()),
+            Shown::Paragraph,
+            Shown::Words("There\u{1b}[2J.".to_owned()),
+        ] {
+            screen.show(&shown).unwrap();
+        }
+        screen.end_line().unwrap();
+        (String::from_utf8(out).unwrap(), String::from_utf8(err).unwrap())
+    }
+
+    #[test]
+    fn a_stream_gets_the_words_alone_without_escape_sequences() {
+        let (out, err) = shown(Surface::Stream, Surface::Stream);
+        assert_eq!(out, "Let me look.\n\nThere\\u{1b}[2J.\n");
+        assert_eq!(err, "· read_file a\n");
+    }
+
+    #[test]
+    fn a_reply_has_lines_of_its_own() {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let mut screen =
+            ChatOutput::new((&mut out, Surface::Stream), (&mut err, Surface::Stream), Language::En);
+        for shown in [
+            Shown::Words("Half an".to_owned()),
+            Shown::Reply("A1: approved.".to_owned()),
+            Shown::Words("Done.".to_owned()),
+        ] {
+            screen.show(&shown).unwrap();
+        }
+        screen.end_line().unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "Half an\n\nA1: approved.\nDone.\n");
+    }
+
+    #[test]
+    fn on_a_terminal_each_remark_has_a_line_of_its_own() {
+        let (out, err) = shown(Surface::Plain, Surface::Plain);
+        assert_eq!(out, "Let me look.\nThere\\u{1b}[2J.\n");
+        assert_eq!(err, "· read_file a\n");
+    }
+}

@@ -1,0 +1,414 @@
+//! What of the followed runs is shown, in which order, and where they stand. Pure: events in, things to show out.
+//!
+//! An answer is heard twice, growing and then whole, and sometimes again from its beginning. What was shown once is not
+//! shown again, and what was missed while it grew is shown when it is whole.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::line::ThreadEvent;
+use super::question::{Question, Questions, Settled};
+use crate::commands::result_line::result_line;
+use crate::commands::terminal::call_line;
+use crate::domain::{ApprovalNumber, CorrelationId, Language, MessageId};
+use crate::ports::RunOutcome;
+use crate::render::Phrase;
+use crate::uimessage::{Chunk, Role, RunStatus, UiMessage, replay};
+
+/// Something to show.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Shown {
+    /// More of the agent's words.
+    Words(String),
+    /// What follows is no longer part of the same paragraph.
+    Paragraph,
+    /// A tool is called.
+    Call(String),
+    /// The call did not work.
+    CallFailed(String),
+    /// What came of a call that a person had allowed.
+    Result(String),
+    /// A call needs a decision.
+    Question(Box<Question>),
+    /// A decision was made.
+    Settled(Settled),
+    /// A file.
+    File(String),
+    /// The daemon's own words, in reply to a command.
+    Reply(String),
+    /// What is going on, in passing.
+    Progress(String),
+    /// Something went wrong.
+    Trouble(String),
+}
+
+/// A run that is followed.
+#[derive(Debug)]
+struct Run {
+    correlation: CorrelationId,
+    /// Whether any message of it was heard.
+    heard: bool,
+    /// Whether the agent has begun to answer.
+    begun: bool,
+    ended: Option<RunStatus>,
+}
+
+/// What was shown of one message.
+#[derive(Debug)]
+struct Told {
+    run: CorrelationId,
+    /// How many steps have begun.
+    step: usize,
+    texts: HashMap<String, Text>,
+    calls: HashSet<String>,
+    failed: HashSet<String>,
+    results: HashSet<String>,
+    /// Parts that come in one piece: how many were heard, and how many were shown.
+    pieces_heard: usize,
+    pieces_shown: usize,
+}
+
+#[derive(Debug, Default)]
+struct Text {
+    heard: String,
+    shown: String,
+}
+
+/// Follows some runs of a thread, and the questions of all of them.
+#[derive(Debug, Default)]
+pub(super) struct TranscriptPrinter {
+    runs: Vec<Run>,
+    told: HashMap<MessageId, Told>,
+    written: Vec<Arc<UiMessage>>,
+    /// The last state of messages whose run is not followed and has not ended: what was there before it is followed.
+    unfollowed: HashMap<MessageId, Arc<UiMessage>>,
+    /// Where the last words stood: their message and step.
+    words_at: Option<(MessageId, usize)>,
+    questions: Questions,
+    shown_questions: HashSet<String>,
+}
+
+impl TranscriptPrinter {
+    /// Follows one more run. The first one is the question, later ones are commands in its way, or runs that it lets
+    /// go on.
+    pub(super) fn follow(&mut self, correlation: CorrelationId) {
+        if !self.follows(correlation.as_str()) {
+            self.runs.push(Run { correlation, heard: false, begun: false, ended: None });
+        }
+    }
+
+    /// Forgets the runs that have ended.
+    pub(super) fn forget_ended(&mut self) {
+        self.runs.retain(|run| run.ended.is_none());
+        let runs = &self.runs;
+        let open = |correlation: &CorrelationId| runs.iter().any(|run| run.correlation == *correlation);
+        self.told.retain(|_, told| open(&told.run));
+        self.written.retain(|message| open(&message.metadata.correlation_id));
+        self.words_at = None;
+    }
+
+    /// Takes a message in that needs not be shown: it was there before.
+    pub(super) fn note(&mut self, message: &Arc<UiMessage>) {
+        self.questions.update(message);
+        self.keep_unfollowed(message);
+    }
+
+    /// Whether all that is followed has ended.
+    pub(super) fn is_over(&self) -> bool {
+        self.runs.iter().all(|run| run.ended.is_some())
+    }
+
+    /// Whether any message of this run was heard.
+    pub(super) fn has_heard(&self, correlation: &CorrelationId) -> bool {
+        self.find(correlation).is_some_and(|run| run.heard)
+    }
+
+    /// Whether this run waits behind others: the daemon has its message, and the agent has not begun to answer.
+    pub(super) fn is_queued(&self, correlation: &CorrelationId) -> bool {
+        self.find(correlation).is_some_and(|run| run.heard && !run.begun && run.ended.is_none())
+    }
+
+    /// The questions that wait for a decision in this thread.
+    pub(super) fn questions(&self) -> &[Question] {
+        self.questions.open()
+    }
+
+    /// Whether nothing goes on in the thread until a person decides.
+    pub(super) fn is_parked(&self) -> bool {
+        self.questions.hold_everything()
+    }
+
+    /// The numbers of the open questions.
+    pub(super) fn numbers(&self) -> Vec<ApprovalNumber> {
+        self.questions().iter().filter_map(|question| question.number).collect()
+    }
+
+    /// The open questions that were not shown yet. From now on they count as shown.
+    pub(super) fn new_questions(&mut self) -> Vec<Shown> {
+        let open = self.questions.open().iter();
+        let new = open.filter(|question| self.shown_questions.insert(question.id.clone()));
+        new.map(|question| Shown::Question(Box::new(question.clone()))).collect()
+    }
+
+    /// How the runs stand: the first, or those that it let go on.
+    pub(super) fn outcome(&self) -> RunOutcome {
+        let Some(first) = self.runs.first() else { return RunOutcome::default() };
+        let resumed: Vec<&Run> = self.runs.iter().skip(1).filter(|run| run.begun).collect();
+        let runs = if first.begun || resumed.is_empty() { vec![first] } else { resumed };
+        let of_runs = |message: &&Arc<UiMessage>| {
+            runs.iter().any(|run| run.correlation == message.metadata.correlation_id)
+        };
+        // The first that did not end well tells how it went.
+        let bad = runs.iter().map(|run| run.ended).find(|ended| *ended != Some(RunStatus::Done));
+        RunOutcome {
+            status: bad.unwrap_or(Some(RunStatus::Done)).or(Some(RunStatus::Running)),
+            messages: self.written.iter().filter(of_runs).cloned().collect(),
+            error: None,
+            correlation: Some(first.correlation.clone()),
+            approvals: Vec::new(),
+        }
+    }
+
+    /// Takes an event in and says what is to be shown.
+    pub(super) fn hear(&mut self, heard: ThreadEvent) -> Vec<Shown> {
+        let mut out = Vec::new();
+        match heard {
+            ThreadEvent::Chunk { message, chunk } => self.hear_chunk(&message, chunk, &mut out),
+            ThreadEvent::Written(message) => self.hear_message(message, &mut out),
+            ThreadEvent::Progress(text) if self.is_reminder(&text) => {}
+            ThreadEvent::Progress(text) => out.push(Shown::Progress(text)),
+            ThreadEvent::Trouble(text) => out.push(Shown::Trouble(text)),
+            ThreadEvent::Reload | ThreadEvent::Gone => {}
+        }
+        out
+    }
+
+    /// Whether the daemon reminds of the open questions. It does so once for each run; the chat does it every time.
+    fn is_reminder(&self, text: &str) -> bool {
+        let reminder = Phrase::Reminder(self.numbers());
+        [Language::En, Language::Zh].into_iter().any(|language| reminder.say(language) == text)
+    }
+
+    fn hear_message(&mut self, message: Arc<UiMessage>, out: &mut Vec<Shown>) {
+        let correlation = message.metadata.correlation_id.clone();
+        let settled = self.questions.update(&message);
+        if !settled.is_empty() {
+            self.follow_from_here(&correlation);
+        }
+        out.extend(settled.into_iter().map(Shown::Settled));
+        let Some(run) = self.runs.iter_mut().find(|run| run.correlation == correlation) else {
+            self.keep_unfollowed(&message);
+            return;
+        };
+        run.heard = true;
+        if message.role != Role::Assistant {
+            return;
+        }
+        run.begun |= !message.metadata.command;
+        run.ended = message.metadata.status.filter(|status| status.is_final()).or(run.ended);
+        for chunk in replay(&message) {
+            self.hear_chunk(&message.id, chunk, out);
+        }
+        match self.written.iter_mut().find(|known| known.id == message.id) {
+            Some(known) => *known = message,
+            None => self.written.push(message),
+        }
+    }
+
+    fn keep_unfollowed(&mut self, message: &Arc<UiMessage>) {
+        let ended = message.metadata.status.is_none_or(RunStatus::is_final);
+        if message.role != Role::Assistant || ended {
+            self.unfollowed.remove(&message.id);
+        } else {
+            self.unfollowed.insert(message.id.clone(), message.clone());
+        }
+    }
+
+    /// Follows a run that goes on now: what it said before is not shown.
+    fn follow_from_here(&mut self, correlation: &CorrelationId) {
+        if self.follows(correlation.as_str()) {
+            return;
+        }
+        self.follow(correlation.clone());
+        let of_run = |message: &UiMessage| message.metadata.correlation_id == *correlation;
+        let before: Vec<_> = self.unfollowed.extract_if(|_, message| of_run(message)).collect();
+        for (_, message) in before {
+            self.hear_message(message, &mut Vec::new());
+        }
+        self.words_at = None;
+    }
+
+    fn find(&self, correlation: &CorrelationId) -> Option<&Run> {
+        self.runs.iter().find(|run| run.correlation == *correlation)
+    }
+
+    fn follows(&self, correlation: &str) -> bool {
+        self.runs.iter().any(|run| run.correlation.as_str() == correlation)
+    }
+
+    fn hear_chunk(&mut self, message: &MessageId, chunk: Chunk, out: &mut Vec<Shown>) {
+        if let Some(call) = ended_call(&chunk) {
+            self.questions.end_call(message, call);
+        }
+        if let Chunk::Start { message_metadata, .. } = &chunk {
+            let run = message_metadata.as_ref().and_then(|facts| facts.get("correlationId"));
+            let run = run.and_then(Value::as_str);
+            if let Some(run) = self.runs.iter().find(|known| run == Some(known.correlation.as_str())) {
+                let run = run.correlation.clone();
+                self.told.entry(message.clone()).or_insert_with(|| Told::new(run)).rewind();
+            }
+            return;
+        }
+        let Some(told) = self.told.get_mut(message) else { return };
+        match chunk {
+            Chunk::StartStep => told.step += 1,
+            Chunk::TextDelta { id, delta } => {
+                let step = told.step;
+                if let Some(growth) = told.texts.entry(id).or_default().grow(&delta) {
+                    self.say(message, step, growth, out);
+                }
+            }
+            Chunk::ToolInputAvailable { tool_call_id, tool_name, input, .. } => {
+                told.call(tool_call_id, &tool_name, &input, out);
+            }
+            Chunk::ToolInputError { tool_call_id, tool_name, input, error_text, .. } => {
+                told.call(tool_call_id.clone(), &tool_name, &input, out);
+                told.fail(tool_call_id, error_text, out);
+            }
+            Chunk::ToolOutputError { tool_call_id, error_text } => told.fail(tool_call_id, error_text, out),
+            Chunk::ToolOutputAvailable { tool_call_id, output, preliminary: None | Some(false) }
+                if self.questions.asked_about(message, &tool_call_id) =>
+            {
+                told.result(tool_call_id, &output, out);
+            }
+            Chunk::File { url, .. } => told.piece(Shown::File(url), out),
+            Chunk::DataCommand { data } => told.piece(Shown::Reply(word(&data, "reply")), out),
+            Chunk::DataError { data } => {
+                // At the terminal sits the operator: the provider's own words are shown as well.
+                let words = [word(&data, "text"), word(&data, "detail")];
+                let words = words.into_iter().filter(|words| !words.is_empty()).collect::<Vec<_>>();
+                told.piece(Shown::Trouble(words.join("\n")), out);
+            }
+            _ => {}
+        }
+    }
+
+    fn say(&mut self, message: &MessageId, step: usize, growth: Growth, out: &mut Vec<Shown>) {
+        let here = (message.clone(), step);
+        let same_step = self.words_at.as_ref() == Some(&here);
+        let (words, anew) = match growth {
+            Growth::More(words) => (words, false),
+            Growth::Anew(words) => (words, true),
+        };
+        let begins = anew || !same_step;
+        // A step begins with its first word, not with the blank lines before it.
+        let words = if begins { words.trim_start_matches(['\n', '\r']).to_owned() } else { words };
+        if words.is_empty() {
+            return;
+        }
+        if begins && self.words_at.is_some() {
+            out.push(Shown::Paragraph);
+        }
+        self.words_at = Some(here);
+        out.push(Shown::Words(words));
+    }
+}
+
+impl Told {
+    fn new(run: CorrelationId) -> Self {
+        Self {
+            run,
+            step: 0,
+            texts: HashMap::new(),
+            calls: HashSet::new(),
+            failed: HashSet::new(),
+            results: HashSet::new(),
+            pieces_heard: 0,
+            pieces_shown: 0,
+        }
+    }
+
+    /// The message is told from its beginning.
+    fn rewind(&mut self) {
+        self.step = 0;
+        self.pieces_heard = 0;
+        self.texts = std::mem::take(&mut self.texts)
+            .into_iter()
+            .map(|(id, text)| (id, Text { heard: String::new(), ..text }))
+            .collect();
+    }
+
+    fn call(&mut self, id: String, name: &str, input: &Value, out: &mut Vec<Shown>) {
+        if self.calls.insert(id) {
+            out.push(Shown::Call(call_line(name, input)));
+        }
+    }
+
+    fn fail(&mut self, id: String, why: String, out: &mut Vec<Shown>) {
+        if self.failed.insert(id) {
+            out.push(Shown::CallFailed(why));
+        }
+    }
+
+    fn result(&mut self, id: String, output: &Value, out: &mut Vec<Shown>) {
+        if self.results.insert(id) {
+            out.push(Shown::Result(result_line(output)));
+        }
+    }
+
+    fn piece(&mut self, piece: Shown, out: &mut Vec<Shown>) {
+        self.pieces_heard += 1;
+        if self.pieces_heard > self.pieces_shown {
+            self.pieces_shown = self.pieces_heard;
+            out.push(piece);
+        }
+    }
+}
+
+/// What is new in a text.
+enum Growth {
+    /// It goes on.
+    More(String),
+    /// It is another one than before, and begins anew.
+    Anew(String),
+}
+
+impl Text {
+    fn grow(&mut self, delta: &str) -> Option<Growth> {
+        self.heard.push_str(delta);
+        if self.shown.starts_with(&self.heard) {
+            return None;
+        }
+        match self.heard.strip_prefix(&self.shown) {
+            Some(more) => {
+                let more = more.to_owned();
+                self.shown.push_str(&more);
+                Some(Growth::More(more))
+            }
+            None => {
+                self.shown.clone_from(&self.heard);
+                Some(Growth::Anew(self.heard.clone()))
+            }
+        }
+    }
+}
+
+/// The call that a chunk tells the outcome of.
+fn ended_call(chunk: &Chunk) -> Option<&str> {
+    match chunk {
+        Chunk::ToolOutputAvailable { tool_call_id, preliminary: None | Some(false), .. }
+        | Chunk::ToolOutputError { tool_call_id, .. }
+        | Chunk::ToolOutputDenied { tool_call_id } => Some(tool_call_id),
+        _ => None,
+    }
+}
+
+fn word(data: &Value, key: &str) -> String {
+    data.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+#[path = "teller_tests.rs"]
+mod tests;

@@ -1,0 +1,102 @@
+//! Approvals that wait, for the tests, and readings as short text.
+
+use crate::domain::{Answer, ApprovalId, ApprovalKind, ApprovalNumber, Scope};
+use crate::policy::reply::{Pending, Reading, Ruling, read};
+
+/// An approval with its own data.
+#[derive(Debug)]
+struct Waiting {
+    number: ApprovalNumber,
+    id: ApprovalId,
+    kind: ApprovalKind,
+    tool: String,
+    command: Option<String>,
+    argv: Option<Vec<String>>,
+}
+
+/// Approvals that wait.
+#[derive(Debug, Default)]
+pub(super) struct PendingApprovals(Vec<Waiting>);
+
+impl PendingApprovals {
+    /// From `A1=git status`, `A2=@write_file` (a tool without a command), `A3?=make deploy` (cut off).
+    pub(super) fn of<'a>(written: impl IntoIterator<Item = &'a str>) -> Self {
+        Self(written.into_iter().map(Waiting::of).collect())
+    }
+
+    /// Reads a reply against them.
+    pub(super) fn read(&self, reply: &str) -> Reading {
+        read(reply, &self.pending())
+    }
+
+    /// As the reader wants them.
+    pub(super) fn pending(&self) -> Vec<Pending<'_>> {
+        self.0.iter().map(Waiting::pending).collect()
+    }
+
+    /// A reading as the corpus writes it.
+    pub(super) fn shown(&self, reading: &Reading) -> String {
+        match reading {
+            Reading::Decide(rulings) => {
+                rulings.iter().map(|ruling| self.ruling(ruling)).collect::<Vec<_>>().join("; ")
+            }
+            Reading::AskBack(_) => "ask".to_owned(),
+            Reading::NotADecision => "none".to_owned(),
+        }
+    }
+
+    fn ruling(&self, ruling: &Ruling) -> String {
+        let number = self.0[ruling.index].number;
+        let mut out = match &ruling.answer {
+            Answer::Approve(Scope::Once) => format!("approve {number}"),
+            Answer::Approve(Scope::Thread) => format!("approve {number} thread"),
+            Answer::Approve(Scope::Minutes(minutes)) => format!("approve {number} {minutes}m"),
+            Answer::Approve(Scope::Shape) => format!("approve {number} shape"),
+            Answer::Approve(Scope::Project) => format!("approve {number} project"),
+            Answer::Deny => format!("deny {number}"),
+            Answer::Done => format!("done {number}"),
+        };
+        if let Some(reason) = &ruling.reason {
+            out.push_str(&format!(" ({reason})"));
+        }
+        out
+    }
+}
+
+impl Waiting {
+    fn of(written: &str) -> Self {
+        let (name, what) = written.split_once('=').unwrap();
+        let number: u32 = name.trim_start_matches('A').trim_end_matches('?').parse().unwrap();
+        let tool = what.strip_prefix('@');
+        let compound = what.contains(['&', '|', ';', '>', '$']);
+        Self {
+            number: ApprovalNumber(number),
+            id: format!("Qk{number}xLw7TzR0aaaaaaaaaa{number}").parse().unwrap(),
+            kind: if name.ends_with('?') { ApprovalKind::UnknownOutcome } else { ApprovalKind::Tool },
+            tool: tool.unwrap_or("exec_shell").to_owned(),
+            command: tool.is_none().then(|| what.to_owned()),
+            argv: (tool.is_none() && !compound).then(|| what.split_whitespace().map(str::to_owned).collect()),
+        }
+    }
+
+    fn pending(&self) -> Pending<'_> {
+        Pending {
+            number: self.number,
+            id: &self.id,
+            kind: self.kind,
+            tool: &self.tool,
+            command: self.command.as_deref(),
+            argv: self.argv.as_deref(),
+        }
+    }
+}
+
+/// How many a reading approves.
+pub(super) fn approved(reading: &Reading) -> usize {
+    match reading {
+        Reading::Decide(rulings) => {
+            rulings.iter().filter(|ruling| matches!(ruling.answer, Answer::Approve(_))).count()
+        }
+        Reading::AskBack(_) | Reading::NotADecision => 0,
+    }
+}

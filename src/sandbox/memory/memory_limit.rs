@@ -1,0 +1,97 @@
+//! The memory of one running command, however it is kept.
+
+use std::io;
+use std::sync::{Arc, OnceLock};
+
+use super::cgroup::{Group, Groups, MemoryControl};
+use super::limits::{Exceeded, MemoryLimits};
+use super::sampler::{Sampled, Sampler};
+
+/// Keeps the memory of all commands of a daemon. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Memory(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    limits: MemoryLimits,
+    /// Nothing where there are no groups to be had.
+    groups: OnceLock<Option<Arc<Groups>>>,
+    sampler: Arc<Sampler>,
+}
+
+/// The memory of one command.
+#[derive(Debug)]
+pub struct MemoryLimit(Kept);
+
+#[derive(Debug)]
+enum Kept {
+    Grouped(Group),
+    Sampled(Sampled),
+}
+
+impl Memory {
+    /// Keeps commands within these limits. Nothing happens before [`Memory::prepare`] or the first command.
+    pub fn new(limits: MemoryLimits) -> Self {
+        let sampler = Sampler::new(limits);
+        Self(Arc::new(Inner { limits, groups: OnceLock::new(), sampler }))
+    }
+
+    /// The limits.
+    pub fn limits(&self) -> MemoryLimits {
+        self.0.limits
+    }
+
+    /// Finds out by what memory can be kept, and sets that up. Touches control groups; once is enough.
+    pub fn prepare(&self) -> MemoryControl {
+        match self.groups() {
+            Some(_) => MemoryControl::Groups,
+            None => MemoryControl::Sampling,
+        }
+    }
+
+    fn groups(&self) -> Option<&Arc<Groups>> {
+        let prepared = self.0.groups.get_or_init(|| {
+            let MemoryLimits { command, together } = self.0.limits;
+            match Groups::prepare(self.0.limits) {
+                Ok(groups) => {
+                    tracing::info!(by = "cgroup", command, together, "command memory limited");
+                    Some(groups)
+                }
+                Err(error) => {
+                    tracing::info!(by = "sampling", command, together, reason = %error, "command memory limited");
+                    None
+                }
+            }
+        });
+        prepared.as_ref()
+    }
+
+    /// Begins to keep the memory of a process with all that it starts. It has started nothing yet.
+    pub(in crate::sandbox) fn open(&self, pid: u32, processes: u64) -> io::Result<MemoryLimit> {
+        if let Some(groups) = self.groups() {
+            match groups.enter(pid, processes) {
+                Ok(group) => return Ok(MemoryLimit(Kept::Grouped(group))),
+                Err(error) => tracing::warn!(%error, "control group not usable, sampling instead"),
+            }
+        }
+        Ok(MemoryLimit(Kept::Sampled(self.0.sampler.watch(pid)?)))
+    }
+}
+
+impl MemoryLimit {
+    /// Waits until the command has used too much and must be ended; for ever where the kernel does that. Cancel-safe.
+    pub async fn exceeded(&mut self) -> Exceeded {
+        match &mut self.0 {
+            Kept::Grouped(_) => std::future::pending().await,
+            Kept::Sampled(sampled) => sampled.exceeded().await,
+        }
+    }
+
+    /// Whether the kernel ended the command because of its memory. To be asked when it has ended.
+    pub fn ended_by_kernel(&self) -> Option<Exceeded> {
+        match &self.0 {
+            Kept::Grouped(group) => group.exceeded(),
+            Kept::Sampled(_) => None,
+        }
+    }
+}

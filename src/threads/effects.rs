@@ -1,0 +1,329 @@
+//! Performing effects: the hands of the actor.
+
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::actor::{Actor, ModelWait, outcome_of};
+use super::count;
+use super::execution::Execution;
+use super::jobs::{Done, model_panicked, tool_panicked};
+use super::redaction::redact_outcome;
+use crate::domain::Class;
+use crate::domain::{
+    AttachmentKind, Capabilities, CorrelationId, Delivery, DeliveryId, ErrorKind, Intent, Language,
+    OutboundIntent, Permit, StoredFile, ToolCallId,
+};
+use crate::ports::{
+    AuditEvent, AuditLine, Commit, Durability, ModelError, OutboxEntry, OutboxLine, StoreError, ToolContext,
+    ToolFailure, Work,
+};
+use crate::render::{Phrase, lower};
+use crate::telemetry::turn_span;
+use crate::turn::{Effect, Event, Facts, Spoken, build_prompt};
+use crate::uimessage::UiMessage;
+
+/// An answer of more messages than this is sent as a file.
+const MOST_MESSAGES: usize = 12;
+
+/// How many deltas of a model call may wait for the actor.
+const DELTA_BACKLOG: usize = 64;
+
+impl Actor {
+    /// Takes one event through the machine and performs what it says. When a write fails, whatever stands
+    /// behind it is not done.
+    pub(super) async fn feed(&mut self, event: Event) {
+        let runtime = self.runtime.clone();
+        let now = runtime.clock.now();
+        let before = self.conversation.current().cloned();
+        let effects = self.conversation.step(event, now, &mut || runtime.ids.correlation());
+        self.follow_run(before.as_ref());
+        for effect in effects {
+            if let Err(error) = self.perform(effect).await {
+                self.wound(&error);
+                break;
+            }
+        }
+    }
+
+    /// Keeps the log span that of the run in flight.
+    fn follow_run(&mut self, before: Option<&CorrelationId>) {
+        let current = self.conversation.current();
+        if current == before {
+            return;
+        }
+        self.span = match current {
+            Some(correlation) => {
+                self.runtime.metrics.turns_started.count();
+                turn_span(correlation, &self.id)
+            }
+            None => tracing::Span::none(),
+        };
+    }
+
+    async fn perform(&mut self, effect: Effect) -> Result<(), StoreError> {
+        match effect {
+            Effect::Commit { messages, say, durability } => self.commit(messages, say, durability).await?,
+            Effect::Answer(ticket, acceptance) => {
+                count::acceptance(&self.runtime.metrics, &acceptance);
+                if let Some(reply) = self.tickets.remove(&ticket) {
+                    // Whoever asked may be gone; what was accepted stays accepted.
+                    drop(reply.send(acceptance));
+                }
+            }
+            Effect::AcquireSlot => self.acquire_slot(),
+            Effect::ReleaseSlot => self.slot = None,
+            Effect::CallModel => self.call_model().await,
+            Effect::Judge { call, name, input } => self.judge(call, name, input),
+            Effect::KeepFile { file, text } => self.runtime.shelf.keep(&file, text.into_bytes()).await?,
+            Effect::SaveApproval(approval) => self.runtime.approvals.save(*approval).await?,
+            Effect::Grant(approval, scope) => self.grant(*approval, scope).await,
+            Effect::ReadReply { message, words } => self.read_reply(message, words),
+            Effect::Audit(line) => self.runtime.audit.record(*line),
+            Effect::Parked(correlation) => self.parked(&correlation),
+            Effect::Moved { message, to } => self.waiters.follow(&message, &to),
+            Effect::RunTool { call, name, arguments, class } => self.run_tool(call, &name, arguments, class),
+            Effect::CancelJobs => {
+                self.jobs.cancel_work();
+                self.model_wait = None;
+                self.deltas = None;
+            }
+            Effect::Publish => self.stale = true,
+            Effect::Drafted => self.drafted = true,
+            Effect::Show(intent) => self.show(intent),
+            Effect::Finished(correlation) => self.finished(&correlation),
+        }
+        Ok(())
+    }
+
+    pub(super) async fn commit(
+        &mut self,
+        messages: Vec<UiMessage>,
+        say: Vec<Spoken>,
+        durability: Durability,
+    ) -> Result<(), StoreError> {
+        let entries = self.entries(say).await?;
+        let busy = !self.conversation.is_idle() || !entries.is_empty() || self.deliveries.outstanding() > 0;
+        let commit = Commit {
+            thread: self.id.clone(),
+            messages: messages.clone(),
+            outbox: entries.iter().cloned().map(OutboxLine::Entry).collect(),
+            durability,
+            work: if busy { Work::Open } else { Work::Settled },
+        };
+        self.runtime.store.commit(commit).await?;
+        self.deliveries.push(entries);
+        self.note_deliveries();
+        self.stage.tell(messages);
+        Ok(())
+    }
+
+    /// What must be sent, cut to what the platform takes; nothing where clients read the thread themselves.
+    async fn entries(&self, say: Vec<Spoken>) -> Result<Vec<OutboxEntry>, StoreError> {
+        let capabilities = self.runtime.capabilities(self.id.platform());
+        if capabilities.delivery == Delivery::Pull {
+            return Ok(Vec::new());
+        }
+        let at = self.runtime.clock.now();
+        let entry = |spoken: &Spoken, index: usize, intent: Intent| OutboxEntry {
+            id: DeliveryId::new(&spoken.source, index),
+            at,
+            intent: self.addressed(&spoken.correlation, spoken.reply_to.clone(), intent),
+        };
+        let mut entries = Vec::new();
+        for spoken in &say {
+            let mut parts = lower(&spoken.intent, &capabilities);
+            if parts.len() > most_messages(&capabilities)
+                && let Intent::AssistantText { text } = &spoken.intent
+            {
+                parts = self.with_file(&spoken.source, text, parts).await?;
+            }
+            let parts = parts.into_iter().enumerate();
+            entries.extend(parts.map(|(index, intent)| entry(spoken, index, intent)));
+        }
+        Ok(entries)
+    }
+
+    /// An answer that would flood the chat: its beginning, and all of it as a file.
+    async fn with_file(
+        &self,
+        source: &str,
+        text: &str,
+        parts: Vec<Intent>,
+    ) -> Result<Vec<Intent>, StoreError> {
+        let language = Language::of(text);
+        let file = StoredFile::new(self.id.clone(), &format!("{source}-"), "answer.md");
+        self.runtime.shelf.keep(&file, text.as_bytes().to_vec()).await?;
+        let beginning = parts.into_iter().next();
+        let whole = Intent::Attachment {
+            file,
+            name: "answer.md".to_owned(),
+            media_type: "text/markdown".to_owned(),
+            kind: AttachmentKind::File,
+            caption: Some(Phrase::RestInFile.say(self.runtime.language.unwrap_or(language))),
+        };
+        Ok(beginning.into_iter().chain([whole]).collect())
+    }
+
+    fn addressed(
+        &self,
+        correlation: &CorrelationId,
+        reply_to: Option<String>,
+        intent: Intent,
+    ) -> OutboundIntent {
+        OutboundIntent { thread_id: self.id.clone(), correlation_id: correlation.clone(), reply_to, intent }
+    }
+
+    fn acquire_slot(&mut self) {
+        let slots = self.runtime.slots.clone();
+        if let Ok(permit) = slots.clone().try_acquire_owned() {
+            self.slot = Some(permit);
+            self.upcoming.push_back(Event::SlotGranted);
+            return;
+        }
+        let wait = async move { Done::Entry(slots.acquire_owned().await.ok()) };
+        self.jobs.start_work(&self.span, wait, Done::Entry(None));
+    }
+
+    async fn call_model(&mut self) {
+        let runtime = self.runtime.clone();
+        let (project_memory, person_memory) = self.remembered().await;
+        let instructions = runtime.agent.instructions.current().await;
+        if instructions.changed {
+            let text = Phrase::InstructionsChanged.say(self.conversation.language());
+            self.notice(Intent::Progress { text, call_id: None });
+        }
+        let project = runtime.agent.project.file_name().map(|name| name.to_string_lossy().into_owned());
+        let facts = Facts {
+            agent_md: &instructions.text,
+            name: &runtime.agent.name,
+            project: project.as_deref().unwrap_or_default(),
+            thread: &self.id,
+            now: runtime.clock.now(),
+            project_memory: project_memory.as_deref(),
+            person_memory: person_memory.as_deref(),
+            context_tokens: runtime.agent.context_tokens,
+        };
+        let (prompt, estimate) = build_prompt(&self.conversation, &facts, runtime.tools_of(&self.id).specs());
+        self.conversation.note_estimate(estimate);
+        let (live, deltas) = mpsc::channel(DELTA_BACKLOG);
+        self.deltas = Some(deltas);
+        self.model_wait = Some(ModelWait::from_now());
+        self.runtime.metrics.model_calls.count();
+        let deadline = runtime.limits.model_deadline;
+        let call = async move {
+            tracing::debug!(estimate, "asking the model");
+            let result = tokio::time::timeout(deadline, runtime.model.complete(prompt, live)).await;
+            let result = result.unwrap_or_else(|_| {
+                let detail = format!("no answer within {} s", deadline.as_secs());
+                Err(ModelError { kind: ErrorKind::Timeout, detail, retry_after: None })
+            });
+            match &result {
+                Ok(completion) => {
+                    tracing::info!(calls = completion.tool_calls.len(), usage = ?completion.usage, "model answered")
+                }
+                Err(error) => tracing::warn!(kind = ?error.kind, detail = %error.detail, "model failed"),
+            }
+            Done::Model(result)
+        };
+        self.jobs.start_work(&self.span, call, model_panicked());
+    }
+
+    fn run_tool(&mut self, call: ToolCallId, name: &str, arguments: Value, class: Class) {
+        let Some(tool) = self.runtime.tools_of(&self.id).get(name).map(|(_, tool)| tool.clone()) else {
+            let failure = ToolFailure::Failed(format!("there is no tool named {name:?}"));
+            self.upcoming.push_back(Event::ToolEnded { call, outcome: Err(failure) });
+            return;
+        };
+        let Some(correlation) = self.conversation.current().cloned() else { return };
+        let cancel = CancellationToken::new();
+        let (progress, passing) = self.progress.of(&call);
+        let context = ToolContext {
+            project: self.runtime.agent.project.clone(),
+            thread: self.id.clone(),
+            correlation,
+            call: call.clone(),
+            permit: Permit::of(class),
+            history: self.runtime.store.clone(),
+            memory: self.runtime.memory.clone(),
+            person: self.conversation.private_with(),
+            door: self.door.open(),
+            progress: Some(progress),
+            clock: self.runtime.clock.clone(),
+            cancel: cancel.clone(),
+        };
+        self.runtime.metrics.tool_calls.count();
+        let deadline = self.runtime.limits.tool_deadline;
+        let (id, name) = (call.clone(), name.to_owned());
+        let execution = self.execution(&call, &name);
+        let redactor = self.runtime.redactor.clone().only_known();
+        let job = async move {
+            // Dropping the job must reach work that the tool has handed to other threads.
+            let _cancel_when_dropped = cancel.drop_guard();
+            let work = passing.during(tool.call(arguments, context));
+            let outcome = tokio::time::timeout(deadline, work).await;
+            let outcome = outcome.unwrap_or(Err(ToolFailure::TimedOut(deadline.as_secs())));
+            // Whatever comes of it, nothing of it was stored or shown yet.
+            let outcome = redact_outcome(&redactor, outcome);
+            execution.end(&outcome);
+            match &outcome {
+                Ok(_) => tracing::info!(tool = name, call = %id, "tool ran"),
+                Err(failure) => tracing::info!(tool = name, call = %id, %failure, "tool failed"),
+            }
+            Done::Tool(id, outcome)
+        };
+        self.jobs.start_work(&self.span, job, tool_panicked(call));
+    }
+
+    /// What the audit trail will say of a call that begins.
+    fn execution(&mut self, call: &ToolCallId, tool: &str) -> Execution {
+        let now = self.runtime.clock.now();
+        let line = AuditLine {
+            thread: Some(self.id.clone()),
+            correlation: self.conversation.current().cloned(),
+            author: self.conversation.requester(),
+            tool: Some(tool.to_owned()),
+            tool_call: Some(call.clone()),
+            fingerprint: self.fingerprints.remove(call),
+            ..AuditLine::new(AuditEvent::Execution, now)
+        };
+        Execution::begin(self.runtime.audit.clone(), self.runtime.clock.clone(), line)
+    }
+
+    pub(super) fn show(&self, intent: Intent) {
+        if let (Some(adapter), Some(run)) =
+            (self.runtime.adapters.get(self.id.platform()), self.conversation.current())
+        {
+            let reply_to = self.conversation.replies_to().map(str::to_owned);
+            adapter.show(self.addressed(run, reply_to, intent.clone()));
+        }
+        self.notice(intent);
+    }
+
+    fn finished(&mut self, correlation: &CorrelationId) {
+        let of_run = self.conversation.messages_of(correlation);
+        let outcome = outcome_of(of_run);
+        if self.conversation.current().is_none() {
+            self.fingerprints.clear();
+        }
+        count::turn_end(&self.runtime.metrics, outcome.status);
+        tracing::info!(correlationId = %correlation, thread = %self.id, status = ?outcome.status, "turn finished");
+        self.waiters.tell(correlation, &outcome);
+        // Whatever is still to be delivered of it takes the place of what was shown. Where nothing is, somebody has to say
+        // so: it was stopped, or had no words.
+        if !self.deliveries.are_of(correlation)
+            && let Some(adapter) = self.runtime.adapters.get(self.id.platform())
+        {
+            adapter.over(&self.id, correlation);
+        }
+    }
+}
+
+/// How many messages one answer may be. Where replies are counted, one is left for a word in between.
+fn most_messages(capabilities: &Capabilities) -> usize {
+    if !capabilities.files {
+        return usize::MAX;
+    }
+    let allowed = capabilities.replies_per_message.and_then(|count| usize::try_from(count).ok());
+    allowed.map_or(MOST_MESSAGES, |count| count.saturating_sub(1).clamp(1, MOST_MESSAGES))
+}

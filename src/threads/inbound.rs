@@ -1,0 +1,139 @@
+//! What comes in, made ready for the machine: whether it is known, who speaks, and what the machine cannot know by itself.
+
+use tokio::sync::oneshot;
+
+use super::actor::{Actor, outcome_of};
+use crate::domain::{Author, AuthorRole, Command, IngressEvent, IngressKind, MessageId, Role};
+use crate::ports::{Acceptance, RunOutcome, Saying, StoreError};
+use crate::turn::{Conversation, Event, Lookups, ReplyToken};
+
+impl Actor {
+    /// Takes something in that came from outside.
+    pub(super) async fn arrive(&mut self, mut event: Box<IngressEvent>, reply: oneshot::Sender<Acceptance>) {
+        let refused = |why: String| Acceptance::StorageFailed(why);
+        if self.wounded {
+            drop(reply.send(refused("the state directory cannot be written".to_owned())));
+            return;
+        }
+        let known = match self.knows(&event.message).await {
+            Ok(known) => known,
+            Err(error) => {
+                drop(reply.send(refused(error.to_string())));
+                return;
+            }
+        };
+        if known && matches!(event.kind, IngressKind::Said(_) | IngressKind::Command(_)) {
+            // It was said before: nobody speaks now, and nothing of it is done again.
+            let (ticket, lookups) = (self.ticket(reply), Lookups::default());
+            self.upcoming.push_back(Event::Arrived { event, ticket, known, lookups });
+            return;
+        }
+        event.author.role = self.standing_of(&event.author).await;
+        let lookups = match self.look_up(&event).await {
+            Ok(lookups) => lookups,
+            Err(error) => {
+                drop(reply.send(refused(error.to_string())));
+                return;
+            }
+        };
+        self.conversation.note_held(self.deliveries.hear());
+        let ticket = self.ticket(reply);
+        self.upcoming.push_back(Event::Arrived { event, ticket, known, lookups });
+    }
+
+    /// How somebody stands, once the access book was asked as well. While nobody can read it, those who speak may talk
+    /// and no more.
+    async fn standing_of(&self, author: &Author) -> AuthorRole {
+        match self.runtime.access.role_of(&author.id).await {
+            Ok(role) => author.role.with(role),
+            Err(error) => {
+                tracing::error!(error = &error as &dyn std::error::Error, "the access book is out of reach");
+                author.role.with(Some(Role::Guest))
+            }
+        }
+    }
+
+    /// What the machine cannot know by itself, for this event.
+    async fn look_up(&self, event: &IngressEvent) -> Result<Lookups, StoreError> {
+        let mut lookups = Lookups::default();
+        match &event.kind {
+            IngressKind::Decision(decision) => {
+                lookups.approvals.extend(self.runtime.approvals.get(&decision.approval).await?);
+            }
+            IngressKind::Said(said) => {
+                lookups.approvals = self.decided_again(said.decision_text()).await?;
+                lookups.approvals.extend(self.replied_to(said, &lookups.approvals).await?);
+            }
+            IngressKind::Command(order) => match order.command {
+                Command::Grants => lookups.words = Some(self.govern(&order.words, &event.author).await),
+                Command::Memory => lookups.words = Some(self.tell_memory(event).await),
+                Command::Tasks => lookups.words = Some(self.tell_tasks().await),
+                Command::Approve | Command::Deny => {
+                    lookups.approvals = self.decided_again(&order.to_string()).await?;
+                }
+                _ => {}
+            },
+            IngressKind::Edited(_) | IngressKind::Revised(_) | IngressKind::Regenerate(_) => {}
+        }
+        Ok(lookups)
+    }
+
+    /// Takes something in that a tool says.
+    pub(super) async fn say(&mut self, saying: Box<Saying>, reply: oneshot::Sender<Acceptance>) {
+        let id = Conversation::said_by(&saying);
+        let known = match self.knows(&id).await {
+            _ if self.wounded => Err("the state directory cannot be written".to_owned()),
+            Ok(known) => Ok(known),
+            Err(error) => Err(error.to_string()),
+        };
+        match known {
+            Ok(known) => {
+                let ticket = self.ticket(reply);
+                self.upcoming.push_back(Event::Voiced { saying, ticket, known });
+            }
+            Err(why) => drop(reply.send(Acceptance::StorageFailed(why))),
+        }
+    }
+
+    fn ticket(&mut self, reply: oneshot::Sender<Acceptance>) -> ReplyToken {
+        let ticket = ReplyToken(self.next_ticket);
+        self.next_ticket += 1;
+        self.tickets.insert(ticket, reply);
+        ticket
+    }
+
+    async fn knows(&self, id: &MessageId) -> Result<bool, StoreError> {
+        if self.conversation.remembers(id) {
+            return Ok(true);
+        }
+        if !self.conversation.has_older() {
+            return Ok(false);
+        }
+        self.runtime.store.contains(&self.id, id).await
+    }
+
+    /// Tells somebody how the run of a message ends, once it does.
+    pub(super) async fn wait_for(&mut self, message: MessageId, reply: oneshot::Sender<RunOutcome>) {
+        let found = match self.conversation.run_of(&message) {
+            Some((correlation, _)) if self.conversation.is_parked(&correlation) => {
+                drop(reply.send(self.parked_outcome(&correlation)));
+                return;
+            }
+            Some((correlation, _)) if self.conversation.is_pending(&correlation) => {
+                self.waiters.add(correlation, message, reply);
+                return;
+            }
+            Some((_, messages)) => messages,
+            None => match self.runtime.store.run_of(&self.id, &message).await {
+                Ok(messages) => messages,
+                Err(error) => {
+                    let cause = std::error::Error::source(&error);
+                    tracing::error!(thread = %self.id, %error, ?cause, "a run cannot be read");
+                    drop(reply.send(self.storage_failure(None)));
+                    return;
+                }
+            },
+        };
+        drop(reply.send(outcome_of(found)));
+    }
+}

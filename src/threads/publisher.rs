@@ -1,0 +1,113 @@
+//! What an actor tells the world of its thread.
+
+use std::sync::Arc;
+
+use tokio::sync::{broadcast, watch};
+
+use crate::domain::Intent;
+use crate::ports::{Subscription, ThreadView};
+use crate::uimessage::UiMessage;
+
+/// How many written messages a slow watcher may be behind before it has to read the thread anew.
+const BACKLOG: usize = 64;
+/// How many fleeting words it may be behind before it misses some.
+const FLEETING: usize = 16;
+
+/// Where one thread is watched.
+#[derive(Debug)]
+pub(super) struct Publisher {
+    view: watch::Sender<ThreadView>,
+    /// Has room for all that a watcher may miss, so it is there while somebody watches and not before.
+    rows: Option<Subscribers>,
+}
+
+/// What only those hear who watch.
+#[derive(Debug)]
+struct Subscribers {
+    messages: broadcast::Sender<Arc<UiMessage>>,
+    notices: broadcast::Sender<Intent>,
+}
+
+impl Publisher {
+    /// Nobody watches yet but the router, by what is returned beside.
+    pub(super) fn new() -> (Self, watch::Receiver<ThreadView>) {
+        let (view, routers) = watch::channel(ThreadView::default());
+        (Self { view, rows: None }, routers)
+    }
+
+    /// Whether anybody but the router looks.
+    pub(super) fn is_watched(&self) -> bool {
+        self.view.receiver_count() > 1
+    }
+
+    /// A place for one more.
+    pub(super) fn subscribe(&mut self) -> Subscription {
+        let rows = self.rows.get_or_insert_with(|| Subscribers {
+            messages: broadcast::Sender::new(BACKLOG),
+            notices: broadcast::Sender::new(FLEETING),
+        });
+        Subscription {
+            view: self.view.subscribe(),
+            messages: rows.messages.subscribe(),
+            notices: rows.notices.subscribe(),
+        }
+    }
+
+    /// Shows what the thread is doing.
+    pub(super) fn show(&self, view: ThreadView) {
+        self.view.send_replace(view);
+    }
+
+    /// Tells what was written.
+    pub(super) fn tell(&mut self, messages: Vec<UiMessage>) {
+        let Some(rows) = &self.rows else { return };
+        if rows.messages.receiver_count() == 0 && rows.notices.receiver_count() == 0 {
+            self.rows = None;
+            return;
+        }
+        for message in messages {
+            // The last watcher may leave at any time.
+            drop(rows.messages.send(message.into()));
+        }
+    }
+
+    /// Says something fleeting.
+    pub(super) fn mention(&self, intent: Intent) {
+        if let Some(rows) = &self.rows {
+            // Nobody watching is no failure.
+            drop(rows.notices.send(intent));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(text: &str) -> Intent {
+        Intent::Progress { text: text.into(), call_id: None }
+    }
+
+    #[tokio::test]
+    async fn room_for_what_is_missed_is_there_only_while_somebody_watches() {
+        let (mut stage, _router) = Publisher::new();
+        stage.mention(said("to nobody"));
+        stage.tell(Vec::new());
+        assert!(!stage.is_watched() && stage.rows.is_none());
+
+        let (mut one, other) = (stage.subscribe(), stage.subscribe());
+        stage.tell(Vec::new());
+        stage.mention(said("to both"));
+        drop(other);
+        stage.tell(Vec::new());
+        stage.mention(said("to one"));
+        for expected in [said("to both"), said("to one")] {
+            assert_eq!(one.notices.recv().await, Ok(expected));
+        }
+        assert!(stage.is_watched());
+
+        drop(one);
+        stage.tell(Vec::new());
+        assert!(!stage.is_watched() && stage.rows.is_none());
+    }
+}

@@ -1,0 +1,340 @@
+//! A model that is told no secrets and tells none: every prompt and every word of an answer passes here.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+
+use super::redaction::{redact_text, redact_value};
+use crate::domain::ToolCallId;
+use crate::ports::{BoxFuture, CallDelta, Completion, Model, ModelDelta, ModelError, Prompt};
+use crate::telemetry::{RedactedStream, Redactor};
+use crate::uimessage::{Content, ModelMessage};
+
+/// How much of an answer may wait to be looked at.
+const BACKLOG: usize = 16;
+
+/// A model behind a veil.
+#[derive(Debug)]
+pub struct RedactingModel {
+    inner: Arc<dyn Model>,
+    redactor: Redactor,
+}
+
+impl RedactingModel {
+    /// Nothing that the redactor knows gets to this model, or from it.
+    pub fn new(inner: Arc<dyn Model>, redactor: &Redactor) -> Self {
+        Self { inner, redactor: redactor.clone().only_known() }
+    }
+
+    fn clean(&self, text: &mut String) {
+        redact_text(&self.redactor, text);
+    }
+
+    fn clean_prompt(&self, prompt: &mut Prompt) {
+        self.clean(&mut prompt.system);
+        for message in &mut prompt.messages {
+            match message {
+                ModelMessage::System(text) => self.clean(text),
+                ModelMessage::User { content, .. } => content.iter_mut().for_each(|piece| match piece {
+                    Content::Text(text) => self.clean(text),
+                    // Pictures are large, and no text; an address may carry a token.
+                    Content::Image { url } | Content::File { url, .. } if url.starts_with("data:") => {}
+                    Content::Image { url } | Content::File { url, .. } => self.clean(url),
+                }),
+                ModelMessage::Assistant { text, reasoning, tool_calls } => {
+                    self.clean(text);
+                    self.clean(reasoning);
+                    tool_calls.iter_mut().for_each(|call| self.clean(&mut call.arguments));
+                }
+                ModelMessage::Tool { content, .. } => self.clean(content),
+            }
+        }
+    }
+
+    fn clean_completion(&self, completion: &mut Completion) {
+        self.clean(&mut completion.text);
+        self.clean(&mut completion.reasoning);
+        for call in &mut completion.tool_calls {
+            match &mut call.arguments {
+                Ok(arguments) => redact_value(&self.redactor, arguments),
+                Err(text) => self.clean(text),
+            }
+        }
+    }
+}
+
+impl Model for RedactingModel {
+    fn complete(
+        &self,
+        mut prompt: Prompt,
+        live: mpsc::Sender<ModelDelta>,
+    ) -> BoxFuture<'_, Result<Completion, ModelError>> {
+        Box::pin(async move {
+            self.clean_prompt(&mut prompt);
+            let (inner_live, mut deltas) = mpsc::channel(BACKLOG);
+            let show = async {
+                let mut veil = StreamRedactor::new(&self.redactor);
+                while let Some(delta) = deltas.recv().await {
+                    for clean in veil.pass(delta) {
+                        // Whoever looked may be gone; the answer is still wanted.
+                        drop(live.send(clean).await);
+                    }
+                }
+                for rest in veil.flush() {
+                    drop(live.send(rest).await);
+                }
+            };
+            let (answer, ()) = tokio::join!(self.inner.complete(prompt, inner_live), show);
+            match answer {
+                Ok(mut completion) => {
+                    self.clean_completion(&mut completion);
+                    Ok(completion)
+                }
+                Err(mut error) => {
+                    self.clean(&mut error.detail);
+                    Err(error)
+                }
+            }
+        })
+    }
+
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+}
+
+/// What an answer lets be seen, without secrets: held back as long as a secret may be in the making.
+struct StreamRedactor {
+    redactor: Redactor,
+    /// The words that are being said.
+    words: Option<(Voice, RedactedStream)>,
+    /// The arguments of each call. They may come by turns, so each is held back by itself.
+    inputs: BTreeMap<usize, (ToolCallId, String, RedactedStream)>,
+}
+
+/// Whom words are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Voice {
+    Answer,
+    Thought,
+}
+
+impl Voice {
+    fn say(self, text: String) -> ModelDelta {
+        match self {
+            Self::Answer => ModelDelta::Text(text),
+            Self::Thought => ModelDelta::Reasoning(text),
+        }
+    }
+}
+
+impl StreamRedactor {
+    fn new(redactor: &Redactor) -> Self {
+        Self { redactor: redactor.clone(), words: None, inputs: BTreeMap::new() }
+    }
+
+    /// What can be seen after one more piece.
+    fn pass(&mut self, delta: ModelDelta) -> Vec<ModelDelta> {
+        match delta {
+            ModelDelta::Text(more) => self.say(Voice::Answer, &more),
+            ModelDelta::Reasoning(more) => self.say(Voice::Thought, &more),
+            ModelDelta::ToolInput(more) => self.call(*more),
+            trouble @ ModelDelta::Trouble { .. } => self.flush().into_iter().chain([trouble]).collect(),
+            ModelDelta::StartOver => {
+                self.words = None;
+                self.inputs.clear();
+                vec![ModelDelta::StartOver]
+            }
+        }
+    }
+
+    fn say(&mut self, voice: Voice, more: &str) -> Vec<ModelDelta> {
+        let before =
+            if self.words.as_ref().is_some_and(|(last, _)| *last == voice) { None } else { self.pause() };
+        let redactor = &self.redactor;
+        let (_, stream) = self.words.get_or_insert_with(|| (voice, RedactedStream::new(redactor.clone())));
+        let clean = stream.push(more);
+        before.into_iter().chain((!clean.is_empty()).then(|| voice.say(clean))).collect()
+    }
+
+    fn call(&mut self, CallDelta { index, id, name, arguments }: CallDelta) -> Vec<ModelDelta> {
+        let before = self.pause();
+        // The first piece of a call tells its name, also while nothing of its arguments can be seen.
+        let begins = !self.inputs.contains_key(&index);
+        let redactor = &self.redactor;
+        let (.., stream) = self
+            .inputs
+            .entry(index)
+            .or_insert_with(|| (id.clone(), name.clone(), RedactedStream::new(redactor.clone())));
+        let arguments = stream.push(&arguments);
+        let seen = (begins || !arguments.is_empty())
+            .then(|| ModelDelta::ToolInput(Box::new(CallDelta { index, id, name, arguments })));
+        before.into_iter().chain(seen).collect()
+    }
+
+    /// What was held back of the words: something else comes now.
+    fn pause(&mut self) -> Option<ModelDelta> {
+        let (voice, mut stream) = self.words.take()?;
+        let rest = stream.finish();
+        (!rest.is_empty()).then(|| voice.say(rest))
+    }
+
+    /// All that was held back.
+    fn flush(&mut self) -> Vec<ModelDelta> {
+        let mut rest: Vec<ModelDelta> = self.pause().into_iter().collect();
+        for (index, (id, name, mut stream)) in std::mem::take(&mut self.inputs) {
+            let arguments = stream.finish();
+            if !arguments.is_empty() {
+                rest.push(ModelDelta::ToolInput(Box::new(CallDelta { index, id, name, arguments })));
+            }
+        }
+        rest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::domain::ErrorKind;
+    use crate::ports::ToolCall;
+    use crate::uimessage::ModelToolCall;
+
+    const SECRET: &str = "hunter2-hunter2";
+
+    /// Says what it was told to, piece by piece, and keeps what it was asked.
+    #[derive(Debug)]
+    struct EchoModel {
+        deltas: Vec<ModelDelta>,
+        answer: Result<Completion, ModelError>,
+        asked: Mutex<Option<Prompt>>,
+    }
+
+    impl Model for EchoModel {
+        fn complete(
+            &self,
+            prompt: Prompt,
+            live: mpsc::Sender<ModelDelta>,
+        ) -> BoxFuture<'_, Result<Completion, ModelError>> {
+            Box::pin(async move {
+                *self.asked.lock().unwrap() = Some(prompt);
+                for delta in &self.deltas {
+                    live.send(delta.clone()).await.unwrap();
+                }
+                self.answer.clone()
+            })
+        }
+
+        fn name(&self) -> &str {
+            "parrot"
+        }
+    }
+
+    async fn ask(
+        parrot: EchoModel,
+        prompt: Prompt,
+    ) -> (Prompt, Vec<ModelDelta>, Result<Completion, ModelError>) {
+        let parrot = Arc::new(parrot);
+        let model = RedactingModel::new(parrot.clone(), &Redactor::new([SECRET]).unwrap());
+        let (live, mut deltas) = mpsc::channel(100);
+        let answer = model.complete(prompt, live).await;
+        let mut seen = Vec::new();
+        while let Some(delta) = deltas.recv().await {
+            seen.push(delta);
+        }
+        let asked = parrot.asked.lock().unwrap().take().unwrap();
+        (asked, seen, answer)
+    }
+
+    fn input(index: usize, arguments: &str) -> ModelDelta {
+        let id = format!("c{index}").parse().unwrap();
+        let delta = CallDelta { index, id, name: "exec_shell".into(), arguments: arguments.into() };
+        ModelDelta::ToolInput(Box::new(delta))
+    }
+
+    #[tokio::test]
+    async fn no_part_of_a_prompt_carries_a_secret() {
+        let leak = format!("a {SECRET} b");
+        let call =
+            ModelToolCall { id: "c".into(), name: "t".into(), arguments: json!({ "x": leak }).to_string() };
+        let content = vec![
+            Content::Text(leak.clone()),
+            Content::Image { url: format!("https://files.example/bot{SECRET}/1.png") },
+            Content::Image { url: "data:image/png;base64,AAAA".into() },
+        ];
+        let messages = vec![
+            ModelMessage::System(leak.clone()),
+            ModelMessage::User { content, name: None },
+            ModelMessage::Assistant { text: leak.clone(), reasoning: leak.clone(), tool_calls: vec![call] },
+            ModelMessage::Tool { call_id: "c".into(), content: leak.clone() },
+        ];
+        let prompt = Prompt { system: leak, messages, ..Prompt::default() };
+        let parrot =
+            EchoModel { deltas: Vec::new(), answer: Ok(Completion::default()), asked: Mutex::default() };
+        let (asked, ..) = ask(parrot, prompt).await;
+        let told = format!("{asked:?}");
+        assert!(!told.contains("hunter2"), "{told}");
+        assert_eq!(told.matches("[redacted]").count(), 8, "{told}");
+        assert!(told.contains("base64,AAAA"));
+    }
+
+    #[tokio::test]
+    async fn what_only_looks_like_a_secret_is_left_to_people_and_models() {
+        let text = "use sk-proj-0123456789abcdefghij as the key".to_owned();
+        let parrot =
+            EchoModel { deltas: Vec::new(), answer: Ok(Completion::default()), asked: Mutex::default() };
+        let (asked, ..) = ask(parrot, Prompt { system: text.clone(), ..Prompt::default() }).await;
+        assert_eq!(asked.system, text);
+    }
+
+    #[tokio::test]
+    async fn a_secret_that_is_split_over_pieces_is_never_seen() {
+        let text = |text: &str| ModelDelta::Text(text.into());
+        let deltas = vec![
+            ModelDelta::Reasoning("thinking of hun".into()),
+            ModelDelta::Reasoning("ter2-hun".into()),
+            ModelDelta::Reasoning("ter2".into()),
+            text("It is hunter"),
+            text("2-hunter2. Fi"),
+            ModelDelta::Trouble { kind: ErrorKind::Network, next_model: None },
+            text("ne"),
+            input(0, ""),
+            input(0, r#"{"command":"echo hunter2-"#),
+            input(1, r#"{"a":1}"#),
+            input(0, r#"hunter2"}"#),
+        ];
+        let completion = Completion {
+            text: format!("It is {SECRET}. Fine"),
+            reasoning: format!("thinking of {SECRET}"),
+            tool_calls: vec![ToolCall {
+                id: "c0".parse().unwrap(),
+                name: "exec_shell".into(),
+                arguments: Ok(json!({ "command": [format!("echo {SECRET}")] })),
+            }],
+            ..Completion::default()
+        };
+        let parrot = EchoModel { deltas, answer: Ok(completion), asked: Mutex::default() };
+        let (_, seen, answer) = ask(parrot, Prompt::default()).await;
+        let expected = vec![
+            ModelDelta::Reasoning("thinking of ".into()),
+            ModelDelta::Reasoning("[redacted]".into()),
+            text("It is "),
+            text("[redacted]. "),
+            text("Fi"),
+            ModelDelta::Trouble { kind: ErrorKind::Network, next_model: None },
+            text("ne"),
+            input(0, ""),
+            input(0, r#"{"command":"echo "#),
+            input(1, ""),
+            input(0, r#"[redacted]"}"#),
+            input(1, r#"{"a":1}"#),
+        ];
+        assert_eq!(seen, expected);
+        let answer = format!("{:?}", answer.unwrap());
+        assert!(!answer.contains("hunter2") && answer.matches("[redacted]").count() == 3, "{answer}");
+    }
+}

@@ -1,0 +1,86 @@
+//! When the disk refuses a write: letting go of what is in memory, and taking it up again once it can be kept.
+
+use super::actor::{Actor, storage_wait};
+use super::deliver::Deliveries;
+use super::jobs::{Done, Jobs};
+use crate::domain::{CorrelationId, ErrorKind, Intent};
+use crate::ports::{Acceptance, Commit, Durability, RunOutcome, StoreError, ThreadRecord, Work};
+use crate::render::Phrase;
+use crate::turn::Conversation;
+use crate::uimessage::{ErrorRecord, RunStatus};
+
+impl Actor {
+    /// A write failed: what is in memory is let go, for the disk is the truth. Whoever waits is told, and the
+    /// disk is tried again later.
+    pub(super) fn wound(&mut self, error: &StoreError) {
+        tracing::error!(thread = %self.id, %error, cause = ?std::error::Error::source(error), "cannot write state");
+        self.wounded = true;
+        self.upcoming.clear();
+        self.jobs = Jobs::default();
+        self.deltas = None;
+        self.slot = None;
+        for reply in std::mem::take(&mut self.tickets).into_values() {
+            drop(reply.send(Acceptance::StorageFailed(error.to_string())));
+        }
+        for correlation in self.waiters.runs() {
+            let outcome = self.storage_failure(Some(correlation.clone()));
+            self.waiters.tell(&correlation, &outcome);
+        }
+        let ErrorRecord { kind, text, retryable, .. } = self.storage_error();
+        self.notice(Intent::Error { kind, text, retryable });
+        let (rules, effects_of) = (self.runtime.rules(&self.id), self.runtime.effects_of(&self.id));
+        self.conversation = Conversation::new(self.id.clone(), rules, effects_of, ThreadRecord::default());
+        self.deliveries = Deliveries::default();
+        self.stale = true;
+        let wait = storage_wait(self.storage_waits);
+        self.storage_waits += 1;
+        let job = async move {
+            tokio::time::sleep(wait).await;
+            Done::StorageDue
+        };
+        self.jobs.start(job, Done::StorageDue);
+    }
+
+    fn storage_error(&self) -> ErrorRecord {
+        let text = Phrase::Error(ErrorKind::Storage).say(self.runtime.language.unwrap_or_default());
+        ErrorRecord { kind: ErrorKind::Storage, text, retryable: true, detail: None }
+    }
+
+    /// What whoever waits for a run is told when the disk keeps it from us.
+    pub(super) fn storage_failure(&self, correlation: Option<CorrelationId>) -> RunOutcome {
+        RunOutcome {
+            status: Some(RunStatus::Failed),
+            messages: Vec::new(),
+            error: Some(self.storage_error()),
+            correlation,
+            approvals: Vec::new(),
+        }
+    }
+
+    /// Takes the thread up again if the disk takes writes again. The trial write keeps a run from being
+    /// repeated, model call and all, only to fail at its end once more.
+    pub(super) async fn retry_storage(&mut self) {
+        if !self.wounded {
+            return;
+        }
+        let trial = Commit {
+            thread: self.id.clone(),
+            messages: Vec::new(),
+            outbox: Vec::new(),
+            durability: Durability::Synced,
+            work: Work::Open,
+        };
+        let healed = match self.runtime.store.commit(trial).await {
+            Ok(()) => self.load().await,
+            Err(error) => Err(error),
+        };
+        match healed {
+            Ok(()) => {
+                self.storage_waits = 0;
+                self.told_open = true;
+                tracing::info!(thread = %self.id, "state can be written again");
+            }
+            Err(error) => self.wound(&error),
+        }
+    }
+}
