@@ -1,10 +1,10 @@
-//! The shape of the tree, kept by a test: which room may know which, and what a room may use.
+//! Checks the structure of `src/`: which module may depend on which, where a crate may be used, and which names are retired.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What each room may name of ours. A room that is not listed here is new: say what it may know.
-const MAY_KNOW: &[(&str, &[&str])] = &[
+/// The modules that each top-level module may depend on. A new module needs a row here.
+const MAY_USE: &[(&str, &[&str])] = &[
     ("domain", &[]),
     ("uimessage", &["domain"]),
     ("render", &["domain"]),
@@ -13,7 +13,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("blocking", &["domain"]),
     ("files", &["domain", "policy"]),
     ("permissions", &["domain", "policy", "ports", "files", "blocking"]),
-    ("http", &[]),
+    ("http_client", &[]),
     ("memory_release", &[]),
     ("metrics", &[]),
     ("turn", &["domain", "uimessage", "render", "ports", "policy"]),
@@ -33,18 +33,18 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ),
     ("config", &["domain", "policy"]),
     ("store", &["domain", "uimessage", "ports"]),
-    ("model", &["domain", "uimessage", "ports", "http"]),
+    ("model", &["domain", "uimessage", "ports", "http_client"]),
     ("sandbox", &["domain"]),
     ("tools", &["domain", "uimessage", "ports", "policy", "sandbox", "files", "blocking"]),
     ("telemetry", &["domain"]),
-    ("adapters", &["domain", "uimessage", "render", "ports", "metrics", "http", "blocking"]),
+    ("adapters", &["domain", "uimessage", "render", "ports", "metrics", "http_client", "blocking"]),
     ("signals", &[]),
     ("notify", &[]),
     ("cli", &["domain"]),
     ("build", &[]),
     ("app", ANYTHING),
     ("chats", ANYTHING),
-    ("safeguards", ANYTHING),
+    ("policy_setup", ANYTHING),
     ("commands", ANYTHING),
     ("main", ANYTHING),
     ("lib", ANYTHING),
@@ -52,12 +52,12 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
 
 const ANYTHING: &[&str] = &["*"];
 
-/// Rooms that decide without doing: no runtime, no files, no sockets.
+/// Modules without I/O: no runtime, no files, no sockets.
 const PURE: &[&str] = &["domain", "uimessage", "render", "policy", "turn"];
-const DOING: &[&str] = &["tokio::", "reqwest::", "std::fs", "std::net", "std::process", "axum::"];
+const IO: &[&str] = &["tokio::", "reqwest::", "std::fs", "std::net", "std::process", "axum::"];
 
-/// Crates that one room alone may use.
-const HOUSED: &[(&str, &str)] = &[("async_openai", "model"), ("axum::", "adapters/web"), ("clap", "cli")];
+/// Crates that only one module may use.
+const CONFINED: &[(&str, &str)] = &[("async_openai", "model"), ("axum::", "adapters/web"), ("clap", "cli")];
 
 fn sources() -> BTreeMap<PathBuf, String> {
     fn walk(dir: &Path, out: &mut BTreeMap<PathBuf, String>) {
@@ -83,11 +83,11 @@ fn relative(path: &Path) -> String {
         .into_owned()
 }
 
-fn room(relative: &str) -> &str {
+fn module(relative: &str) -> &str {
     relative.split('/').next().unwrap().trim_end_matches(".rs")
 }
 
-/// The part of a file that is not its tests, and of that only the code.
+/// The lines of a file that are neither comments nor tests.
 fn code(text: &str) -> impl Iterator<Item = &str> {
     let body = text.split("#[cfg(test)]").next().unwrap_or_default();
     body.lines().filter(|line| !line.trim_start().starts_with("//"))
@@ -98,23 +98,25 @@ fn is_test_file(relative: &str) -> bool {
 }
 
 #[test]
-fn rooms_know_only_the_rooms_below_them() {
+fn modules_depend_only_on_the_layers_below_them() {
     let mut faults = Vec::new();
     for (path, text) in sources() {
         let relative = relative(&path);
         if is_test_file(&relative) {
             continue;
         }
-        let known = MAY_KNOW.iter().find(|(name, _)| *name == room(&relative)).map(|(_, known)| *known);
-        let Some(known) = known else {
-            faults.push(format!("{relative}: a room that MAY_KNOW does not list"));
+        let allowed =
+            MAY_USE.iter().find(|(name, _)| *name == module(&relative)).map(|(_, allowed)| *allowed);
+        let Some(allowed) = allowed else {
+            faults.push(format!("{relative}: MAY_USE has no row for this module"));
             continue;
         };
         for line in code(&text) {
             for used in line.split("crate::").skip(1) {
                 let name: String = used.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-                let known = known == ANYTHING || known.contains(&name.as_str()) || name == room(&relative);
-                if !known && MAY_KNOW.iter().any(|(room, _)| *room == name) {
+                let permitted =
+                    allowed == ANYTHING || allowed.contains(&name.as_str()) || name == module(&relative);
+                if !permitted && MAY_USE.iter().any(|(module, _)| *module == name) {
                     faults.push(format!("{relative} names {name}: {}", line.trim()));
                 }
             }
@@ -124,19 +126,16 @@ fn rooms_know_only_the_rooms_below_them() {
 }
 
 #[test]
-fn rooms_that_decide_do_nothing() {
+fn pure_modules_do_no_io() {
     let mut faults = Vec::new();
     for (path, text) in sources() {
         let relative = relative(&path);
-        if !PURE.contains(&room(&relative)) || is_test_file(&relative) {
+        if !PURE.contains(&module(&relative)) || is_test_file(&relative) {
             continue;
         }
         for line in code(&text) {
             faults.extend(
-                DOING
-                    .iter()
-                    .filter(|name| line.contains(**name))
-                    .map(|name| format!("{relative} uses {name}")),
+                IO.iter().filter(|name| line.contains(**name)).map(|name| format!("{relative} uses {name}")),
             );
         }
     }
@@ -144,12 +143,12 @@ fn rooms_that_decide_do_nothing() {
 }
 
 #[test]
-fn a_crate_that_shapes_a_room_stays_in_it() {
+fn confined_crates_are_used_by_one_module_only() {
     let mut faults = Vec::new();
     for (path, text) in sources() {
         let relative = relative(&path);
-        for (name, home) in HOUSED {
-            let at_home = relative.starts_with(home)
+        for (name, home) in CONFINED {
+            let confined = relative.starts_with(home)
                 || (*home == "cli" && relative.starts_with("commands/"))
                 || relative == "main.rs";
             let uses = || {
@@ -157,7 +156,7 @@ fn a_crate_that_shapes_a_room_stays_in_it() {
                     line.trim_start().starts_with("use ") && line.contains(&format!("use {name}"))
                 })
             };
-            if !at_home && uses() {
+            if !confined && uses() {
                 faults.push(format!("{relative} uses {name}"));
             }
         }
@@ -166,12 +165,12 @@ fn a_crate_that_shapes_a_room_stays_in_it() {
 }
 
 #[test]
-fn every_file_says_what_it_is_for_and_mod_files_have_no_logic() {
+fn every_file_has_module_documentation_and_mod_files_have_no_logic() {
     let mut faults = Vec::new();
     for (path, text) in sources() {
         let relative = relative(&path);
         if !text.starts_with("//!") {
-            faults.push(format!("{relative} does not begin with what it is for"));
+            faults.push(format!("{relative} has no module documentation"));
         }
         if relative.ends_with("mod.rs")
             && code(&text).any(|line| line.trim_start().starts_with("fn ") || line.contains("pub fn "))
@@ -188,7 +187,7 @@ fn core_names_no_platform() {
     let mut faults = Vec::new();
     for (path, text) in sources() {
         let relative = relative(&path);
-        if !core.contains(&room(&relative)) || is_test_file(&relative) {
+        if !core.contains(&module(&relative)) || is_test_file(&relative) {
             continue;
         }
         for line in code(&text) {
@@ -196,6 +195,139 @@ fn core_names_no_platform() {
             if ["telegram", "feishu", "lark", "\"qq\""].iter().any(|name| low.contains(name)) {
                 faults.push(format!("{relative}: {}", line.trim()));
             }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// Names that were replaced by domain terms. No type, function or file may carry one of them again.
+const RETIRED_TYPES: &[&str] = &[
+    "Ability",
+    "Aside",
+    "Attention",
+    "Berth",
+    "Brought",
+    "Brush",
+    "Canvas",
+    "Clerk",
+    "Courier",
+    "Debt",
+    "Desk",
+    "DiscreetModel",
+    "Door",
+    "Faceless",
+    "Fate",
+    "Fresh",
+    "Gate",
+    "GuestList",
+    "Guests",
+    "Handed",
+    "Happened",
+    "Happening",
+    "Haste",
+    "Heard",
+    "Hearing",
+    "InnerDoor",
+    "Knock",
+    "Lane",
+    "Lanes",
+    "Leave",
+    "Lent",
+    "Letter",
+    "Look",
+    "Mail",
+    "Matter",
+    "Moody",
+    "News",
+    "Noon",
+    "Notebook",
+    "Paper",
+    "Parcel",
+    "Parrot",
+    "Place",
+    "Post",
+    "Reception",
+    "Scribe",
+    "Seat",
+    "Shelf",
+    "Sight",
+    "Standing",
+    "Stroke",
+    "Sure",
+    "Surgery",
+    "Teller",
+    "Ticket",
+    "Trace",
+    "Trail",
+    "Unsettled",
+    "Veil",
+    "Waves",
+    "Way",
+    "Wish",
+    "Workshop",
+    "World",
+    "Wound",
+];
+const RETIRED_FUNCTIONS: &[&str] =
+    &["go_around", "hand_in", "is_untrue", "let_go", "overheard", "patiently", "try_to_heal", "vouch"];
+const RETIRED_FILES: &[&str] = &[
+    "arrivals.rs",
+    "attention.rs",
+    "berth.rs",
+    "clerk.rs",
+    "company.rs",
+    "desk.rs",
+    "discreet.rs",
+    "door.rs",
+    "endings.rs",
+    "fresh.rs",
+    "governing.rs",
+    "guests.rs",
+    "hand_in.rs",
+    "lanes.rs",
+    "letter.rs",
+    "notebook.rs",
+    "reception.rs",
+    "remembering.rs",
+    "safeguards.rs",
+    "scribe.rs",
+    "shelf.rs",
+    "sight.rs",
+    "stage.rs",
+    "stroke.rs",
+    "teller.rs",
+    "trail.rs",
+    "unsettled.rs",
+    "workshop.rs",
+    "wound.rs",
+];
+
+/// The name that a line defines with one of these keywords.
+fn defined_name<'a>(line: &'a str, keywords: &[&str]) -> Option<&'a str> {
+    let mut words = line.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty());
+    words.find(|word| keywords.contains(word))?;
+    words.next()
+}
+
+#[test]
+fn retired_names_do_not_come_back() {
+    let mut faults = Vec::new();
+    for (path, text) in sources() {
+        let relative = relative(&path);
+        let file = relative.rsplit('/').next().unwrap_or_default();
+        if RETIRED_FILES.contains(&file) {
+            faults.push(format!("{relative}: the file has a retired name"));
+        }
+        for line in text.lines().filter(|line| !line.trim_start().starts_with("//")) {
+            let name = defined_name(line, &["struct", "enum", "trait", "type"]);
+            faults.extend(
+                name.filter(|name| RETIRED_TYPES.contains(name)).map(|name| format!("{relative}: {name}")),
+            );
+            let name = defined_name(line, &["fn"]);
+            faults.extend(
+                name.filter(|name| RETIRED_FUNCTIONS.contains(name))
+                    .map(|name| format!("{relative}: {name}")),
+            );
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
