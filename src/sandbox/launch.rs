@@ -12,11 +12,11 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::process::{Child, ChildStderr, ChildStdout, Command};
 
 use super::control::{GOODBYE, frames};
+use super::helper_stage::{FLAG, Stage};
 use super::linux;
 use super::memory::{Memory, MemoryLimit};
 use super::report::Report;
 use super::spec::Spec;
-use super::stage::{FLAG, Stage};
 
 /// More than the few lines of reports that there are.
 const REPORT_BYTES: u64 = 64 * 1024;

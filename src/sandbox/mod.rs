@@ -12,6 +12,7 @@
 
 mod control;
 mod finding;
+mod helper_stage;
 mod keeper;
 mod launch;
 mod limits;
@@ -21,7 +22,6 @@ mod report;
 mod rules;
 mod sandbox_updates;
 mod spec;
-mod stage;
 mod status;
 mod supervisor;
 
@@ -32,10 +32,10 @@ mod linux;
 mod linux;
 
 pub use finding::{Finder, Finding};
+pub use helper_stage::run_if_asked;
 pub use launch::{End, Ended, LaunchError, Lifeline, Running, own_binary, start};
 pub use memory::{Exceeded, Memory, MemoryControl, MemoryLimit, MemoryLimits, MemoryScope, control_of};
 pub use probe::probe;
 pub use sandbox_updates::{SandboxUpdates, find_out};
 pub use spec::{Isolation, Limits, Spec};
-pub use stage::run_if_asked;
 pub use status::{Level, Mode, Refusal, Status};

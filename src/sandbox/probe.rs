@@ -9,9 +9,9 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use super::control::frames;
+use super::helper_stage::{FLAG, Stage};
 use super::report::{Report, Restrictions};
 use super::spec::{Isolation, Limits, Spec};
-use super::stage::{FLAG, Stage};
 use super::status::{Level, Status};
 use crate::domain::{Class, Network};
 

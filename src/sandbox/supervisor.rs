@@ -5,10 +5,10 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode, Stdio};
 
 use super::control::Control;
+use super::helper_stage::{FLAG, Stage};
 use super::linux;
 use super::report::Report;
 use super::spec::{Isolation, Spec};
-use super::stage::{FLAG, Stage};
 
 /// Runs as the supervisor.
 pub(super) fn run() -> ExitCode {

@@ -9,12 +9,12 @@ use super::*;
 use crate::store::FileNotes;
 
 /// Hands in by writing down; what is slow waits for the gate.
-struct Desk {
+struct RecordingHandler {
     done: watch::Sender<Vec<String>>,
     open: watch::Receiver<bool>,
 }
 
-impl Finish for Desk {
+impl Finish for RecordingHandler {
     fn finish<'a>(&'a self, event: &'a Value, place: &'a mut Position) -> BoxFuture<'a, Finished> {
         Box::pin(async move {
             let words = event.as_str().unwrap_or_default().to_owned();
@@ -45,7 +45,7 @@ impl Office {
         let (gate, open) = watch::channel(false);
         let mut work = JoinSet::new();
         work.spawn(async move {
-            task.run(Arc::new(Desk { done, open }), CancellationToken::new()).await;
+            task.run(Arc::new(RecordingHandler { done, open }), CancellationToken::new()).await;
             task
         });
         Self { backlog, done: watched, gate, _work: work }
@@ -137,7 +137,7 @@ async fn a_task_that_was_stopped_takes_up_what_it_left() {
     let (backlog, mut task) = Backlog::new(&FileNotes::new(dir.path(), &"fake".parse().unwrap()));
     let (done, mut watched) = watch::channel(Vec::new());
     let (gate, open) = watch::channel(false);
-    let desk = Arc::new(Desk { done, open });
+    let desk = Arc::new(RecordingHandler { done, open });
     let stop = CancellationToken::new();
     for words in ["slow 1", "2"] {
         backlog.accept(words, json!(words), backlog.enter("a", Speed::Slow)).await.unwrap();
