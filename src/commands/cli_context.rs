@@ -9,6 +9,7 @@ use jiff::tz::TimeZone;
 use super::terminal::Surface;
 use crate::config::{Env, check_config};
 use crate::domain::{AuthorId, Language};
+use crate::phrases::commands as words;
 use crate::ports::StoreError;
 use crate::store::AuditLog;
 use crate::telemetry::Redactor;
@@ -37,7 +38,7 @@ impl CliContext {
         // A mistake in the configuration is no reason to keep people from what is there.
         let language = check_config(project, env).language;
         if !project.is_dir() {
-            writeln!(err, "{}", no_project(project, language))?;
+            writeln!(err, "{}", words::no_project(project.display(), language))?;
             return Ok(None);
         }
         Ok(Some(Self {
@@ -58,27 +59,17 @@ impl CliContext {
     /// Words for a state file that cannot be read or written.
     pub(super) fn trouble(&self, error: &StoreError) -> String {
         let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
-        match (error, self.language) {
-            (StoreError::Garbled { path, .. }, Language::Zh) => {
-                format!("{} 无法理解，其中的内容都不生效：请修复或删除它{cause}", path.display())
-            }
-            (StoreError::Io { path, .. }, Language::Zh) => format!("无法访问 {}{cause}", path.display()),
-            (StoreError::Full { path, .. }, Language::Zh) => format!("磁盘已满，无法写入 {}", path.display()),
-            (error, _) => format!("{error}{cause}"),
+        match error {
+            StoreError::Garbled { path, .. } => words::store_garbled(path.display(), &cause, self.language),
+            StoreError::Io { path, .. } => words::store_unreachable(path.display(), &cause, self.language),
+            StoreError::Full { path, .. } => words::store_full(path.display(), &cause, self.language),
+            StoreError::Closed => words::store_closed(self.language).to_owned(),
         }
     }
 }
 
 pub(super) fn operator() -> anyhow::Result<AuthorId> {
     Ok(OPERATOR.parse()?)
-}
-
-/// There is no such project.
-pub(super) fn no_project(project: &Path, language: Language) -> String {
-    match language {
-        Language::En => format!("{} is not a directory: name the project with -C DIR", project.display()),
-        Language::Zh => format!("{} 不是目录：请用 -C DIR 指定项目", project.display()),
-    }
 }
 
 /// A runtime for a command that does little.

@@ -29,7 +29,6 @@ mod socket;
 mod token;
 mod unpack;
 mod webhook;
-mod words;
 
 pub use adapter::{FeishuAdapter, capabilities};
 pub use api::Api;

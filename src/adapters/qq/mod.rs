@@ -28,7 +28,6 @@ mod token;
 mod trouble;
 mod unpack;
 mod webhook;
-mod words;
 mod words_in;
 
 pub use adapter::{QqAdapter, capabilities};

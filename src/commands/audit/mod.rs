@@ -3,6 +3,5 @@
 mod read;
 mod run;
 mod show;
-mod words;
 
 pub use run::run;

@@ -3,12 +3,13 @@
 use std::io::Write;
 use std::path::Path;
 
-use super::{list, words};
+use super::list;
 use crate::cli::{Exit, GrantsCommand};
 use crate::commands::cli_context::{CliContext, VIA, operator, small_runtime};
 use crate::config::Env;
 use crate::domain::{GrantNumber, GrantSummary};
 use crate::permissions::GrantBook;
+use crate::phrases::commands as words;
 use crate::ports::{Clock, Grants, Revoker, StoreError, SystemClock};
 use crate::store::replace_file;
 
@@ -34,15 +35,15 @@ pub fn run(
         },
         GrantsCommand::Revoke { grant } => {
             let Ok(number) = grant.parse::<GrantNumber>() else {
-                writeln!(err, "{}", words::unknown(&grant, look.language))?;
+                writeln!(err, "{}", words::unknown_grant(&grant, look.language))?;
                 return Ok(Exit::Usage);
             };
             let refusal = match revoked(&look, number)? {
                 Ok(Some(gone)) => {
-                    writeln!(out, "{}", words::revoked(&gone, look.language))?;
+                    writeln!(out, "{}", words::grant_revoked(gone.number, look.language))?;
                     return Ok(Exit::Ok);
                 }
-                Ok(None) => words::unknown(&grant, look.language),
+                Ok(None) => words::unknown_grant(&grant, look.language),
                 Err(error) => look.trouble(&error),
             };
             writeln!(err, "{refusal}")?;

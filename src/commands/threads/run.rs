@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use jiff::tz::TimeZone;
 
-use super::{export, list, show, words};
+use super::{export, list, show};
 use crate::cli::{Exit, ThreadsCommand};
-use crate::commands::cli_context::no_project;
 use crate::commands::terminal::Surface;
 use crate::config::{Env, check_config};
 use crate::domain::{Language, ThreadId};
+use crate::phrases::commands as words;
 use crate::store::Reader;
 
 /// Where and how a command looks.
@@ -41,7 +41,7 @@ pub fn run(
     // A mistake in the configuration is no reason to keep people from their conversations.
     let language = check_config(project, env).language;
     if !project.is_dir() {
-        writeln!(err, "{}", no_project(project, language))?;
+        writeln!(err, "{}", words::no_project(project.display(), language))?;
         return Ok(Exit::Failed);
     }
     let state = project.join(".ship");
@@ -69,7 +69,7 @@ pub fn run(
 fn find(look: &CliContext, name: &str, err: &mut dyn Write) -> io::Result<Option<ThreadId>> {
     let thread = name.parse().ok().filter(|thread| look.reader.has(thread));
     if thread.is_none() {
-        writeln!(err, "{}", words::unknown(name, look.language))?;
+        writeln!(err, "{}", words::unknown_thread(name, look.language))?;
     }
     Ok(thread)
 }
