@@ -82,7 +82,7 @@ impl Passing {
                 continue;
             }
             told = Some(Instant::now());
-            // Nobody waits for progress.
+            // Progress is best effort: a full queue drops it.
             drop(self.tell.try_send(LastLine { call: self.call.clone(), line: line.to_owned() }));
         }
         std::future::pending().await
