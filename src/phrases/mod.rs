@@ -7,6 +7,7 @@ pub(crate) mod adapters;
 pub(crate) mod approvals;
 pub(crate) mod chat;
 pub(crate) mod commands;
+pub(crate) mod config;
 pub(crate) mod conversation;
 pub(crate) mod permissions;
 

@@ -11,6 +11,8 @@
 #[cfg(test)]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
+    /// `text`, `format` or `columns`.
+    pub(super) kind: &'static str,
     /// The entry, and behind it the arm.
     pub(super) name: &'static str,
     pub(super) en: &'static str,
@@ -24,7 +26,7 @@ macro_rules! phrases {
 
         #[cfg(test)]
         pub(super) const ROWS: &[&[$crate::phrases::table::Row]] =
-            &[$($crate::phrases::table::rows! { $name $body }),*];
+            &[$($crate::phrases::table::rows! { $kind $name $body }),*];
     };
 }
 
@@ -90,16 +92,16 @@ macro_rules! entry {
 /// What `entry!` reads, as data.
 #[cfg(test)]
 macro_rules! rows {
-    ($name:ident { en: $en:literal, zh: $zh:literal $(,)? }) => {
-        &[$crate::phrases::table::Row { name: stringify!($name), en: $en, zh: $zh }]
+    ($kind:ident $name:ident { en: $en:literal, zh: $zh:literal $(,)? }) => {
+        &[$crate::phrases::table::Row { kind: stringify!($kind), name: stringify!($name), en: $en, zh: $zh }]
     };
-    ($name:ident { $($case:pat => { en: $en:literal, zh: $zh:literal $(,)? })+ }) => {
+    ($kind:ident $name:ident { $($case:pat => { en: $en:literal, zh: $zh:literal $(,)? })+ }) => {
         &[$($crate::phrases::table::Row {
-            name: concat!(stringify!($name), " ", stringify!($case)), en: $en, zh: $zh,
+            kind: stringify!($kind), name: concat!(stringify!($name), " ", stringify!($case)), en: $en, zh: $zh,
         }),+]
     };
-    ($name:ident { en: [$($en:literal),+ $(,)?], zh: [$($zh:literal),+ $(,)?] $(,)? }) => {
-        &[$($crate::phrases::table::Row { name: stringify!($name), en: $en, zh: $zh }),+]
+    ($kind:ident $name:ident { en: [$($en:literal),+ $(,)?], zh: [$($zh:literal),+ $(,)?] $(,)? }) => {
+        &[$($crate::phrases::table::Row { kind: stringify!($kind), name: stringify!($name), en: $en, zh: $zh }),+]
     };
 }
 
