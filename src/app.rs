@@ -47,11 +47,8 @@ const FAREWELL: Duration = Duration::from_millis(500);
 /// What the outside world gives, and what tests replace.
 #[derive(Clone, Debug)]
 pub struct Environment {
-    /// The model.
     pub model: Arc<dyn Model>,
-    /// The time.
     pub clock: Arc<dyn Clock>,
-    /// Fresh ids.
     pub ids: Arc<dyn Ids>,
     /// What commands are run with.
     pub shell: ShellWorld,
@@ -117,11 +114,8 @@ fn model_spec(endpoint: &Endpoint) -> ModelSpec {
 /// An address that is bound already, and what opens the door behind it.
 #[derive(Debug)]
 pub struct BoundListener {
-    /// The listener.
     pub listener: TcpListener,
-    /// Its address.
     pub address: SocketAddr,
-    /// The token.
     pub token: SecretString,
 }
 

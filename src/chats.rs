@@ -23,17 +23,13 @@ use crate::store::FileNotes;
 /// What all chat platforms share.
 #[derive(Debug)]
 pub(crate) struct Shared<'a> {
-    /// The settings.
     pub(crate) settings: &'a Settings,
     /// The questions to people.
     pub(crate) approvals: Arc<dyn ApprovalBook>,
     /// Who was let in.
     pub(crate) access: Arc<dyn AccessBook>,
-    /// What is counted.
     pub(crate) metrics: Arc<Metrics>,
-    /// The time.
     pub(crate) clock: Arc<dyn Clock>,
-    /// Fresh ids.
     pub(crate) ids: Arc<dyn Ids>,
     /// The connections to servers.
     pub(crate) http: Http,
@@ -42,7 +38,6 @@ pub(crate) struct Shared<'a> {
 /// The chat platforms that are configured.
 #[derive(Debug, Default)]
 pub(crate) struct Chats {
-    /// To be run.
     pub(crate) adapters: Vec<Arc<dyn Adapter>>,
     /// To be served by the web listener.
     pub(crate) hooks: Vec<Arc<dyn Hook>>,

@@ -8,17 +8,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Counter(AtomicU64);
 
 impl Counter {
-    /// Counts one.
     pub fn count(&self) {
         self.add(1);
     }
 
-    /// Counts several.
     pub fn add(&self, several: u64) {
         self.0.fetch_add(several, Ordering::Relaxed);
     }
 
-    /// The count.
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
@@ -33,7 +30,6 @@ pub struct Metrics {
     pub messages_duplicate: Counter,
     /// Messages that were turned away: a full mailbox, a full disk.
     pub messages_refused: Counter,
-    /// Turns that began.
     pub turns_started: Counter,
     /// Turns that ended as they should.
     pub turns_done: Counter,
@@ -43,7 +39,6 @@ pub struct Metrics {
     pub turns_failed: Counter,
     /// Calls of the model.
     pub model_calls: Counter,
-    /// Calls of tools.
     pub tool_calls: Counter,
     /// Deliveries with a receipt.
     pub deliveries: Counter,

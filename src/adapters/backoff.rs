@@ -7,7 +7,6 @@ use std::time::Duration;
 pub struct Backoff {
     /// The wait after the first break.
     pub first: Duration,
-    /// The longest wait.
     pub longest: Duration,
     /// Who ran this long without a break starts over with the first wait.
     pub stable_after: Duration,

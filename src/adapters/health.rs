@@ -16,22 +16,15 @@ pub enum Health {
     /// Gave a sign lately enough.
     Up,
     /// Runs, but its last sign is too old.
-    Degraded {
-        /// How old.
-        silent: Duration,
-    },
+    Degraded { silent: Duration },
     /// Broke and will be started again.
     Restarting {
         /// How long after the break.
         after: Duration,
-        /// What broke.
         reason: String,
     },
     /// Gave up; only a person can help.
-    Failed {
-        /// Why.
-        reason: String,
-    },
+    Failed { reason: String },
 }
 
 impl Health {
@@ -62,9 +55,7 @@ impl Health {
 /// One adapter and how it fares.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HealthReport {
-    /// Which.
     pub platform: Platform,
-    /// How.
     pub health: Health,
 }
 

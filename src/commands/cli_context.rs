@@ -69,7 +69,6 @@ impl CliContext {
     }
 }
 
-/// Who gives commands.
 pub(super) fn operator() -> anyhow::Result<AuthorId> {
     Ok(OPERATOR.parse()?)
 }

@@ -26,7 +26,6 @@ pub(super) enum AskError {
     /// It says no, in its own words.
     #[error("{0}")]
     Refused(String),
-    /// The line broke.
     #[error("{0}")]
     Broken(String),
 }

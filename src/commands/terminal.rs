@@ -52,7 +52,6 @@ impl Surface {
         self.paint("1;36", text)
     }
 
-    /// Trouble.
     pub(super) fn alarm(self, text: &str) -> String {
         self.paint("31", text)
     }

@@ -9,7 +9,6 @@ use rustix::fs::OFlags;
 
 use crate::domain::Language;
 
-/// The file's name.
 pub const AGENT_MD: &str = "Agent.md";
 
 /// The largest `Agent.md` there may be: all of it goes into every call.
@@ -24,7 +23,6 @@ pub enum AgentMdError {
     /// There is no such file.
     #[error("{} is missing; run `shipagent init` to create one, or give another directory with -C DIR", .0.display())]
     Missing(PathBuf),
-    /// It says nothing.
     #[error("{} is empty; write down who the agent is and what it should do", .0.display())]
     Empty(PathBuf),
     /// It is too large.
@@ -33,14 +31,8 @@ pub enum AgentMdError {
     /// It is not text.
     #[error("{} is not UTF-8; save it as UTF-8", .0.display())]
     NotUtf8(PathBuf),
-    /// The system refused.
     #[error("{} cannot be read ({source}); check its permissions", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The system's words.
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
 }
 
 impl AgentMdError {

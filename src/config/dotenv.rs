@@ -8,7 +8,6 @@
 pub(super) struct BadLine {
     /// Which line, from 1.
     pub line: usize,
-    /// What is wrong.
     pub fault: LineFault,
 }
 

@@ -33,7 +33,6 @@ impl Env {
         Self { vars }
     }
 
-    /// Every variable.
     pub fn all(&self) -> Vec<(String, String)> {
         self.vars.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
     }

@@ -6,7 +6,6 @@ use super::env::Env;
 /// A text whose variables have been filled in.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Expanded {
-    /// The text.
     pub text: String,
     /// The variables whose own value (not the default) stands in it.
     pub used: Vec<String>,

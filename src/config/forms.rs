@@ -67,11 +67,9 @@ pub(super) fn author(text: &str) -> Result<AuthorId, Fault> {
 pub enum Approver {
     /// Whoever asked for it.
     Requester,
-    /// The agent's owners.
     Owners,
     /// The administrators of the chat.
     Admins,
-    /// One person.
     Person(AuthorId),
 }
 

@@ -77,7 +77,6 @@ impl Settings {
 pub struct ConfigCheck {
     /// Whether there is a `ship.json`.
     pub has_file: bool,
-    /// What is wrong.
     pub problems: Vec<Problem>,
     /// What is allowed and yet probably not what was meant.
     pub warnings: Vec<Problem>,

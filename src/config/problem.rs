@@ -12,9 +12,7 @@ use crate::domain::Language;
 /// A place in a file, from 1; columns count characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Position {
-    /// The line.
     pub line: usize,
-    /// The column.
     pub column: usize,
 }
 
@@ -70,11 +68,9 @@ pub struct Problem {
     pub at: Option<Position>,
     /// The key, such as `llm.fallbacks[0].model`; empty for the whole file.
     pub path: String,
-    /// What is wrong.
     pub fault: Fault,
 }
 
-/// What is wrong.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fault {
     /// The file cannot be read at all.
@@ -113,14 +109,12 @@ pub enum Fault {
     WrongType {
         /// What there should be.
         expected: JsonType,
-        /// What there is.
         found: JsonType,
         /// Whether the text would be right if it had no quotes.
         in_quotes: bool,
     },
     /// A text that is none of the choices.
     BadChoice {
-        /// The text.
         found: String,
         /// What there is to choose from.
         choices: Vec<String>,
@@ -129,7 +123,6 @@ pub enum Fault {
     },
     /// A number outside its range, as texts.
     OutOfRange {
-        /// The number.
         found: String,
         /// What it may be.
         range: Range,
@@ -153,14 +146,12 @@ pub enum Fault {
     BadListen(String),
     /// Not the id of a person.
     BadAuthor {
-        /// The text.
         found: String,
         /// The platform that was probably meant.
         meant: Option<String>,
     },
     /// Neither a role nor the id of a person.
     BadApprover {
-        /// The text.
         found: String,
         /// The role that was probably meant.
         meant: Option<String>,
@@ -224,7 +215,6 @@ pub enum JsonType {
 pub enum Range {
     /// From the first to the last, both included.
     Between(String, String),
-    /// More than this.
     MoreThan(String),
     /// Any, as long as it can be held.
     Representable,
@@ -329,9 +319,7 @@ impl fmt::Display for Problem {
 /// What is wrong, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Words {
-    /// What is wrong.
     pub message: String,
-    /// What to do.
     pub fix: String,
 }
 

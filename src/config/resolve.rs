@@ -225,7 +225,6 @@ pub(super) fn permissions(file: PermissionsFile) -> Permissions {
     Permissions { exec_shell, tools }
 }
 
-/// Who decides.
 pub(super) fn approvals(file: ApprovalsFile, faults: &mut Faults) -> Approvals {
     let mut approvers = Vec::new();
     for (i, text) in file.approvers.iter().enumerate() {

@@ -20,7 +20,6 @@ pub struct Settings {
     pub project: PathBuf,
     /// Where state is kept: `.ship` in the project directory.
     pub state: PathBuf,
-    /// The agent's name.
     pub name: String,
     /// What `Agent.md` says.
     pub agent_md: String,
@@ -30,7 +29,6 @@ pub struct Settings {
     pub operator_language: Language,
     /// The people the agent belongs to.
     pub owners: Vec<AuthorId>,
-    /// The language model.
     pub model: ModelSettings,
     /// The console and the API, unless they are off.
     pub web: Option<WebSettings>,
@@ -97,7 +95,6 @@ pub struct Endpoint {
     pub base_url: String,
     /// The key, where the server needs one.
     pub api_key: Option<SecretString>,
-    /// The model's name.
     pub model: String,
     /// How many tokens its window holds.
     pub context_tokens: u64,
@@ -107,7 +104,6 @@ pub struct Endpoint {
     pub send_reasoning: bool,
     /// How freely it chooses its words.
     pub temperature: Option<f64>,
-    /// The longest answer.
     pub max_output_tokens: Option<u32>,
 }
 
@@ -135,10 +131,8 @@ pub struct GroupSettings {
     pub followup: Duration,
 }
 
-/// The Telegram adapter.
 #[derive(Clone, Debug)]
 pub struct TelegramSettings {
-    /// The bot's token.
     pub bot_token: SecretString,
     /// The address of the Bot API.
     pub api_url: String,
@@ -156,16 +150,12 @@ pub struct TelegramSettings {
     pub groups: GroupSettings,
 }
 
-/// The Feishu adapter.
 #[derive(Clone, Debug)]
 pub struct FeishuSettings {
-    /// The app's id.
     pub app_id: String,
-    /// The app's secret.
     pub app_secret: SecretString,
     /// The address of the open platform.
     pub domain: String,
-    /// How events arrive.
     pub mode: FeishuMode,
     /// What encrypts and signs events in webhook mode.
     pub encrypt_key: Option<SecretString>,
@@ -179,16 +169,13 @@ pub struct FeishuSettings {
     pub groups: GroupSettings,
 }
 
-/// The QQ adapter.
 #[derive(Clone, Debug)]
 pub struct QqSettings {
     /// The bot's app id.
     pub app_id: String,
-    /// The bot's secret.
     pub app_secret: SecretString,
     /// Whether the platform's sandbox is used.
     pub sandbox: bool,
-    /// How events arrive.
     pub mode: QqMode,
     /// Whether Markdown and buttons are granted; nothing where that is to be found out.
     pub markdown: Option<bool>,
@@ -225,7 +212,6 @@ pub enum Idle {
 /// What tools may do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Permissions {
-    /// Shell commands.
     pub exec_shell: ExecShell,
     /// Other tools that the file names. A tool that is not here is judged by what it does.
     pub tools: BTreeMap<String, Mode>,
@@ -253,13 +239,11 @@ pub struct ExecShell {
 /// Who decides, and for how long they are asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approvals {
-    /// Who may decide.
     pub approvers: Vec<Approver>,
     /// After how long an undecided request lapses.
     pub expire: Duration,
     /// What a new message does meanwhile.
     pub while_waiting: WhileWaiting,
-    /// Who reads replies.
     pub read_replies: ReadReplies,
 }
 

@@ -22,7 +22,6 @@ pub(super) struct Parsed<'a> {
     pub faults: Vec<(usize, SyntaxFault)>,
 }
 
-/// Reads a text.
 pub(super) fn parse(text: &str) -> Parsed<'_> {
     let collect = CollectOptions { comments: CommentCollectionStrategy::Off, tokens: true };
     match parse_to_ast(text, &collect, &options(Strictness::Forgiving)) {

@@ -92,7 +92,6 @@ impl fmt::Display for ApprovalNumber {
     }
 }
 
-/// What is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ApprovalKind {
@@ -106,7 +105,6 @@ pub enum ApprovalKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "type", content = "minutes")]
 pub enum Scope {
-    /// This one call.
     #[default]
     Once,
     /// Every call like it in this thread.
@@ -123,7 +121,6 @@ pub enum Scope {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Risk {
-    /// Only looks.
     Low,
     /// Changes things inside the project.
     Medium,
@@ -145,24 +142,19 @@ pub enum Answer {
 /// Who answered, when, from where, and in which words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decided {
-    /// Who.
     pub by: AuthorId,
-    /// When.
     pub at: Timestamp,
     /// From where: `button`, `text`, `http`, `console`, `cli`.
     pub via: String,
-    /// Their own reason.
     pub reason: Option<String>,
 }
 
 /// Where an approval is in its life.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ApprovalState {
-    /// Nobody has answered.
     Pending,
     /// Allowed, and not run yet.
     Approved {
-        /// By whom.
         decided: Decided,
         /// How far it reaches.
         scope: Scope,
@@ -174,9 +166,7 @@ pub enum ApprovalState {
         /// How far it reaches.
         scope: Scope,
     },
-    /// Not allowed.
     Denied {
-        /// By whom.
         decided: Decided,
     },
     /// Nobody answered in time.
@@ -186,9 +176,7 @@ pub enum ApprovalState {
     },
     /// Nobody needs to answer any more.
     Cancelled {
-        /// When.
         at: Timestamp,
-        /// Why.
         reason: String,
     },
 }
@@ -196,21 +184,14 @@ pub enum ApprovalState {
 /// A question to a person.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Approval {
-    /// Its own id.
     pub id: ApprovalId,
     /// What people call it.
     pub number: ApprovalNumber,
-    /// What is asked.
     pub kind: ApprovalKind,
-    /// Where.
     pub thread: ThreadId,
-    /// In which run.
     pub correlation: CorrelationId,
-    /// Which call.
     pub tool_call: ToolCallId,
-    /// Of which tool.
     pub tool: String,
-    /// With what.
     pub input: Value,
     /// One line for people: what would be done.
     pub summary: String,

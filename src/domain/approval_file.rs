@@ -8,7 +8,6 @@ use super::{
     Risk, Scope, ThreadId, Timestamp, ToolCallId,
 };
 
-/// The flat form.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalFile {

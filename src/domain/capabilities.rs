@@ -16,7 +16,6 @@ pub enum Delivery {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LengthUnit {
-    /// Unicode scalar values.
     Chars,
     /// UTF-16 code units.
     Utf16,
@@ -43,19 +42,16 @@ pub struct Capabilities {
     pub delivery: Delivery,
     /// Buttons under a message.
     pub buttons: bool,
-    /// Cards with structure.
     pub rich_cards: bool,
     /// A sent message can be changed.
     pub edits: bool,
     /// A reply can be shown while it is being written.
     pub streaming: bool,
-    /// Voice messages.
     pub voice: bool,
     /// Files, in and out.
     pub files: bool,
     /// Replies that point at a message.
     pub threaded_replies: bool,
-    /// Emoji reactions.
     pub reactions: bool,
     /// Longest message; nothing means no limit.
     pub max_length: Option<usize>,

@@ -72,7 +72,6 @@ impl Command {
 /// A command as somebody gave it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandInvocation {
-    /// Which command.
     pub command: Command,
     /// The words behind it.
     pub words: String,

@@ -52,11 +52,9 @@ impl From<GrantNumber> for String {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reach {
-    /// In one thread.
     Thread(ThreadId),
     /// In one thread, up to a moment.
     Until {
-        /// The thread.
         thread: ThreadId,
         /// The first moment at which it no longer holds.
         until: Timestamp,
@@ -108,7 +106,6 @@ pub struct GrantSummary {
     pub reach: Reach,
     /// Whose message led to the question.
     pub requested_by: Option<AuthorId>,
-    /// Who granted it.
     pub by: Option<AuthorId>,
     /// When, RFC 3339.
     pub at: String,

@@ -2,10 +2,8 @@
 
 use super::{Answer, ApprovalId, AuthorId, CommandInvocation, MessageId, Role, ThreadId, Timestamp};
 
-/// Whoever spoke.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Author {
-    /// Who, for certain.
     pub id: AuthorId,
     /// What people call them.
     pub name: Option<String>,
@@ -16,7 +14,6 @@ pub struct Author {
 /// What is vouched for about whoever spoke: by the platform, and then by the access book.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AuthorRole {
-    /// A person.
     #[default]
     Person,
     /// A person who administers the chat they spoke in.
@@ -57,14 +54,12 @@ pub enum ChatKind {
     /// One person and the agent.
     #[default]
     Direct,
-    /// Several people.
     Group,
 }
 
 /// A file that came with a message, already where tools and people can reach it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InboundFile {
-    /// Its media type.
     pub media_type: String,
     /// A `data:`, `https:` or `/api/files/…` address.
     pub url: String,
@@ -75,7 +70,6 @@ pub struct InboundFile {
 /// A message: words, files, or both.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Said {
-    /// The words, unchanged.
     pub text: String,
     /// What came with them.
     pub files: Vec<InboundFile>,
@@ -110,10 +104,8 @@ pub struct Quoted {
     pub text: String,
 }
 
-/// What happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IngressKind {
-    /// Somebody said something.
     Said(Said),
     /// Somebody changed what they had said. The event's `message` is the id of the original. What was
     /// answered already is corrected, and not answered again.
@@ -131,11 +123,8 @@ pub enum IngressKind {
 /// An answer to a question, by its id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// Which question.
     pub approval: ApprovalId,
-    /// What was answered.
     pub answer: Answer,
-    /// In which words.
     pub reason: Option<String>,
     /// From where: `button`, `http`, `console`, `cli`.
     pub via: String,
@@ -146,9 +135,7 @@ pub struct Decision {
 /// One thing that happened on a platform.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IngressEvent {
-    /// Where.
     pub thread: ThreadId,
-    /// Who.
     pub author: Author,
     /// The dedupe key, which becomes the UIMessage's id.
     pub message: MessageId,
@@ -156,8 +143,6 @@ pub struct IngressEvent {
     pub platform_message: String,
     /// When, by the platform's clock.
     pub at: Timestamp,
-    /// Before whom.
     pub chat: ChatKind,
-    /// What.
     pub kind: IngressKind,
 }

@@ -6,7 +6,6 @@ use super::{
     ApprovalId, ApprovalKind, CorrelationId, ErrorKind, Language, Risk, StoredFile, ThreadId, ToolCallId,
 };
 
-/// What is meant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Intent {
@@ -22,7 +21,6 @@ pub enum Intent {
     },
     /// What is going on. Never kept.
     Progress {
-        /// One line.
         text: String,
         /// The call it tells of, where it is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -36,7 +34,6 @@ pub enum Intent {
         approval_id: ApprovalId,
         /// What people call it: `A1`.
         number: String,
-        /// What is asked.
         kind: ApprovalKind,
         /// The language of whoever is asked.
         language: Language,
@@ -44,7 +41,6 @@ pub enum Intent {
         summary: String,
         /// How dangerous it looks.
         risk: Risk,
-        /// More, as CommonMark.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         details: Option<String>,
         /// What can be answered, in the person's language.
@@ -54,18 +50,15 @@ pub enum Intent {
     },
     /// A question was answered, or needs no answer any more.
     ApprovalResolved {
-        /// Which.
         approval_id: ApprovalId,
         /// What became of it and who decided, in the person's language.
         text: String,
     },
     /// A file, to be seen or kept.
     Attachment {
-        /// Where it is.
         file: StoredFile,
         /// What it is called.
         name: String,
-        /// Its media type.
         media_type: String,
         /// How it is best shown.
         kind: AttachmentKind,
@@ -73,7 +66,6 @@ pub enum Intent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         caption: Option<String>,
     },
-    /// Something went wrong.
     Error {
         /// What sort of trouble.
         kind: ErrorKind,
@@ -90,24 +82,20 @@ pub enum Intent {
 pub enum AttachmentKind {
     /// As a file to keep.
     File,
-    /// As a picture.
     Image,
     /// As something somebody said.
     Voice,
 }
 
-/// One intent, addressed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OutboundIntent {
-    /// Where to.
     pub thread_id: ThreadId,
     /// The run it belongs to.
     pub correlation_id: CorrelationId,
     /// The platform's id of the message it answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<String>,
-    /// What.
     pub intent: Intent,
 }
 

@@ -24,7 +24,6 @@ impl MemoryScope {
 /// What is remembered for somebody, as it stands in the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Remembered {
-    /// The text, CommonMark.
     pub text: String,
     /// Whether the file has more than is read.
     pub cut: bool,

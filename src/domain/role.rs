@@ -19,7 +19,6 @@ impl Role {
     /// Every role there is.
     pub const ALL: [Self; 3] = [Self::Owner, Self::Member, Self::Guest];
 
-    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Owner => "owner",
@@ -35,7 +34,6 @@ impl std::fmt::Display for Role {
     }
 }
 
-/// Not a role.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is none of owner, member, guest")]
 pub struct BadRole(String);

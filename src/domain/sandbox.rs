@@ -6,7 +6,6 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SandboxLevel {
-    /// As designed.
     Full,
     /// Kept in, with the gaps that the reasons name.
     Partial,
@@ -20,7 +19,6 @@ pub enum SandboxLevel {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SandboxReport {
-    /// How well.
     pub level: SandboxLevel,
     /// By what, in a word: `namespaces`, `rules`, `nothing`.
     pub by: &'static str,

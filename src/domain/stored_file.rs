@@ -44,7 +44,6 @@ impl StoredFile {
         Self { thread, name }
     }
 
-    /// Whose it is.
     pub fn thread(&self) -> &ThreadId {
         &self.thread
     }

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Timestamp(i64);

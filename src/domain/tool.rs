@@ -41,18 +41,14 @@ pub enum Class {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Network {
-    /// It may not.
     Off,
-    /// It may.
     On,
 }
 
 /// What one call was given leave to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Permit {
-    /// To files.
     pub class: Class,
-    /// Over the network.
     pub network: Network,
 }
 

@@ -42,7 +42,6 @@ impl FileId {
 /// A regular file of the project, open for reading.
 #[derive(Debug)]
 pub struct OpenedFile {
-    /// The file.
     pub file: File,
     /// What was known of it when it was opened.
     pub stat: Stat,
@@ -69,7 +68,6 @@ pub enum OpenError {
     /// A part of the path is a link by now, or the file was exchanged.
     #[error("changed while it was being opened")]
     Changed,
-    /// The system refused.
     #[error(transparent)]
     Io(#[from] io::Error),
 }

@@ -9,7 +9,6 @@ use crate::ports::{Clock, Ids, Model};
 /// What all models of a process share.
 #[derive(Clone, Debug)]
 pub struct Shared {
-    /// The connections.
     pub http: Http,
     /// Ids for tool calls that came without one.
     pub ids: Arc<dyn Ids>,
@@ -17,10 +16,8 @@ pub struct Shared {
     pub clock: Arc<dyn Clock>,
 }
 
-/// Which model answers.
 #[derive(Clone, Debug)]
 pub enum ModelKind {
-    /// The built-in one.
     Offline,
     /// One on a server.
     Server(ModelSpec),

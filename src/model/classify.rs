@@ -6,7 +6,6 @@ use super::said::{Said, shorten};
 use crate::domain::ErrorKind;
 use crate::ports::ModelError;
 
-/// Names the trouble.
 pub(crate) fn classify(failure: &Failure, model: &str, key: Option<&str>) -> ModelError {
     let (kind, said, retry_after) = match failure {
         Failure::Refused { status, body, retry_after } => {

@@ -8,7 +8,6 @@ pub(crate) enum Failure {
     /// The server answered with a status that is no success.
     #[error("status {status}: {body}")]
     Refused {
-        /// The status.
         status: u16,
         /// The beginning of the body.
         body: String,
@@ -18,7 +17,6 @@ pub(crate) enum Failure {
     /// The status was fine, and then an error stood where the answer should.
     #[error("reported {0}")]
     Reported(String),
-    /// No connection.
     #[error("cannot connect: {0}")]
     Unreachable(String),
     /// The connection, or the stream on it, ended too early.
@@ -32,7 +30,6 @@ pub(crate) enum Failure {
     Silent {
         /// What was waited for.
         awaited: &'static str,
-        /// For how long.
         limit: Duration,
     },
     /// What came is not an answer.
@@ -44,7 +41,6 @@ pub(crate) enum Failure {
     /// The key cannot be sent.
     #[error("{0}")]
     BadKey(String),
-    /// Our own fault.
     #[error("{0}")]
     Internal(String),
 }

@@ -109,7 +109,6 @@ impl OpenAiModel {
         }
     }
 
-    /// Asks once.
     async fn ask(
         &self,
         prompt: &Prompt,

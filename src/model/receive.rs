@@ -22,9 +22,7 @@ const LONGEST: u32 = 10;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     timeout: Duration,
-    /// The first word.
     pub first_by: Instant,
-    /// All of it.
     end_by: Instant,
 }
 
@@ -69,7 +67,6 @@ pub(crate) struct Show<'a> {
 }
 
 impl<'a> Show<'a> {
-    /// Nothing yet.
     pub(crate) const fn new(live: &'a mpsc::Sender<ModelDelta>) -> Self {
         Self { live, shown: false, told: false }
     }

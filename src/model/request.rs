@@ -8,7 +8,6 @@ use crate::domain::ToolSpec;
 use crate::ports::Prompt;
 use crate::uimessage::{Content, ModelMessage, ModelToolCall};
 
-/// The whole body.
 pub(crate) fn body(spec: &ModelSpec, prompt: &Prompt, quirks: Quirks) -> Value {
     let mut body = Map::new();
     body.insert("model".into(), json!(spec.model));

@@ -27,7 +27,6 @@ enum TagState {
     Beginning,
     /// Behind the opening mark, before the first letter of the thinking.
     Opened,
-    /// In the thinking.
     Thinking,
     /// Behind the closing mark, before the first letter of the answer.
     Closed,

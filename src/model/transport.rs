@@ -44,7 +44,6 @@ pub(crate) struct Transport {
 pub(crate) struct EndSeen(Arc<OnceLock<End>>);
 
 impl EndSeen {
-    /// How it did.
     pub(crate) fn get(&self) -> End {
         self.0.get().copied().unwrap_or_default()
     }

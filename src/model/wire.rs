@@ -24,9 +24,7 @@ pub(crate) struct Chunk {
 /// More of an answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Piece {
-    /// More words.
     pub content: String,
-    /// More thinking.
     pub reasoning: String,
     /// More of its calls.
     pub calls: Vec<CallPiece>,
@@ -39,9 +37,7 @@ pub(crate) struct Piece {
 pub(crate) struct CallPiece {
     /// Which call the server says it belongs to.
     pub key: CallKey,
-    /// Its id.
     pub id: Option<String>,
-    /// The tool's name.
     pub name: Option<String>,
     /// More letters of its arguments.
     pub arguments: String,
@@ -58,11 +54,9 @@ impl CallPiece {
 /// How a server tells calls apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum CallKey {
-    /// By number.
     Index(u64),
     /// There is only one: the old `function_call`.
     Legacy,
-    /// Not at all.
     #[default]
     Missing,
 }

@@ -11,7 +11,6 @@ const LENGTH: usize = 8;
 #[error("the system gave no random numbers")]
 pub(super) struct NoChance;
 
-/// A new code.
 pub(super) fn fresh() -> Result<String, NoChance> {
     let mut bytes = [0_u8; LENGTH];
     SystemRandom::new().fill(&mut bytes).map_err(|_| NoChance)?;

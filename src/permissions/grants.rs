@@ -18,14 +18,11 @@ const NAME: &str = "grants";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StoredGrant {
-    /// What was granted.
     #[serde(flatten)]
     pub grant: Grant,
     /// Whose message led to the question.
     pub requested_by: Option<AuthorId>,
-    /// By whom.
     pub by: Option<AuthorId>,
-    /// When.
     pub at: String,
     /// What they were shown.
     pub summary: String,

@@ -24,7 +24,6 @@ const DIR_MODE: u32 = 0o700;
 pub(super) enum Touched {
     /// It did: the file is written.
     Yes,
-    /// It did not.
     No,
 }
 
@@ -42,7 +41,6 @@ impl From<&Metadata> for Stamp {
     }
 }
 
-/// The file.
 #[derive(Debug)]
 pub(super) struct SharedFile<T> {
     path: PathBuf,

@@ -36,7 +36,6 @@ impl std::fmt::Debug for ContentDigest {
 }
 
 impl ContentDigest {
-    /// No content yet.
     pub fn new() -> Self {
         Self(Context::new(&SHA256))
     }

@@ -52,12 +52,7 @@ pub enum Reason {
     /// The command is not on the read-only list.
     UnknownCommand(String),
     /// The command is on the list, but not with this argument.
-    Argument {
-        /// The command.
-        command: String,
-        /// The argument.
-        argument: String,
-    },
+    Argument { command: String, argument: String },
     /// It starts another command.
     Wrapper(String),
     /// It reaches the network.

@@ -2,12 +2,10 @@
 
 use crate::domain::{AuthorId, AuthorRole};
 
-/// Who may answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rights {
     /// Whoever's message led to the question.
     pub requester: bool,
-    /// These people, always.
     pub people: Vec<AuthorId>,
     /// Whoever administers the chat.
     pub admins: bool,

@@ -10,7 +10,6 @@ const CHAT_SEND: &str = "chat_send";
 /// A call of a tool that is not the shell.
 #[derive(Clone, Copy, Debug)]
 pub struct ToolFacts<'a> {
-    /// Its name.
     pub tool: &'a str,
     /// What a call does; nothing for a tool that is not ours.
     pub effects: Option<Effects>,

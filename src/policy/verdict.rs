@@ -6,7 +6,6 @@ use crate::domain::{Class, Risk};
 /// May this run? Ordered: the later one is the stricter one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// It runs unasked.
     Allow(Class),
     /// Somebody is asked first.
     Ask {
@@ -15,9 +14,7 @@ pub enum Verdict {
         /// Why it does not simply run. Never empty.
         reasons: Vec<Reason>,
     },
-    /// It never runs.
     Deny {
-        /// Why.
         reason: Reason,
     },
 }

@@ -11,7 +11,6 @@ use crate::domain::{Author, AuthorId, Platform, Role, ThreadId, Timestamp};
 pub enum PairingRequest {
     /// They have a code that the operator can confirm.
     Code {
-        /// The code.
         code: String,
         /// When it is worth nothing any more.
         expires: Timestamp,
@@ -30,21 +29,16 @@ pub enum Approved {
     /// Nobody waits with this code: it is wrong, used or too old.
     NoSuchCode,
     /// Too many wrong codes: none is looked at until then.
-    Locked {
-        /// Until when.
-        until: Timestamp,
-    },
+    Locked { until: Timestamp },
 }
 
 /// A code that lets in whoever brings it first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Invitation {
-    /// The code.
     pub code: String,
     /// What they may do.
     pub role: Role,
-    /// By whom.
     pub invited_by: AuthorId,
     /// When it is worth nothing any more.
     pub expires: Timestamp,
@@ -53,7 +47,6 @@ pub struct Invitation {
 /// Whoever access can be taken from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Guest {
-    /// A person.
     Person(AuthorId),
     /// A group, by the thread of the whole chat.
     Chat(ThreadId),
@@ -84,7 +77,6 @@ impl std::str::FromStr for Guest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Member {
-    /// Who.
     pub id: AuthorId,
     /// What people called them then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -92,7 +84,6 @@ pub struct Member {
     /// What they may do.
     #[serde(default)]
     pub role: Role,
-    /// By whom.
     pub approved_by: AuthorId,
     /// When, RFC 3339.
     pub approved_at: String,
@@ -104,7 +95,6 @@ pub struct Member {
 pub struct OpenChat {
     /// The thread of the whole chat.
     pub id: ThreadId,
-    /// By whom.
     pub opened_by: AuthorId,
     /// When, RFC 3339.
     pub opened_at: String,
@@ -114,7 +104,6 @@ pub struct OpenChat {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Applicant {
-    /// Who.
     pub id: AuthorId,
     /// What people call them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -131,12 +120,10 @@ pub struct Applicant {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Removed {
-    /// Who.
     pub id: AuthorId,
     /// What people called them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// By whom.
     pub removed_by: AuthorId,
     /// When, RFC 3339.
     pub removed_at: String,
@@ -150,7 +137,6 @@ pub struct AccessList {
     pub people: Vec<Member>,
     /// Groups that were opened.
     pub chats: Vec<OpenChat>,
-    /// Those who ask.
     pub asking: Vec<Applicant>,
     /// Those who were removed, and stay out until they are let in again.
     #[serde(default)]

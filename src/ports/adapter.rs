@@ -38,21 +38,13 @@ pub enum DeliveryError {
     Retry {
         /// How long to wait at least.
         after: Option<Duration>,
-        /// Why.
         reason: String,
     },
     /// Not before something new comes in from the thread: the platform only lets us answer.
     #[error("{reason}")]
-    Hold {
-        /// Why.
-        reason: String,
-    },
-    /// Never.
+    Hold { reason: String },
     #[error("{reason}")]
-    Permanent {
-        /// Why.
-        reason: String,
-    },
+    Permanent { reason: String },
 }
 
 /// What an adapter is given to work with.
@@ -62,7 +54,6 @@ pub struct AdapterIo {
     pub door: ThreadsHandle,
     /// Where it tells that it lives.
     pub health: HealthReporter,
-    /// The time.
     pub clock: Arc<dyn Clock>,
 }
 

@@ -8,7 +8,6 @@ use crate::domain::{
     Scope, ThreadId, Timestamp, ToolCallId,
 };
 
-/// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AuditEvent {
@@ -44,7 +43,6 @@ pub enum AuditEvent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AuditVerdict {
-    /// It runs unasked.
     Allow,
     /// A person is asked.
     Ask,
@@ -70,7 +68,6 @@ pub enum AuditOutcome {
     Refused,
     /// The tool gave an output.
     Ok,
-    /// The tool failed.
     Error,
     /// The tool was stopped before its end.
     Aborted,
@@ -80,39 +77,30 @@ pub enum AuditOutcome {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AuditLine {
-    /// When.
     #[serde(serialize_with = "as_rfc3339")]
     pub at: Timestamp,
-    /// What.
     pub event: AuditEvent,
-    /// Where.
     #[serde(rename = "threadId", skip_serializing_if = "Option::is_none")]
     pub thread: Option<ThreadId>,
-    /// In which run.
     #[serde(rename = "correlationId", skip_serializing_if = "Option::is_none")]
     pub correlation: Option<CorrelationId>,
     /// Who did it; for a verdict or an execution whose message led to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub author: Option<AuthorId>,
-    /// Of which tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// Which call.
     #[serde(rename = "toolCallId", skip_serializing_if = "Option::is_none")]
     pub tool_call: Option<ToolCallId>,
-    /// Which question.
     #[serde(rename = "approvalId", skip_serializing_if = "Option::is_none")]
     pub approval: Option<ApprovalId>,
     /// What people call it.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "as_text")]
     pub number: Option<ApprovalNumber>,
-    /// Which grants.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub grants: Vec<GrantNumber>,
     /// Whose access: a person's or a group's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guest: Option<String>,
-    /// Exactly which call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
     /// What the judge said.
@@ -133,7 +121,6 @@ pub struct AuditLine {
     /// From where: `button`, `text`, `http`, `console`, `cli`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub via: Option<String>,
-    /// In which words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -209,7 +196,6 @@ impl AuditLine {
     }
 }
 
-/// Writes the trail.
 pub trait Audit: Send + Sync + std::fmt::Debug {
     /// Takes a line. Never waits: whoever does something must not be held up by its being written down.
     fn record(&self, line: AuditLine);

@@ -2,13 +2,10 @@
 
 use crate::domain::{ApprovalId, CorrelationId, MessageId, Timestamp, ToolCallId};
 
-/// Tells the time.
 pub trait Clock: Send + Sync + std::fmt::Debug {
-    /// Now.
     fn now(&self) -> Timestamp;
 }
 
-/// The machine's clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 
@@ -33,7 +30,6 @@ pub trait Ids: Send + Sync + std::fmt::Debug {
         MessageId::made("msg_", &self.unique())
     }
 
-    /// For a run.
     fn correlation(&self) -> CorrelationId {
         CorrelationId::made("run_", &self.unique())
     }
@@ -54,7 +50,6 @@ pub trait Ids: Send + Sync + std::fmt::Debug {
     }
 }
 
-/// Time-ordered random ids.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RandomIds;
 

@@ -24,7 +24,6 @@ pub trait Grants: Send + Sync + std::fmt::Debug {
 /// Who takes a grant back, and from where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Revoker {
-    /// Who.
     pub author: AuthorId,
     /// From where: `text`, `http`, `cli`.
     pub via: String,

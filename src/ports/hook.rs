@@ -5,7 +5,6 @@ use super::BoxFuture;
 /// What a platform sent.
 #[derive(Clone, Debug, Default)]
 pub struct HookRequest {
-    /// Its headers.
     pub headers: http::HeaderMap,
     /// Its body, within the listener's limit.
     pub body: Vec<u8>,
@@ -14,9 +13,7 @@ pub struct HookRequest {
 /// What the platform is answered: JSON, or nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HookAnswer {
-    /// The HTTP status.
     pub status: u16,
-    /// The body.
     pub body: Vec<u8>,
 }
 

@@ -7,7 +7,6 @@ use super::BoxFuture;
 /// The instructions for one model call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CurrentInstructions {
-    /// The whole text.
     pub text: Arc<str>,
     /// Whether this look is the first to find a changed text.
     pub changed: bool,

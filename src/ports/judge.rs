@@ -9,31 +9,25 @@ use crate::domain::{AuthorId, GrantNumber, Risk, ThreadId};
 /// A call that wants to run.
 #[derive(Clone, Debug)]
 pub struct CallToJudge {
-    /// Where.
     pub thread: ThreadId,
     /// The one person who speaks there, where nobody else reads along.
     pub person: Option<AuthorId>,
-    /// Which tool.
     pub tool: String,
-    /// With what.
     pub input: Value,
 }
 
-/// May it run?
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ruling {
     /// Yes, in this class of sandbox.
     Allow(Class),
     /// A person must be asked.
     Ask,
-    /// No.
     Deny(String),
 }
 
 /// Everything that is known about a call before it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
-    /// May it run?
     pub ruling: Ruling,
     /// Binds an answer to exactly this call: tool, arguments, directory, and the scripts it names as they are now.
     pub fingerprint: String,

@@ -18,7 +18,6 @@ pub trait KeyValueStore: Send + Sync + std::fmt::Debug {
     /// Writes a note in the place of the one that was there. Survives a loss of power as well, and takes longer.
     fn keep(&self, name: &str, note: Value) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// Forgets a note.
     fn remove(&self, name: &str) -> BoxFuture<'_, Result<(), StoreError>>;
 
     /// All notes by their names, in no order; those on shelves are not among them.

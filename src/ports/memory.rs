@@ -4,7 +4,6 @@
 use super::StoreError;
 use crate::domain::{MemoryScope, Remembered, TaskNote};
 
-/// What is remembered.
 pub trait Memory: Send + Sync + std::fmt::Debug {
     /// What is remembered for somebody; nothing where there is nothing.
     fn recall(&self, scope: &MemoryScope) -> Result<Option<Remembered>, StoreError>;

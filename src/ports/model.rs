@@ -14,7 +14,6 @@ use crate::uimessage::ModelMessage;
 pub struct Prompt {
     /// Who the agent is, the facts of the moment, the rules of output.
     pub system: String,
-    /// The conversation.
     pub messages: Vec<ModelMessage>,
     /// What it may call.
     pub tools: Arc<[ToolSpec]>,
@@ -32,7 +31,6 @@ pub enum ModelDelta {
     ToolInput(Box<CallDelta>),
     /// The call has trouble and is tried again, or elsewhere.
     Trouble {
-        /// What sort.
         kind: ErrorKind,
         /// The model that is asked next, where it is another one.
         next_model: Option<String>,
@@ -48,7 +46,6 @@ pub struct CallDelta {
     pub index: usize,
     /// Its id, as soon as it is known; the same one that the completion will carry.
     pub id: ToolCallId,
-    /// The tool's name.
     pub name: String,
     /// More letters of its arguments.
     pub arguments: String,
@@ -59,7 +56,6 @@ pub struct CallDelta {
 pub struct ToolCall {
     /// Its id, unique in its turn.
     pub id: ToolCallId,
-    /// The tool's name.
     pub name: String,
     /// The arguments; where they are not JSON, the text as it came.
     pub arguments: Result<Value, String>,
@@ -68,18 +64,14 @@ pub struct ToolCall {
 /// What the server counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Tokens it read.
     pub input: u64,
-    /// Tokens it wrote.
     pub output: u64,
 }
 
 /// What a model call gave.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Completion {
-    /// The words.
     pub text: String,
-    /// The thinking.
     pub reasoning: String,
     /// The calls, in the model's order.
     pub tool_calls: Vec<ToolCall>,
@@ -101,7 +93,6 @@ pub struct ModelError {
     pub retry_after: Option<std::time::Duration>,
 }
 
-/// A language model.
 pub trait Model: Send + Sync + std::fmt::Debug {
     /// Asks the model once, with all retries and fallbacks that this may take. What can be shown goes to `live`
     /// as it comes; a `Text` that went there is never taken back. Ends in bounded time. Dropping the future

@@ -17,21 +17,17 @@ pub enum StoreError {
     Full {
         /// What was to be written.
         path: PathBuf,
-        /// The system's words.
         source: std::io::Error,
     },
-    /// The system refused.
     #[error("cannot access {}", path.display())]
     Io {
         /// What was to be read or written.
         path: PathBuf,
-        /// The system's words.
         source: std::io::Error,
     },
     /// What stands in a file makes no sense. Nothing in it counts, and it is left as it is.
     #[error("{} cannot be understood and counts for nothing: mend it, or remove it", path.display())]
     Garbled {
-        /// The file.
         path: PathBuf,
         /// What is wrong with it.
         source: serde_json::Error,
@@ -55,7 +51,6 @@ pub enum Durability {
 pub enum Work {
     /// A turn to run or a delivery to make.
     Open,
-    /// Nothing.
     Settled,
 }
 
@@ -63,7 +58,6 @@ pub enum Work {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OutboxEntry {
-    /// Which delivery.
     pub id: DeliveryId,
     /// When it was put there.
     pub at: Timestamp,
@@ -75,24 +69,18 @@ pub struct OutboxEntry {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "kebab-case")]
 pub enum OutboxLine {
-    /// To be delivered.
     Entry(OutboxEntry),
-    /// Delivered.
     Receipt {
-        /// Which delivery.
         id: DeliveryId,
-        /// When.
         at: Timestamp,
         /// What the platform said.
         receipt: Receipt,
     },
     /// Will never be delivered; kept so that people can see it.
     Dead {
-        /// Which delivery.
         id: DeliveryId,
         /// When it was given up.
         at: Timestamp,
-        /// Why.
         reason: String,
     },
 }
@@ -100,13 +88,11 @@ pub enum OutboxLine {
 /// What is written together: after a crash all of it is there, or none.
 #[derive(Clone, Debug)]
 pub struct Commit {
-    /// Whose.
     pub thread: ThreadId,
     /// Lines for the thread file, in order.
     pub messages: Vec<UiMessage>,
     /// Lines for the outbox, in order.
     pub outbox: Vec<OutboxLine>,
-    /// How sure.
     pub durability: Durability,
     /// What is left to do afterwards.
     pub work: Work,
@@ -129,7 +115,6 @@ pub struct ThreadRecord {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadSummary {
-    /// Which.
     pub thread_id: ThreadId,
     /// What it is doing. The store knows only the last word; the live state wins.
     #[serde(default)]

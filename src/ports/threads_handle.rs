@@ -67,7 +67,6 @@ pub struct RunOutcome {
     pub messages: Vec<Arc<UiMessage>>,
     /// What went wrong, where it failed.
     pub error: Option<ErrorRecord>,
-    /// The run.
     pub correlation: Option<CorrelationId>,
     /// The questions it waits for; a run that waits has not ended.
     pub approvals: Vec<Approval>,
@@ -78,7 +77,6 @@ pub struct RunOutcome {
 pub struct Saying {
     /// Where the tool was called.
     pub from: ThreadId,
-    /// In which run.
     pub correlation: CorrelationId,
     /// By which call: it says the same thing only once, also after a restart. Servers may use a call's name again in
     /// another run.
@@ -90,38 +88,22 @@ pub struct Saying {
 /// What can be asked of the threads.
 #[derive(Debug)]
 pub enum Request {
-    /// Something happened.
     Deliver {
-        /// What.
         event: Box<IngressEvent>,
         /// What became of it.
         reply: oneshot::Sender<Acceptance>,
     },
     /// The agent says something in a thread.
     Say {
-        /// In which.
         thread: ThreadId,
-        /// What.
         saying: Box<Saying>,
         /// What became of it.
         reply: oneshot::Sender<Acceptance>,
     },
     /// Somebody wants to watch a thread.
-    Watch {
-        /// Which.
-        thread: ThreadId,
-        /// The place.
-        reply: oneshot::Sender<Subscription>,
-    },
+    Watch { thread: ThreadId, reply: oneshot::Sender<Subscription> },
     /// Somebody waits for the end of the run that a message belongs to.
-    Await {
-        /// Which thread.
-        thread: ThreadId,
-        /// Which message.
-        message: MessageId,
-        /// The end.
-        reply: oneshot::Sender<RunOutcome>,
-    },
+    Await { thread: ThreadId, message: MessageId, reply: oneshot::Sender<RunOutcome> },
     /// Somebody wants to know what the threads in memory are doing.
     Views {
         /// Each with what it is doing.

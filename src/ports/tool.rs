@@ -26,9 +26,7 @@ pub struct ToolContext {
     pub project: PathBuf,
     /// The thread that asked.
     pub thread: ThreadId,
-    /// In which run.
     pub correlation: CorrelationId,
-    /// Which call.
     pub call: ToolCallId,
     /// What it was given leave to do.
     pub permit: Permit,
@@ -42,7 +40,6 @@ pub struct ToolContext {
     pub door: ThreadsHandle,
     /// Hears how far a long call has come. A tool never waits for it: what does not fit is left out.
     pub progress: Option<mpsc::Sender<Progress>>,
-    /// The time.
     pub clock: Arc<dyn Clock>,
     /// Ends the call; a tool that works long looks at it.
     pub cancel: CancellationToken,

@@ -48,14 +48,11 @@ pub enum Phrase {
     Resolved {
         /// The question, as it is now.
         approval: Box<Approval>,
-        /// Who answered.
         by: Option<String>,
     },
     /// An answer was understood.
     Counted {
-        /// To which question.
         number: ApprovalNumber,
-        /// Which.
         answer: Answer,
     },
     /// There is no such question, or it was settled before.
@@ -78,20 +75,16 @@ pub enum Phrase {
     Withdrawn(usize),
     /// The questions that wait.
     Pending(Vec<Approval>),
-    /// Which model answers.
     ModelIs(String),
     /// Which conversation this is, and who is speaking.
     Id {
-        /// The conversation.
         thread: ThreadId,
-        /// Who speaks.
         author: AuthorId,
     },
     /// Nothing is allowed for longer than once.
     NoGrants,
     /// Somebody the daemon does not know wants in: what the operator has to confirm.
     Pair {
-        /// The code.
         code: String,
         /// For how many minutes it is good.
         minutes: u64,
@@ -100,7 +93,6 @@ pub enum Phrase {
     NotServed,
     /// A file is longer than what can be fetched.
     FileTooBig {
-        /// Its name.
         name: String,
         /// How many megabytes there may be.
         megabytes: u64,
@@ -126,7 +118,6 @@ pub struct Status {
     pub running: Option<(u64, u32)>,
     /// How many messages wait for the next turn.
     pub queued: usize,
-    /// The model's name.
     pub model: String,
     /// Replies that are still on their way.
     pub undelivered: usize,

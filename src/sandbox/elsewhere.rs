@@ -5,7 +5,6 @@ use rustix::io;
 use super::report::Restrictions;
 use super::spec::{Limits, Spec};
 
-/// Our own binary.
 pub(super) const SELF: &str = "shipagent";
 
 const NO: &str = "this system has no sandbox";

@@ -26,7 +26,6 @@ const REPORT_BYTES: u64 = 64 * 1024;
 pub enum Ended {
     /// By itself, with this code.
     Exited(i32),
-    /// By a signal.
     Killed(i32),
 }
 
@@ -47,11 +46,9 @@ pub enum LaunchError {
 /// A command that runs.
 #[derive(Debug)]
 pub struct Running {
-    /// Keeps it running.
     pub lifeline: Lifeline,
     /// Tells how it ended.
     pub end: End,
-    /// What it writes.
     pub stdout: ChildStdout,
     /// What it complains of.
     pub stderr: ChildStderr,

@@ -2,22 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
-/// One report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "report", rename_all = "kebab-case")]
 pub(super) enum Report {
     /// The restrictions are in force; the command starts.
     Entered(Restrictions),
     /// The command ended by itself.
-    Exited {
-        /// Its exit code.
-        code: i32,
-    },
+    Exited { code: i32 },
     /// A signal ended it.
-    Killed {
-        /// Which.
-        signal: i32,
-    },
+    Killed { signal: i32 },
     /// The command was not started.
     Failed {
         /// What was not possible.

@@ -9,7 +9,6 @@ use crate::domain::Class;
 /// What may be done with a path and all beneath it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
-    /// List names.
     List,
     /// Read, list and execute.
     Read,
@@ -19,7 +18,6 @@ pub(super) enum Access {
     Device,
 }
 
-/// One rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Grant {
     /// A file or folder; never a link.

@@ -21,7 +21,6 @@ pub enum Isolation {
     /// changed by a command that may write. Landlock does not judge connecting to a socket, so local sockets
     /// are forbidden altogether unless the spec lists some.
     Rules,
-    /// Nothing but limits.
     Nothing,
 }
 
@@ -72,7 +71,6 @@ pub struct Spec {
     pub class: Class,
     /// Whether it may reach other machines.
     pub network: Network,
-    /// The project directory.
     pub project: PathBuf,
     /// Where it starts, inside of the project.
     pub cwd: PathBuf,

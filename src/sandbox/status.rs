@@ -9,11 +9,9 @@ use crate::domain::{SandboxLevel, SandboxReport};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// As designed.
     Full,
     /// Kept in, with the gaps that the reasons name.
     Partial,
-    /// Not at all.
     Unavailable,
 }
 
@@ -23,7 +21,6 @@ pub enum Level {
 pub struct Status {
     /// How well commands are kept in.
     pub level: Level,
-    /// By what.
     pub isolation: Isolation,
     /// The version of Landlock; 0 without.
     pub landlock: u8,
@@ -38,7 +35,6 @@ pub enum Mode {
     Auto,
     /// Where there is nothing, do not run.
     Require,
-    /// No sandbox.
     Off,
 }
 

@@ -30,7 +30,6 @@ pub enum Console {
     /// For people on a terminal, else one JSON object per line.
     #[default]
     Auto,
-    /// For people.
     Human,
     /// One JSON object per line.
     Json,
@@ -66,12 +65,7 @@ pub enum TelemetryError {
     },
     /// The files cannot be written.
     #[error("cannot write logs to {}", path.display())]
-    Files {
-        /// Their folder.
-        path: PathBuf,
-        /// The system's words.
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
+    Files { path: PathBuf, source: Box<dyn std::error::Error + Send + Sync> },
     /// Logs were set up already.
     #[error("logs were set up twice")]
     Twice(#[from] TryInitError),

@@ -21,7 +21,6 @@ pub struct RedactedStream {
 }
 
 impl RedactedStream {
-    /// Nothing yet.
     pub fn new(redactor: Redactor) -> Self {
         Self { redactor, text: String::new(), shown: 0 }
     }

@@ -30,7 +30,6 @@ const SLOW_MODEL: Duration = Duration::from_secs(5);
 /// How many deltas are taken at once before the view is shown.
 const DELTAS_AT_ONCE: usize = 256;
 
-/// One thread's actor.
 pub(super) struct Actor {
     pub(super) id: ThreadId,
     pub(super) runtime: Arc<Runtime>,

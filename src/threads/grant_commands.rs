@@ -10,11 +10,9 @@ use crate::render::GrantPhrase;
 /// What somebody wants of the grants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum GrantRequest {
-    /// To see them.
     List,
     /// To take one back.
     Revoke(GrantNumber),
-    /// Nobody knows.
     Unclear,
 }
 

@@ -27,7 +27,6 @@ pub(super) enum Done {
     ReplyRead {
         /// Which message it is.
         message: MessageId,
-        /// What it says.
         words: String,
         /// What the model believes.
         hint: Option<ModelHint>,

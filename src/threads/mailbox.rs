@@ -5,10 +5,8 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use crate::domain::{IngressEvent, MessageId, ThreadId};
 use crate::ports::{Acceptance, RunOutcome, Saying, Subscription};
 
-/// For one actor.
 #[derive(Debug)]
 pub(super) enum ActorMsg {
-    /// Something happened.
     Event(Box<IngressEvent>, oneshot::Sender<Acceptance>),
     /// The agent says something here.
     Say(Box<Saying>, oneshot::Sender<Acceptance>),
@@ -35,12 +33,10 @@ impl Envelope {
     }
 }
 
-/// For the router.
 #[derive(Debug)]
 pub(super) enum RouterMsg {
     /// This actor has nothing to do and only holds its history in memory.
     Resting {
-        /// Which.
         thread: ThreadId,
         /// How many pieces of mail it has read.
         read: u64,
@@ -50,7 +46,6 @@ pub(super) enum RouterMsg {
     /// This actor has had nothing to do for a while and may be let go, unless mail has been sent to it since:
     /// `read` is how many it had read by then.
     Idle {
-        /// Which.
         thread: ThreadId,
         /// How many pieces of mail it has read.
         read: u64,

@@ -71,7 +71,6 @@ impl Publisher {
         }
     }
 
-    /// Says something fleeting.
     pub(super) fn mention(&self, intent: Intent) {
         if let Some(rows) = &self.rows {
             // Nobody watching is no failure.

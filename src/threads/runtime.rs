@@ -20,7 +20,6 @@ use crate::turn::{EffectsOf, Rules};
 /// Who the agent is.
 #[derive(Clone, Debug)]
 pub struct AgentFacts {
-    /// Its name.
     pub name: String,
     /// The text of `Agent.md`.
     pub instructions: Arc<dyn Instructions>,
@@ -58,7 +57,6 @@ pub struct Limits {
 /// How people are asked.
 #[derive(Clone, Debug)]
 pub struct Asking {
-    /// Who may answer.
     pub rights: Rights,
     /// For how long a question waits.
     pub expire: Duration,
@@ -71,11 +69,8 @@ pub struct Asking {
 /// What all actors share.
 #[derive(Debug)]
 pub struct Runtime {
-    /// The disk.
     pub store: Arc<dyn ThreadStore>,
-    /// The model.
     pub model: Arc<dyn Model>,
-    /// The tools.
     pub tools: ToolBox,
     /// The platforms that replies are sent to; any other is one whose clients read the thread themselves.
     pub adapters: BTreeMap<Platform, Arc<dyn Adapter>>,
@@ -95,9 +90,7 @@ pub struct Runtime {
     pub audit: Arc<dyn Audit>,
     /// How people are asked.
     pub asking: Asking,
-    /// The time.
     pub clock: Arc<dyn Clock>,
-    /// Fresh ids.
     pub ids: Arc<dyn Ids>,
     /// Who the agent is.
     pub agent: AgentFacts,
@@ -107,7 +100,6 @@ pub struct Runtime {
     pub limits: Limits,
     /// Leave to run, one permit a run. Waiting is first come, first served, so no thread can starve another.
     pub slots: Arc<Semaphore>,
-    /// What is counted.
     pub metrics: Arc<Metrics>,
     /// Takes secrets out of what is shown.
     pub redactor: Redactor,

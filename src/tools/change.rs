@@ -25,7 +25,6 @@ pub(super) struct Change {
 }
 
 impl Change {
-    /// Makes the change.
     pub(super) fn make(&self, confinement: &Confinement) -> ToolOutcome {
         if self.before.as_deref() != Some(self.after.as_str()) {
             confinement.replace(&self.inside, self.after.as_bytes())?;

@@ -58,7 +58,6 @@ impl Confinement {
         Self { project: project.to_owned(), own_files, unasked: false, special: Arc::default() }
     }
 
-    /// The project directory.
     pub fn project(&self) -> &Path {
         &self.project
     }

@@ -11,7 +11,6 @@ use super::sniff::{SAMPLE_BYTES, binary_kind};
 /// A file as text that is read line by line, or what it is instead.
 #[derive(Debug)]
 pub(super) enum Content {
-    /// Text.
     Text(LineReader<Chain<Cursor<Vec<u8>>, File>>),
     /// Something else, by its name.
     Binary(&'static str),
@@ -30,7 +29,6 @@ impl Content {
     }
 }
 
-/// One line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Line<'a> {
     /// Its number, from 1.

@@ -14,7 +14,6 @@ use crate::ports::ToolFailure;
 /// A regular file, open for reading.
 #[derive(Debug)]
 pub(super) struct Opened {
-    /// The file.
     pub(super) file: File,
     /// Its length when it was opened.
     pub(super) size: u64,

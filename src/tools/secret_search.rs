@@ -34,7 +34,6 @@ pub(super) type FileId = (u64, u64);
 pub(super) struct Found {
     /// Files, directories and links that may hold secrets. What is in such a directory is not listed.
     pub(super) secrets: Vec<PathBuf>,
-    /// Other links.
     pub(super) links: Vec<PathBuf>,
     /// Other files that have more than one name.
     pub(super) shared: Vec<(PathBuf, FileId)>,

@@ -278,7 +278,6 @@ impl Conversation {
 /// What a message replies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pointed {
-    /// No question.
     Nowhere,
     /// The question at this place.
     At(usize),

@@ -24,7 +24,6 @@ use crate::uimessage::{ApprovalAnswer, ApprovalAsk, Role, ToolState};
 /// What became of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum AnswerOutcome {
-    /// It counts.
     Counted,
     /// There is no such question here, or it was settled before.
     NotOpen,

@@ -61,7 +61,6 @@ pub(super) struct Waiting {
 pub(super) struct Outgoing {
     /// Still to be delivered.
     pub(super) outstanding: usize,
-    /// Given up.
     pub(super) dead: usize,
     /// Had to wait until somebody spoke, who just did.
     pub(super) held: usize,

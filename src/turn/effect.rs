@@ -12,37 +12,28 @@ use crate::uimessage::UiMessage;
 /// Something to be done.
 #[derive(Debug, PartialEq)]
 pub enum Effect {
-    /// Write these lines.
     Commit {
         /// The lines, in order.
         messages: Vec<UiMessage>,
         /// What people must be sent, in order: each with the message it comes from.
         say: Vec<Spoken>,
-        /// How sure.
         durability: Durability,
     },
-    /// Tell whoever waits.
     Answer(ReplyToken, Acceptance),
     /// Ask for leave to use the machine.
     AcquireSlot,
-    /// Give it back.
     ReleaseSlot,
     /// Ask the model, with the prompt as it is now.
     CallModel,
     /// Look at a call: may it run?
     Judge {
-        /// Which call.
         call: ToolCallId,
-        /// Of which tool.
         name: String,
-        /// With what.
         input: Value,
     },
     /// Keep a text as a file of a thread, for certain.
     KeepFile {
-        /// Where.
         file: StoredFile,
-        /// What.
         text: String,
     },
     /// Write an approval down, for certain.
@@ -53,18 +44,13 @@ pub enum Effect {
     ReadReply {
         /// Which message it is.
         message: MessageId,
-        /// What it says.
         words: String,
     },
     /// Add a line to the audit trail.
     Audit(Box<AuditLine>),
-    /// Run a tool.
     RunTool {
-        /// Which call.
         call: ToolCallId,
-        /// Which tool.
         name: String,
-        /// With what.
         arguments: Value,
         /// What it may do.
         class: Class,
@@ -75,13 +61,10 @@ pub enum Effect {
     Publish,
     /// More of the answer was written; where answers are sent, it may be shown so far.
     Drafted,
-    /// Show something fleeting.
     Show(Intent),
     /// A message belongs to another run from now on; whoever waits for its answer waits for that one.
     Moved {
-        /// Which message.
         message: MessageId,
-        /// To which run.
         to: CorrelationId,
     },
     /// A run waits for a person; whoever waits for its end is told so.
@@ -99,6 +82,5 @@ pub struct Spoken {
     pub correlation: CorrelationId,
     /// The platform's id of the message it answers.
     pub reply_to: Option<String>,
-    /// What is said.
     pub intent: Intent,
 }

@@ -11,7 +11,6 @@ pub struct ReplyToken(pub u64);
 /// What a question will be called, should one have to be asked.
 #[derive(Clone, Debug)]
 pub struct ApprovalSlot {
-    /// Its own id.
     pub id: ApprovalId,
     /// What people call it.
     pub number: ApprovalNumber,
@@ -27,15 +26,12 @@ pub struct Lookups {
     pub words: Option<String>,
 }
 
-/// Something that happened.
 #[derive(Debug)]
 pub enum Event {
     /// The daemon took the thread up again: whatever was open goes on. With it come the approvals that its open
     /// calls name.
     Resumed(Vec<Approval>),
-    /// Something came in.
     Arrived {
-        /// What.
         event: Box<IngressEvent>,
         /// Who waits for the acceptance.
         ticket: ReplyToken,
@@ -46,7 +42,6 @@ pub enum Event {
     },
     /// A tool of the agent's says something here.
     Voiced {
-        /// What.
         saying: Box<Saying>,
         /// Who waits for the acceptance.
         ticket: ReplyToken,
@@ -61,9 +56,7 @@ pub enum Event {
     ModelEnded(Result<Completion, ModelError>),
     /// A call was looked at.
     Judged {
-        /// Which.
         call: ToolCallId,
-        /// What was found.
         judgement: Box<Judgement>,
         /// For the question, where one has to be asked: see [`Conversation::needs_seat`].
         ///
@@ -72,7 +65,6 @@ pub enum Event {
     },
     /// A model has looked at a message that came while questions waited and was no decision by the rules.
     ReplyRead {
-        /// Which message.
         message: MessageId,
         /// What it was shown.
         words: String,
@@ -82,12 +74,7 @@ pub enum Event {
     /// Time has passed: questions may have grown too old.
     Tick,
     /// A call is at its end.
-    ToolEnded {
-        /// Which.
-        call: ToolCallId,
-        /// How.
-        outcome: ToolOutcome,
-    },
+    ToolEnded { call: ToolCallId, outcome: ToolOutcome },
     /// No new turns from now on; the running one may end.
     Stopping,
 }

@@ -7,7 +7,6 @@ use serde_json::Value;
 /// What to do with one more call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Let it run.
     Run,
     /// Do not run it; tell the model that it repeats itself.
     Warn,

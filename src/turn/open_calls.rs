@@ -8,9 +8,7 @@ use crate::domain::{Approval, ApprovalId, ToolCallId};
 /// What a call waits for.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Call {
-    /// To be judged.
     Unjudged,
-    /// The verdict.
     Judging,
     /// It changes something and was cut off by a crash: a person must be asked what became of it.
     Lost,
@@ -18,13 +16,11 @@ pub(super) enum Call {
     JudgingLost,
     /// Its turn; it may run in this class.
     Cleared(Class),
-    /// A person.
     Asked(Approval),
     /// Its turn; a person allowed it.
     Approved(Approval),
     /// The last look before it runs: is it still the call that was allowed?
     Checking(Approval),
-    /// Its end.
     Running,
 }
 

@@ -18,11 +18,9 @@ const MEMORY_SHARE: usize = 8;
 pub struct Facts<'a> {
     /// `Agent.md`, whole.
     pub agent_md: &'a str,
-    /// The agent's name.
     pub name: &'a str,
     /// The name of the project directory.
     pub project: &'a str,
-    /// The thread.
     pub thread: &'a ThreadId,
     /// Now. Only the day is told, so that the prompt stays the same from call to call.
     pub now: Timestamp,
@@ -34,7 +32,6 @@ pub struct Facts<'a> {
     pub context_tokens: usize,
 }
 
-/// The system prompt.
 pub fn system_prompt(facts: &Facts<'_>) -> String {
     let day: String = facts.now.rfc3339().chars().take(10).collect();
     let mut prompt = format!(

@@ -22,13 +22,11 @@ pub(super) enum Phase {
     WaitingForSlot,
     /// The model is asked.
     Thinking,
-    /// Tools run.
     Acting,
     /// Every call that is left waits for a person.
     AwaitingApproval,
 }
 
-/// One run.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
     pub(super) correlation: CorrelationId,

@@ -11,7 +11,6 @@ pub enum FinishReason {
     Stop,
     /// A call waits for somebody.
     ToolCalls,
-    /// Something went wrong.
     Error,
     /// Anything else, a stop by a person for one.
     Other,

@@ -6,13 +6,10 @@ use serde_json::{Map, Value};
 use super::Part;
 use crate::domain::{AuthorId, CorrelationId, MessageId, ThreadId, Timestamp};
 
-/// Who speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// Instructions.
     System,
-    /// A person.
     User,
     /// The agent, or the daemon in its name.
     Assistant,
@@ -45,7 +42,6 @@ impl RunStatus {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Metadata {
-    /// The platform's name.
     pub platform: String,
     /// The thread it is in.
     pub thread_id: ThreadId,
@@ -68,7 +64,6 @@ pub struct Metadata {
     /// A word for the daemon or the daemon's reply to one: people see it, no model does.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub command: bool,
-    /// Heard, not answered.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub context: bool,
     /// Whatever else stood there; it survives a rewrite.
@@ -81,7 +76,6 @@ pub struct Metadata {
 pub struct UiMessage {
     /// Unique in its thread.
     pub id: MessageId,
-    /// Who speaks.
     pub role: Role,
     /// What we know about it.
     pub metadata: Metadata,

@@ -10,17 +10,13 @@ use crate::domain::{AuthorId, ErrorKind};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TextState {
-    /// It grows.
     Streaming,
-    /// It is whole.
     Done,
 }
 
-/// Text or reasoning.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TextPart {
-    /// The words.
     pub text: String,
     /// Whether more will come.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -31,7 +27,6 @@ pub struct TextPart {
 }
 
 impl TextPart {
-    /// A whole text.
     pub fn done(text: impl Into<String>) -> Self {
         Self { text: text.into(), state: Some(TextState::Done), extra: Map::new() }
     }
@@ -51,11 +46,8 @@ impl TextPart {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FilePart {
-    /// Its media type.
     pub media_type: String,
-    /// Where it is.
     pub url: String,
-    /// Its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filename: Option<String>,
     /// Keys we do not use but must keep.
@@ -68,7 +60,6 @@ pub struct FilePart {
 pub struct CommandRecord {
     /// As it was given, with the slash.
     pub command: String,
-    /// By whom.
     pub author: AuthorId,
     /// What the daemon answered, as CommonMark.
     pub reply: String,
@@ -84,9 +75,7 @@ impl CommandRecord {
 /// Trouble, as the person was told.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ErrorRecord {
-    /// What sort.
     pub kind: ErrorKind,
-    /// The words.
     pub text: String,
     /// Whether trying again may help.
     pub retryable: bool,
@@ -98,11 +87,9 @@ pub struct ErrorRecord {
 /// One part of a message.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Part {
-    /// Words.
     Text(TextPart),
     /// The model's thinking, where it shows it.
     Reasoning(TextPart),
-    /// A file.
     File(FilePart),
     /// One model call begins.
     StepStart,

@@ -10,20 +10,15 @@ use super::{Part, Role, ToolPart, ToolState, UiMessage};
 /// A piece of what a person said.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
-    /// Words.
     Text(String),
     /// A picture, as a `data:` or `https:` address.
     Image {
-        /// Where it is.
         url: String,
     },
     /// Any other file: the model is told of it, tools can read it.
     File {
-        /// Its media type.
         media_type: String,
-        /// Where it is.
         url: String,
-        /// Its name.
         name: Option<String>,
     },
 }
@@ -31,9 +26,7 @@ pub enum Content {
 /// A call as the model made it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelToolCall {
-    /// Its id.
     pub id: String,
-    /// The tool's name.
     pub name: String,
     /// JSON text of the arguments; always valid JSON.
     pub arguments: String,
@@ -42,27 +35,19 @@ pub struct ModelToolCall {
 /// A message of a prompt.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ModelMessage {
-    /// Instructions.
     System(String),
-    /// A person's.
     User {
-        /// What they said.
         content: Vec<Content>,
         /// Their name, where several people speak.
         name: Option<String>,
     },
-    /// The model's own.
     Assistant {
-        /// Its words.
         text: String,
-        /// Its thinking.
         reasoning: String,
-        /// Its calls.
         tool_calls: Vec<ModelToolCall>,
     },
     /// The result of one call.
     Tool {
-        /// Whose result.
         call_id: String,
         /// The result as text.
         content: String,

@@ -18,7 +18,6 @@ pub enum ToolType {
 }
 
 impl ToolType {
-    /// The tool's name.
     pub fn name(&self) -> &str {
         match self {
             Self::Static(name) | Self::Dynamic(name) => name,
@@ -29,7 +28,6 @@ impl ToolType {
 /// A question to a person that has no answer yet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ApprovalAsk {
-    /// The approval's id.
     pub id: String,
     /// What people are shown: summary, risk, expiry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -39,9 +37,7 @@ pub struct ApprovalAsk {
 /// A question with its answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ApprovalAnswer {
-    /// The approval's id.
     pub id: String,
-    /// The answer.
     pub approved: bool,
     /// The responder's own reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -65,27 +61,12 @@ pub enum ToolState {
         raw_input: Option<String>,
     },
     /// The input is whole.
-    InputAvailable {
-        /// The input.
-        input: Value,
-    },
+    InputAvailable { input: Value },
     /// A person is asked.
-    ApprovalRequested {
-        /// The input.
-        input: Value,
-        /// The question.
-        approval: ApprovalAsk,
-    },
+    ApprovalRequested { input: Value, approval: ApprovalAsk },
     /// A person has answered.
-    ApprovalResponded {
-        /// The input.
-        input: Value,
-        /// The answer.
-        approval: ApprovalAnswer,
-    },
-    /// It ran.
+    ApprovalResponded { input: Value, approval: ApprovalAnswer },
     OutputAvailable {
-        /// The input.
         input: Value,
         /// What came out, as the model saw it.
         output: Value,
@@ -111,12 +92,7 @@ pub enum ToolState {
         approval: Option<ApprovalAnswer>,
     },
     /// A person said no.
-    OutputDenied {
-        /// The input.
-        input: Value,
-        /// The answer.
-        approval: ApprovalAnswer,
-    },
+    OutputDenied { input: Value, approval: ApprovalAnswer },
 }
 
 impl ToolState {
@@ -141,9 +117,7 @@ impl ToolState {
 /// A tool call inside a message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolPart {
-    /// Which tool.
     pub tool: ToolType,
-    /// Which call.
     pub call_id: ToolCallId,
     /// Where it is in its life.
     pub state: ToolState,

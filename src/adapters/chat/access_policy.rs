@@ -21,7 +21,6 @@ pub struct AllowList {
 /// Whether somebody may speak.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// They may.
     Welcome,
     /// Nobody knows them yet; in private they may ask to be let in.
     Pair(PairingRequest),

@@ -13,7 +13,6 @@ const MOST: usize = 10_000;
 pub enum Respond {
     /// Those that turn to the agent.
     Mention,
-    /// Every one.
     All,
 }
 

@@ -61,7 +61,6 @@ pub enum Unaccepted {
 /// What is on the disk.
 #[derive(Debug, Serialize, Deserialize)]
 struct Note {
-    /// Which came first.
     order: u64,
     key: String,
     chat: String,

@@ -10,7 +10,6 @@ const MAX_BYTES: usize = 64;
 /// What a button does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Button {
-    /// Answers the question.
     Answer(Answer),
     /// Shows how far a yes may reach.
     Scopes,

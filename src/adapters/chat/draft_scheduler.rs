@@ -32,7 +32,6 @@ pub enum Frame {
     Draft(String),
     /// What is going on.
     Progress(String),
-    /// Somebody is writing.
     Typing,
 }
 

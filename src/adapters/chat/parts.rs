@@ -22,7 +22,6 @@ pub struct ChatParts {
     pub http: reqwest::Client,
     /// Where the files of all threads are.
     pub files: PathBuf,
-    /// The time.
     pub clock: Arc<dyn Clock>,
     /// TtlCache ids and chance.
     pub ids: Arc<dyn Ids>,

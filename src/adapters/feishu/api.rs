@@ -30,7 +30,6 @@ pub struct Api {
     tokens: Tokens,
 }
 
-/// One call.
 #[derive(Debug)]
 pub(super) struct Call {
     method: Method,

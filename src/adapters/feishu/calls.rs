@@ -27,10 +27,12 @@ pub struct Bot {
 /// Where a message is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Target {
-    /// Into a chat.
     Chat(String),
     /// As the answer to a message, in its topic or beside it.
-    Reply { message: String, topic: InTopic },
+    Reply {
+        message: String,
+        topic: InTopic,
+    },
 }
 
 /// Whether an answer stays in the topic of what it answers.
@@ -43,13 +45,11 @@ pub(super) enum InTopic {
 /// A message that was said earlier in a chat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PastMessage {
-    /// Its id.
     pub id: String,
     /// Who said it: an open id, or an app id.
     pub sender: String,
     /// Whether an app said it.
     pub by_app: bool,
-    /// When.
     pub at: Timestamp,
     /// Its words; files are described.
     pub text: String,

@@ -21,12 +21,10 @@ pub(super) struct Outgoing {
 }
 
 impl Outgoing {
-    /// A card.
     pub(super) fn card(card: &Value) -> Self {
         Self { kind: "interactive", content: card.to_string() }
     }
 
-    /// A text.
     pub(super) fn text(text: &str) -> Self {
         Self { kind: "text", content: json!({ "text": harmless(text) }).to_string() }
     }

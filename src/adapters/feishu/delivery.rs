@@ -47,7 +47,6 @@ pub(super) fn uuid(delivery: &str, part: &str) -> String {
 }
 
 impl Sender {
-    /// Brings one delivery.
     pub(super) async fn deliver(&self, entry: OutboxEntry) -> Result<Receipt, DeliveryError> {
         let OutboxEntry { id, intent, .. } = entry;
         let id = id.as_str();

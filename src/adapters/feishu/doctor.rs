@@ -18,7 +18,6 @@ pub enum CheckStatus {
     Good,
     /// It works, but something is missing.
     Lacking,
-    /// It cannot work.
     Broken,
 }
 
@@ -27,7 +26,6 @@ pub enum CheckStatus {
 pub struct Finding {
     /// What was looked at.
     pub about: About,
-    /// How it stands.
     pub status: CheckStatus,
     /// What the platform said: a name, a reason, a missing scope.
     pub detail: String,
@@ -40,7 +38,6 @@ pub enum About {
     Credentials,
     /// The bot and whether it is switched on.
     Bot,
-    /// The long connection.
     Connection,
     /// Sending messages: `im:message:send_as_bot`.
     Sending,

@@ -6,20 +6,20 @@ use serde_json::Value;
 use super::content::{Content, Mention, read_content};
 use crate::domain::{ChatKind, Timestamp};
 
-/// What happened.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum InboundEvent {
-    /// Somebody wrote.
     InboundMessage(Box<InboundMessage>),
     /// Somebody took a message back.
-    Recalled { message: String, chat: String },
+    Recalled {
+        message: String,
+        chat: String,
+    },
     /// Somebody pressed a button.
     Pressed(Box<Pressed>),
     /// Nothing that concerns us.
     Nothing(String),
 }
 
-/// A message.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct InboundMessage {
     /// The message's own id, the same however often it comes.
@@ -30,7 +30,6 @@ pub(super) struct InboundMessage {
     pub(super) topic: Option<String>,
     /// The message it answers.
     pub(super) parent: Option<String>,
-    /// Who wrote it.
     pub(super) sender: String,
     pub(super) sender_is_person: bool,
     pub(super) at: Timestamp,

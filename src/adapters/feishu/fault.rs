@@ -10,24 +10,16 @@ pub enum ApiError {
     /// No answer, or none that can be read: nobody knows whether it was done.
     #[error("no answer: {0}")]
     Network(String),
-    /// Not now.
     #[error("too many requests: code {code}: {words}")]
     Busy {
-        /// The platform's code.
         code: i64,
         /// The platform's own word on when.
         after: Option<Duration>,
-        /// The platform's words.
         words: String,
     },
     /// The platform will not do it.
     #[error("refused: code {code}: {words}")]
-    Refused {
-        /// The platform's code.
-        code: i64,
-        /// The platform's words.
-        words: String,
-    },
+    Refused { code: i64, words: String },
 }
 
 /// The platform wants fewer calls.

@@ -46,12 +46,10 @@ pub(super) enum Kind {
     Pong,
     /// Something happened, or a button was pressed.
     Event,
-    /// Anything else.
     Other,
 }
 
 impl Frame {
-    /// Reads a frame.
     pub(super) fn read(bytes: &[u8]) -> Result<Self, prost::DecodeError> {
         Self::decode(bytes)
     }

@@ -41,7 +41,6 @@ const QUOTED_CHARS: usize = 1000;
 /// What the platform is to be told.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Outcome {
-    /// It was received.
     Taken,
     /// It was received, and this is the answer to whoever pressed.
     Answered(Value),
@@ -49,7 +48,6 @@ pub(super) enum Outcome {
     Again,
 }
 
-/// Takes events in.
 #[derive(Debug)]
 pub(super) struct Intake {
     pub(super) platform: Platform,

@@ -9,13 +9,10 @@ use crate::adapters::chat::{AllowList, Respond};
 /// How the adapter talks to the platform, and to whom.
 #[derive(Clone, Debug)]
 pub struct FeishuOptions {
-    /// The app's id.
     pub app_id: String,
-    /// The app's secret.
     pub app_secret: SecretString,
     /// The address of the open platform, without a slash at its end.
     pub domain: String,
-    /// How events arrive.
     pub mode: FeishuMode,
     /// Whom the settings name.
     pub guests: AllowList,
@@ -29,7 +26,6 @@ pub struct FeishuOptions {
     pub admins_decide: bool,
 }
 
-/// How events arrive.
 #[derive(Clone, Debug)]
 pub enum FeishuMode {
     /// Over a connection the daemon opens.

@@ -31,7 +31,6 @@ const MOST_BYTES: usize = 16 << 20;
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
-/// An open connection.
 #[derive(Debug)]
 pub(super) struct Connection {
     socket: Socket,
@@ -39,7 +38,6 @@ pub(super) struct Connection {
     pub(super) config: ClientConfig,
 }
 
-/// Opens a connection.
 pub(super) async fn connect(api: &Api, options: &FeishuOptions) -> Result<Connection, Refusal> {
     let Endpoint { url, service, config } = endpoint(api, options).await?;
     install_tls();

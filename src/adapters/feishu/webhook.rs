@@ -22,7 +22,6 @@ const MOST_NONCES: usize = 10_000;
 /// What proves that a request is the platform's.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seal {
-    /// Encrypts and signs.
     pub(super) encrypt_key: Option<SecretString>,
     /// Is in every event.
     pub(super) verification_token: Option<SecretString>,
@@ -36,14 +35,11 @@ pub(super) struct Signature<'a> {
     pub(super) signature: Option<&'a str>,
 }
 
-/// What came.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Opened {
     /// The platform asks whether we are here: this is to be said back.
     Challenge(String),
-    /// Something happened.
     Event {
-        /// What.
         event: Value,
         /// What the request is known by, where it is signed.
         nonce: Option<String>,

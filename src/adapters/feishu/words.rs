@@ -16,7 +16,6 @@ pub(super) enum Words {
 }
 
 impl Words {
-    /// The words.
     pub(super) const fn say(self, language: Language) -> &'static str {
         match (self, language) {
             (Self::Counted, Language::En) => "Got it.",

@@ -41,7 +41,6 @@ const TYPING_SECS: u64 = 50;
 /// How often a bot that is called by the platform looks whether it still answers.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 
-/// QQ.
 #[derive(Debug)]
 pub struct QqAdapter {
     platform: Platform,

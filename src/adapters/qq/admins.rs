@@ -20,7 +20,6 @@ const PATIENCE: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(super) struct Admins {
     api: Api,
-    /// Whether anybody cares.
     wanted: bool,
     /// By chat and person.
     known: TtlCache<(String, String), bool>,

@@ -13,7 +13,6 @@ use super::trouble::{Kind, Trouble};
 /// Where the platform's own clients say whose token it is.
 const APP_HEADER: &str = "x-union-appid";
 
-/// The API.
 #[derive(Clone, Debug)]
 pub(super) struct Api {
     http: Http,
@@ -32,7 +31,6 @@ impl Api {
         &self.tokens
     }
 
-    /// Makes a call.
     pub(super) async fn call(
         &self,
         method: Method,

@@ -15,25 +15,16 @@ use crate::ports::Clock;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finding {
     /// The credentials are good, and this is the bot's name.
-    Bot {
-        /// Its name.
-        name: String,
-    },
+    Bot { name: String },
     /// The gateway can be reached.
     Gateway {
         /// How many sessions may still be begun today, where the platform says so.
         sessions_left: Option<u64>,
     },
     /// The credentials were refused.
-    BadCredentials {
-        /// The platform's words.
-        what: String,
-    },
+    BadCredentials { what: String },
     /// This machine's address is not on the bot's list.
-    AddressNotListed {
-        /// The platform's words.
-        what: String,
-    },
+    AddressNotListed { what: String },
     /// Something did not answer, or answered with trouble.
     Trouble {
         /// What was tried and what came back.

@@ -12,16 +12,13 @@ use crate::domain::{ApprovalId, ApprovalKind, AttachmentKind, Intent, Language, 
 /// One message that is to be sent.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Draft {
-    /// Words.
     Words(Words),
-    /// A file.
     File(FileDraft),
 }
 
 /// Words, in every form they may have to take.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Words {
-    /// CommonMark.
     pub(super) markdown: String,
     /// The buttons below it.
     pub(super) keyboard: Option<Value>,
@@ -41,9 +38,7 @@ pub(super) struct FileDraft {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Form {
-    /// Markdown, with buttons.
     Rich,
-    /// Words alone.
     #[default]
     Plain,
     /// Words alone, with links that nobody can take for links.

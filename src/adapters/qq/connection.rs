@@ -52,7 +52,6 @@ struct Label {
     seq: u64,
 }
 
-/// Keeps the connection.
 pub(super) struct Connection {
     pub(super) api: Api,
     pub(super) memory: Memory,

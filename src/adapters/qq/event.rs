@@ -13,24 +13,19 @@ use crate::domain::{Quoted, Timestamp};
 /// An event as it came, from the gateway or the webhook.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Dispatch {
-    /// Its name.
     pub(super) name: String,
     /// Its own id; some kinds can be replied to by it.
     pub(super) event_id: Option<String>,
-    /// Its body.
     pub(super) body: Value,
 }
 
-/// What happened.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum InboundEvent {
-    /// Somebody said something.
     Said(Box<InboundMessage>),
     /// Somebody pressed a button.
     Pressed(Box<Press>),
     /// The bot was added somewhere or removed, befriended or left.
     Relation {
-        /// The event's name.
         name: String,
         /// The group or person.
         chat: String,
@@ -39,7 +34,6 @@ pub(super) enum InboundEvent {
     Nothing,
 }
 
-/// A message.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct InboundMessage {
     pub(super) scene: Scene,
@@ -68,7 +62,6 @@ pub(super) struct Attachment {
     pub(super) size: Option<u64>,
 }
 
-/// A pressed button.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Press {
     /// What the platform wants acknowledged.

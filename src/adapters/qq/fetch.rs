@@ -9,7 +9,6 @@ use crate::adapters::chat::{Downloads, FetchError, is_kept, keep, name_before};
 use crate::domain::{InboundFile, Language, StoredFile, ThreadId};
 use crate::render::Phrase;
 
-/// Longest file.
 const LONGEST: u64 = 30 << 20;
 /// How long one may take.
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -18,7 +17,6 @@ const AT_ONCE: usize = 8;
 /// More than this in one message is nobody's request.
 const MOST: usize = 16;
 
-/// Fetches files.
 #[derive(Debug)]
 pub(super) struct Fetcher {
     http: reqwest::Client,

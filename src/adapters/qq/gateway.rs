@@ -42,10 +42,8 @@ pub(super) struct Session {
     pub(super) me: Option<String>,
 }
 
-/// What to do.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Act {
-    /// Send this.
     Say(Value),
     /// Beat this often from now on.
     BeatEvery(Duration),

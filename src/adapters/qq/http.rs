@@ -17,7 +17,6 @@ pub(super) const UPLOAD: Duration = Duration::from_secs(50);
 /// Longer answers are none of this platform's.
 const LONGEST_ANSWER: usize = 4 << 20;
 
-/// The connections.
 #[derive(Clone, Debug)]
 pub(super) struct Http {
     client: Client,

@@ -54,7 +54,6 @@ impl Event {
     }
 }
 
-/// Takes events in.
 #[derive(Debug)]
 pub(super) struct Intake {
     platform: Platform,

@@ -10,7 +10,6 @@ use crate::adapters::chat::{AllowList, Respond};
 const REAL: &str = "https://api.sgroup.qq.com";
 const SANDBOX: &str = "https://sandbox.api.sgroup.qq.com";
 
-/// How events arrive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum QqEvents {
     /// Over a connection that the daemon opens.
@@ -23,7 +22,6 @@ pub enum QqEvents {
 /// Whether a group shares one conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Threading {
-    /// One for all.
     #[default]
     Shared,
     /// One for each person.
@@ -35,7 +33,6 @@ pub enum Threading {
 pub struct QqOptions {
     /// The bot's app id.
     pub app_id: String,
-    /// The bot's secret.
     pub app_secret: SecretString,
     /// The address of the API.
     pub api_url: String,
@@ -43,12 +40,10 @@ pub struct QqOptions {
     pub token_url: String,
     /// Whether the platform's sandbox is used.
     pub sandbox: bool,
-    /// How events arrive.
     pub events: QqEvents,
     /// Whether Markdown and buttons are granted to the bot. Where nobody says, buttons are tried with a question and
     /// everything else is plain words.
     pub markdown: Option<bool>,
-    /// Who may speak.
     pub guests: AllowList,
     /// Which messages of a group are answered.
     pub respond: Respond,

@@ -74,14 +74,7 @@ pub(super) enum Weight {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Reservation {
     /// Send it, under this pair.
-    Send {
-        /// What it answers.
-        key: Key,
-        /// Its number.
-        seq: u32,
-        /// In this form.
-        form: Form,
-    },
+    Send { key: Key, seq: u32, form: Form },
     /// It was sent before.
     Done,
     /// Not now: nothing that can be replied to is left.

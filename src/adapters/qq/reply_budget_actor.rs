@@ -22,7 +22,6 @@ pub(super) struct SendRequest {
     pub(super) thread: ThreadId,
     /// The name of the part: the same one, whenever it is tried.
     pub(super) part: String,
-    /// What it answers.
     pub(super) reply_to: Option<String>,
     pub(super) weight: Weight,
     /// The form it would have.
@@ -39,9 +38,7 @@ pub(super) enum SendGrant {
         scene: Scene,
         /// In answer to what.
         key: Key,
-        /// Under which number.
         seq: u32,
-        /// In which form.
         form: Form,
     },
     /// It was sent before.
@@ -55,7 +52,6 @@ pub(super) enum SendGrant {
 /// What became of a part that was granted.
 #[derive(Clone, Debug)]
 pub(super) enum SendOutcome {
-    /// It has arrived.
     Done,
     /// It was refused and has taken nothing.
     Released,

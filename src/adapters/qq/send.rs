@@ -25,7 +25,6 @@ use crate::render::split;
 /// Shorter words are not split further: something else is wrong with them.
 const SHORTEST: usize = 100;
 
-/// Sends messages.
 #[derive(Debug)]
 pub(super) struct Sender {
     pub(super) api: Api,
@@ -62,7 +61,6 @@ pub(super) struct SendTarget {
 enum Tried {
     /// It is there, under this id where the platform said one.
     Sent(Option<String>),
-    /// Nobody misses it.
     Skipped,
     /// These are to be sent in its place.
     Instead(Vec<Part>),

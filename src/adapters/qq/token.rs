@@ -35,7 +35,6 @@ struct Kept {
     until: Timestamp,
 }
 
-/// Keeps the token.
 pub(super) struct Tokens {
     http: Http,
     credentials: Credentials,

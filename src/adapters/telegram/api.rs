@@ -35,9 +35,7 @@ pub enum ApiError {
     /// The server said no.
     #[error("{description} ({code})")]
     Refused {
-        /// Its error code.
         code: u16,
-        /// Its words.
         description: String,
         /// After how long it may be tried again.
         retry_after: Option<Duration>,
@@ -85,7 +83,6 @@ pub struct Upload {
     pub field: &'static str,
     /// What it is called.
     pub name: String,
-    /// Its media type.
     pub media_type: String,
     /// What is in it.
     pub content: Vec<u8>,

@@ -20,7 +20,6 @@ const LOOKUP: Duration = Duration::from_secs(10);
 /// How many files are fetched at the same time.
 const AT_ONCE: usize = 8;
 
-/// Fetches files.
 #[derive(Debug)]
 pub(super) struct Fetcher {
     api: Api,

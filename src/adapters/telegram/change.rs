@@ -32,7 +32,6 @@ pub(super) enum Edited {
 /// What a message said to a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
-    /// It was made.
     Made,
     /// It says this already.
     Needless,

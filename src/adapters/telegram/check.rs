@@ -25,15 +25,9 @@ pub enum Finding {
     /// A webhook is set for the bot.
     Webhook,
     /// The token was refused.
-    BadToken {
-        /// The server's words.
-        what: String,
-    },
+    BadToken { what: String },
     /// The server did not answer, or not as it should.
-    Trouble {
-        /// What came back.
-        what: String,
-    },
+    Trouble { what: String },
 }
 
 #[derive(Deserialize)]

@@ -27,7 +27,6 @@ pub(super) enum Obstacle {
     NotEditable,
     /// The server does not know the method.
     UnknownMethod,
-    /// Nothing.
     Other,
 }
 

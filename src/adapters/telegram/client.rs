@@ -31,7 +31,6 @@ pub(super) const BROKEN_TRIES: u32 = 4;
 /// Something of the outbox that is on its way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DeliveryAttempt<'a> {
-    /// Which.
     pub(super) delivery: &'a DeliveryId,
     /// The message it answers, which stands before it.
     pub(super) answers: Option<i64>,

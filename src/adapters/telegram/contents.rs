@@ -17,7 +17,6 @@ pub(super) struct Attachment {
     pub(super) message_id: i64,
     /// What it is called.
     pub(super) name: String,
-    /// Its media type.
     pub(super) media_type: String,
     /// How long it is, where that was said.
     pub(super) size: Option<u64>,

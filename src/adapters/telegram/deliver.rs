@@ -58,7 +58,6 @@ impl Sender {
         self.brush.clone()
     }
 
-    /// Delivers one chunk.
     pub async fn deliver(&self, entry: OutboxEntry, attempt: u32) -> Result<Receipt, DeliveryError> {
         let Some(place) = ChatTarget::of(&entry.intent.thread_id, &self.chats) else {
             let reason = format!("{} is not a chat", entry.intent.thread_id);
@@ -245,7 +244,6 @@ impl Sender {
 /// Why nothing was delivered.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// The call failed.
     Api(ApiError),
     /// It could not even be tried, and never will.
     Never(String),

@@ -4,10 +4,8 @@ use serde::Deserialize;
 
 use super::wire::or_default;
 
-/// The bot itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub(super) struct Me {
-    /// Its number.
     pub(super) id: i64,
     /// Its name, without the `@`.
     #[serde(default, deserialize_with = "or_default")]

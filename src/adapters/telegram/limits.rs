@@ -65,7 +65,6 @@ struct Complaints {
 }
 
 impl Limits {
-    /// Nobody has complained.
     pub(super) fn new() -> Self {
         Self {
             wide: Pace::new(WIDE_OVERALL),

@@ -11,7 +11,6 @@ use crate::render::Phrase;
 
 /// What was last registered.
 const NOTE: &str = "menu";
-/// The longest description.
 const LONGEST: usize = 256;
 
 /// Registers the commands, unless the server has these already. Failure is logged only: the commands work without.

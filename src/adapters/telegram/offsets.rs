@@ -33,7 +33,6 @@ impl Offsets {
         fresh.into_iter().filter(|number| self.working.insert(*number)).collect()
     }
 
-    /// One was accepted.
     pub(super) fn done(&mut self, number: i64) {
         if self.working.remove(&number) {
             if self.done.len() >= REMEMBERED {

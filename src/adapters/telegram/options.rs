@@ -9,7 +9,6 @@ use crate::adapters::chat::{AllowList, Respond};
 /// What is known about the bot before it runs.
 #[derive(Clone, Debug)]
 pub struct TelegramOptions {
-    /// The bot's token.
     pub token: SecretString,
     /// The address of the Bot API.
     pub api_url: String,
@@ -43,7 +42,6 @@ pub struct WebhookOptions {
 /// Whether a group shares one conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threading {
-    /// One for all.
     Shared,
     /// One for each person.
     PerUser,
@@ -52,9 +50,7 @@ pub enum Threading {
 /// Whether a message that was taken gets a sign at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acknowledge {
-    /// 👀 under it.
     Eyes,
-    /// None.
     Nothing,
 }
 

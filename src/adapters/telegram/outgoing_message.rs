@@ -27,7 +27,6 @@ pub(super) struct OutgoingMessage {
 /// The way a letter goes; each obstacle changes it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SendPlan {
-    /// Where to.
     pub(super) place: ChatTarget,
     /// The message it answers.
     pub(super) reply_to: Option<i64>,
@@ -36,7 +35,6 @@ pub(super) struct SendPlan {
 }
 
 impl SendPlan {
-    /// The straight one.
     pub(super) const fn of(place: ChatTarget, letter: &OutgoingMessage) -> Self {
         Self { place, reply_to: letter.reply_to, markup: true }
     }

@@ -45,9 +45,7 @@ struct Taken {
 enum State {
     /// Only here, and at Telegram.
     Here,
-    /// Being written down.
     Saving,
-    /// On the disk.
     Safe,
 }
 

@@ -13,7 +13,6 @@ use crate::domain::{
     Said, ThreadId, Timestamp,
 };
 
-/// What happened.
 #[derive(Clone, Debug)]
 pub(super) enum InboundEvent {
     /// Somebody said, changed or ordered something.
@@ -25,12 +24,7 @@ pub(super) enum InboundEvent {
     /// The bot was thrown out of a chat, or blocked.
     Expelled(i64),
     /// A group has a new number.
-    Moved {
-        /// The old one.
-        from: i64,
-        /// The new one.
-        to: i64,
-    },
+    Moved { from: i64, to: i64 },
     /// Nothing for us, and why.
     Nothing(&'static str),
 }
@@ -55,11 +49,9 @@ pub(super) struct InboundMessage {
 /// What somebody did with words.
 #[derive(Clone, Debug)]
 pub(super) enum What {
-    /// Said something.
     Said(MessageContent),
     /// Changed what they had said.
     Edited(MessageContent),
-    /// Gave a command.
     Ordered(CommandInvocation),
     /// Opened the chat with the bot, with the code that the link to it carried.
     Started(Option<String>),
@@ -109,7 +101,6 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// Reads an update.
     pub(super) fn read(&self, number: i64, update: Update, now: Timestamp) -> Result<InboundEvent, BadId> {
         if let Some(message) = update.message {
             return self.message(&message, false, now);

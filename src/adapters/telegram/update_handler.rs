@@ -122,7 +122,6 @@ impl UpdateHandler {
         }
     }
 
-    /// Does it.
     pub(super) async fn receive(&self, work: Work) -> Done {
         let done = match work {
             Work::InboundMessage(heard, hearing) => self.heard(*heard, hearing).await,

@@ -34,7 +34,6 @@ pub(super) struct Call {
     reply: oneshot::Sender<()>,
 }
 
-/// Where Telegram calls.
 #[derive(Debug)]
 pub struct TelegramHook {
     secret: SecretString,

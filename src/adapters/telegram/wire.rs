@@ -50,7 +50,6 @@ fn text<'de, D: Deserializer<'de>>(given: D) -> Result<String, D::Error> {
     }
 }
 
-/// One update.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Update {
@@ -61,7 +60,6 @@ pub(super) struct Update {
     pub(super) stopped_message_generation: Option<StoppedDraft>,
 }
 
-/// A chat.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Chat {
     pub(super) id: i64,
@@ -73,7 +71,6 @@ pub(super) struct Chat {
     pub(super) is_forum: bool,
 }
 
-/// An account.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct User {
     pub(super) id: i64,
@@ -97,7 +94,6 @@ impl User {
     }
 }
 
-/// A message.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Message {
     pub(super) message_id: i64,
@@ -207,7 +203,6 @@ pub(super) struct File {
     pub(super) file_size: Option<u64>,
 }
 
-/// A sticker.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Sticker {
     pub(super) emoji: Option<String>,
@@ -230,7 +225,6 @@ pub(super) struct Venue {
     pub(super) address: String,
 }
 
-/// Somebody's number.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Contact {
     #[serde(default)]
@@ -240,7 +234,6 @@ pub(super) struct Contact {
     pub(super) last_name: Option<String>,
 }
 
-/// A vote.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Poll {
     #[serde(default)]

@@ -30,7 +30,6 @@ pub(super) async fn readyz(State(web): State<Arc<Web>>) -> Response {
     }
 }
 
-/// All numbers.
 pub(super) async fn metrics(State(web): State<Arc<Web>>) -> Response {
     let mut text = web.parts.metrics.render();
     text.push_str(&store_totals(&web.parts.store.totals()));

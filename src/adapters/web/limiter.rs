@@ -119,7 +119,6 @@ impl Failures {
     }
 }
 
-/// Counts failed logins.
 #[derive(Debug, Default)]
 pub(super) struct FailureLimiter {
     failures: Mutex<Failures>,

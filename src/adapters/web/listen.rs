@@ -42,20 +42,13 @@ const BREATH: Duration = Duration::from_millis(200);
 /// Why the address cannot be listened on.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
-    /// Somebody else does.
     #[error("{0} is in use by another program: stop it, or set adapters.web.listen to another port")]
     InUse(SocketAddr),
     /// The system does not allow it.
     #[error("not allowed to listen on {0}: ports below 1024 need privileges")]
     NotPermitted(SocketAddr),
-    /// Anything else.
     #[error("cannot listen on {addr}")]
-    Other {
-        /// Where.
-        addr: SocketAddr,
-        /// The system's words.
-        source: io::Error,
-    },
+    Other { addr: SocketAddr, source: io::Error },
 }
 
 /// Takes the address. Nobody is served before the listener is handed to an adapter, but from here on the

@@ -27,7 +27,6 @@ use super::server::Web;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Caller {
     Token,
-    /// A console session.
     Session,
 }
 

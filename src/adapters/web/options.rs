@@ -16,22 +16,18 @@ use crate::ports::{AccessBook, ApprovalBook, Audit, Grants, Hook, Ids, ThreadSto
 /// What is known about this daemon before it runs.
 #[derive(Clone, Debug)]
 pub struct WebOptions {
-    /// Where to listen.
     pub listen: SocketAddr,
     /// What a client must know. An empty one lets nobody in.
     pub token: SecretString,
     /// Names, with or without a port, under which the daemon may be asked for beside its own address: those
     /// of a reverse proxy, for one.
     pub allowed_hosts: Vec<String>,
-    /// The agent's name.
     pub name: String,
     /// The daemon's own language; nothing means that each person's words decide.
     pub language: Option<Language>,
-    /// The program's version.
     pub version: String,
     /// Who serves the model.
     pub provider: String,
-    /// The model.
     pub model: String,
     /// What to call whoever writes in the console.
     pub operator_name: Option<String>,
@@ -56,7 +52,6 @@ pub struct WebParts {
     pub access: Arc<dyn AccessBook>,
     /// Where it is written down who was allowed what.
     pub audit: Arc<dyn Audit>,
-    /// TtlCache ids.
     pub ids: Arc<dyn Ids>,
     /// How the adapters fare.
     pub healths: AdapterHealths,

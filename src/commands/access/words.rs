@@ -22,7 +22,6 @@ pub(super) enum Part {
     Guest,
     /// A group that is open.
     Group,
-    /// Somebody who asks.
     Asks,
     /// Somebody who was removed.
     Removed,
@@ -176,7 +175,6 @@ pub(super) fn bad_guest(who: &str, language: Language) -> String {
     }
 }
 
-/// Not a person.
 pub(super) fn bad_person(who: &str, language: Language) -> String {
     match language {
         Language::En => format!("{who:?} is no person: write telegram:user:123"),
@@ -184,7 +182,6 @@ pub(super) fn bad_person(who: &str, language: Language) -> String {
     }
 }
 
-/// Somebody is invited.
 pub(super) fn invited(invitation: &Invitation, language: Language) -> String {
     let (code, part) = (&invitation.code, role(Part::of(invitation.role), language));
     match language {

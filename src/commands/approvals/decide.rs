@@ -14,12 +14,10 @@ use crate::commands::load::load_or_say;
 use crate::config::Env;
 use crate::domain::{Approval, ApprovalState, Scope};
 
-/// What is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     /// Yes, as far as this.
     Approve(ScopeArg),
-    /// No.
     Deny,
     /// It was done already.
     Done,

@@ -11,7 +11,6 @@ use crate::domain::{Approval, ApprovalFile, ApprovalState};
 /// The widest a line of ours is.
 const COLUMNS: usize = 100;
 
-/// Shows one question.
 pub(super) fn show(
     look: &CliContext,
     approval: &Approval,

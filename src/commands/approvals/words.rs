@@ -64,7 +64,6 @@ pub(super) enum Field {
 /// How many columns the names of fields take.
 pub(super) const FIELD_COLUMNS: usize = 12;
 
-/// Its name.
 pub(super) const fn field(field: Field, language: Language) -> &'static str {
     match (field, language) {
         (Field::Tool, Language::En) => "tool",
@@ -156,7 +155,6 @@ pub(super) fn settled(approval: &Approval, language: Language) -> String {
     }
 }
 
-/// The answer counts.
 pub(super) fn counted(approval: &Approval, answer: Answer, language: Language) -> String {
     let word = match (answer, language) {
         (Answer::Approve(_), Language::En) => "approved",

@@ -14,9 +14,7 @@ use crate::store::audit_files;
 /// Which lines are wanted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted<'a> {
-    /// Not before this.
     pub(super) since: Option<Timestamp>,
-    /// Of this thread.
     pub(super) thread: Option<&'a str>,
     /// Of this event, or of the family of events it begins.
     pub(super) event: Option<&'a str>,
@@ -42,14 +40,12 @@ impl Wanted<'_> {
 pub(super) struct Line {
     /// As it stands in the file.
     pub(super) text: String,
-    /// What it says.
     pub(super) facts: Value,
 }
 
 /// The lines that were found.
 #[derive(Debug, Default)]
 pub(super) struct AuditLines {
-    /// Oldest first.
     pub(super) lines: Vec<Line>,
     /// How many could not be read.
     pub(super) unreadable: usize,

@@ -69,7 +69,6 @@ pub(super) fn by(who: &str, via: Option<&str>, language: Language) -> String {
     }
 }
 
-/// Nothing fits.
 pub(super) const fn nothing(language: Language) -> &'static str {
     match language {
         Language::En => "there is nothing of the kind in the audit trail",
@@ -87,7 +86,6 @@ pub(super) fn unreadable(count: usize, language: Language) -> String {
     }
 }
 
-/// Not a beginning.
 pub(super) fn bad_since(text: &str, language: Language) -> String {
     match language {
         Language::En => {

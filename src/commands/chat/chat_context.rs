@@ -25,7 +25,6 @@ pub(super) fn fresh_thread(platform: &Platform) -> Result<ThreadId, String> {
     ThreadId::of_chat(platform, name).map_err(|error| error.to_string())
 }
 
-/// A conversation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ChatContext<'a> {
     /// The project directory, as the command line named it.

@@ -38,7 +38,6 @@ enum Cursor {
     BelowRemark,
     /// At the beginning of a line, below words.
     BelowWords,
-    /// Inside a line.
     InLine,
 }
 

@@ -18,7 +18,6 @@ const HISTORY: usize = 1000;
 /// What came of asking for a line.
 #[derive(Debug)]
 pub(super) enum Typed {
-    /// A line.
     Line(String),
     /// Ctrl-C: the line is thrown away.
     Cleared,
@@ -57,7 +56,6 @@ impl std::fmt::Debug for Keyboard {
 }
 
 impl Keyboard {
-    /// Takes the keyboard.
     pub(super) fn open(style: Style) -> io::Result<Self> {
         let before = tcgetattr(io::stdin()).ok();
         let (asked, questions) = blocking::channel();

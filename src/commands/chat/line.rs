@@ -12,11 +12,8 @@ use crate::uimessage::{Chunk, UiMessage};
 /// Something that happened in the thread.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum ThreadEvent {
-    /// An answer grows.
     Chunk {
-        /// Which answer.
         message: MessageId,
-        /// By what.
         chunk: Chunk,
     },
     /// A message was written, or written anew.
@@ -56,7 +53,6 @@ pub(super) enum LineError {
 pub(super) enum Line {
     /// To one inside this process.
     Local(Box<Local>),
-    /// To a daemon.
     Remote(Box<Remote>),
 }
 

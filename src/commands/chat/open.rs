@@ -22,10 +22,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub(super) enum OpenLineError {
     /// Somebody has the project but cannot be talked to: another chat, or a daemon without a console.
     #[error("somebody else has this project")]
-    Taken {
-        /// Who.
-        pid: Option<u32>,
-    },
+    Taken { pid: Option<u32> },
     /// The daemon did not let us in.
     #[error("{0}")]
     Refused(String),

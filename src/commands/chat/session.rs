@@ -47,7 +47,6 @@ enum Came {
     Interruption(Interruption),
 }
 
-/// A conversation.
 #[derive(Debug)]
 pub(super) struct Session<'s, 'o> {
     pub(super) settings: &'s Settings,

@@ -1,11 +1,8 @@
 //! Server-sent events, read. Sans-IO: bytes in, events out, wherever the bytes were cut.
 
-/// One event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Event {
-    /// Its name.
     pub(super) name: String,
-    /// What it carries.
     pub(super) data: String,
 }
 

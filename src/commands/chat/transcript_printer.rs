@@ -17,7 +17,6 @@ use crate::ports::RunOutcome;
 use crate::render::Phrase;
 use crate::uimessage::{Chunk, Role, RunStatus, UiMessage, replay};
 
-/// Something to show.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Shown {
     /// More of the agent's words.
@@ -34,13 +33,11 @@ pub(super) enum Shown {
     Question(Box<Question>),
     /// A decision was made.
     Settled(Settled),
-    /// A file.
     File(String),
     /// The daemon's own words, in reply to a command.
     Reply(String),
     /// What is going on, in passing.
     Progress(String),
-    /// Something went wrong.
     Trouble(String),
 }
 
@@ -369,7 +366,6 @@ impl Told {
 
 /// What is new in a text.
 enum Growth {
-    /// It goes on.
     More(String),
     /// It is another one than before, and begins anew.
     Anew(String),

@@ -34,7 +34,6 @@ pub(super) enum TurnEnd {
 /// A turn that was watched to its end.
 #[derive(Debug)]
 pub(super) struct Turn {
-    /// How it ended.
     pub(super) end: TurnEnd,
     /// What was taken, if it was.
     pub(super) taken: Option<Taken>,

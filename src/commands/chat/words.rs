@@ -70,7 +70,6 @@ pub(super) enum Word<'a> {
 }
 
 impl Word<'_> {
-    /// The words.
     pub(super) fn say(&self, language: Language) -> String {
         match language {
             Language::En => self.english(),

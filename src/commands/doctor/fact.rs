@@ -26,11 +26,14 @@ pub(super) enum Verdict {
 #[derive(Debug)]
 pub(super) enum Fact {
     /// The agent knows who it is.
-    AgentMd { characters: usize },
-    /// It does not.
+    AgentMd {
+        characters: usize,
+    },
     NoAgentMd(AgentMdError),
     /// The configuration is valid.
-    Config { has_file: bool },
+    Config {
+        has_file: bool,
+    },
     /// Something in it is not.
     ConfigProblem(Problem),
     /// Something in it is allowed, and does nothing.
@@ -38,65 +41,117 @@ pub(super) enum Fact {
     /// An adapter that the file names but that will not run.
     IdleAdapter(IdleAdapter),
     /// The built-in model will answer; `key_unused` when a usual key is set that nothing refers to.
-    Offline { key_unused: bool },
-    /// A model answered.
-    ModelAnswers { name: String, millis: u64 },
+    Offline {
+        key_unused: bool,
+    },
+    ModelAnswers {
+        name: String,
+        millis: u64,
+    },
     /// A model did not.
-    ModelFails { name: String, kind: ErrorKind, detail: String },
+    ModelFails {
+        name: String,
+        kind: ErrorKind,
+        detail: String,
+    },
     /// A model said nothing in time.
-    ModelSilent { name: String, seconds: u64 },
+    ModelSilent {
+        name: String,
+        seconds: u64,
+    },
     /// A model's client cannot be made.
-    ModelUnusable { name: String, why: String },
+    ModelUnusable {
+        name: String,
+        why: String,
+    },
     /// The server shuts a model down on this day.
-    ModelEnds { name: String, on: jiff::civil::Date, days: i64, alternatives: Vec<String> },
+    ModelEnds {
+        name: String,
+        on: jiff::civil::Date,
+        days: i64,
+        alternatives: Vec<String>,
+    },
     /// A model fails and its server does not list it.
-    ModelNotListed { name: String, alternatives: Vec<String> },
+    ModelNotListed {
+        name: String,
+        alternatives: Vec<String>,
+    },
     /// What a chat platform says about its bot.
-    Chat { platform: &'static str, news: Probe },
+    Chat {
+        platform: &'static str,
+        news: Probe,
+    },
     /// State can be written.
     Writable(PathBuf),
-    /// It cannot.
-    NotWritable { path: PathBuf, why: String },
+    NotWritable {
+        path: PathBuf,
+        why: String,
+    },
     /// Only we can read our state.
     Private,
     /// Others can read it.
-    OpenToOthers { path: PathBuf, mode: u32 },
+    OpenToOthers {
+        path: PathBuf,
+        mode: u32,
+    },
     /// Git tracks files that hold state or secrets.
     Tracked(Vec<String>),
     /// How much room there is.
-    DiskFree { mebibytes: u64 },
+    DiskFree {
+        mebibytes: u64,
+    },
     /// The port is ours to take.
     PortFree(SocketAddr),
     /// The daemon that runs here holds it.
     PortOurs(SocketAddr),
     /// Somebody else holds it.
-    PortTaken { listen: SocketAddr, chosen: bool },
+    PortTaken {
+        listen: SocketAddr,
+        chosen: bool,
+    },
     /// It cannot be had.
-    PortRefused { listen: SocketAddr, why: String },
+    PortRefused {
+        listen: SocketAddr,
+        why: String,
+    },
     /// The console is reachable from other machines.
     OpenListen(SocketAddr),
     /// No daemon runs here.
     LockFree,
-    /// One does.
-    LockHeld { pid: Option<u32> },
+    LockHeld {
+        pid: Option<u32>,
+    },
     /// It cannot be told.
     LockUnclear(String),
     /// What keeps commands in, tried out.
     Sandbox(SandboxReport),
     /// Sockets of other programs that commands can reach.
-    Sockets { listed: Vec<PathBuf>, sandbox: SandboxReport },
+    Sockets {
+        listed: Vec<PathBuf>,
+        sandbox: SandboxReport,
+    },
     /// How much memory commands may use, and what keeps them to it.
-    CommandMemory { limits: MemoryLimits, control: MemoryControl },
+    CommandMemory {
+        limits: MemoryLimits,
+        control: MemoryControl,
+    },
     /// The time, and where.
-    Clock { now: String, zone: Option<String> },
+    Clock {
+        now: String,
+        zone: Option<String>,
+    },
     /// A time that cannot be.
-    ClockWrong { now: String },
+    ClockWrong {
+        now: String,
+    },
     /// The token, made by the daemon.
     TokenMade,
-    /// A good token.
     TokenStrong,
     /// A token that can be guessed.
-    TokenWeak { characters: usize, exposed: bool },
+    TokenWeak {
+        characters: usize,
+        exposed: bool,
+    },
 }
 
 /// The least room to begin with, in mebibytes.

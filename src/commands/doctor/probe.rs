@@ -31,7 +31,6 @@ pub(super) enum Probe {
 /// What is not permitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Missing {
-    /// To send messages.
     Send,
     /// To show answers while they grow.
     Grow,
@@ -55,7 +54,6 @@ impl Probe {
         }
     }
 
-    /// It in words.
     pub(super) fn say(&self, language: Language) -> String {
         match language {
             Language::En => self.english(),

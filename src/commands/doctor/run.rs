@@ -23,11 +23,8 @@ use crate::sandbox::{Mode, Status};
 #[expect(missing_debug_implementations, reason = "holds a function; lives for one call")]
 #[derive(Clone)]
 pub struct DoctorInput<'a> {
-    /// The project directory.
     pub project: &'a Path,
-    /// The environment.
     pub env: &'a Env,
-    /// The time.
     pub clock: Arc<dyn Clock>,
     /// Makes a model of its settings.
     pub model: ModelFactory<'a>,

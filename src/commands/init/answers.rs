@@ -16,24 +16,19 @@ const KEY_VARIABLE: &str = "OPENAI_API_KEY";
 /// What the files are made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answers {
-    /// The agent's name.
     pub name: String,
-    /// The model.
     pub model: ModelAnswer,
     /// Adapters besides the console.
     pub adapters: Vec<InitAdapter>,
 }
 
-/// Which model answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ModelAnswer {
-    /// The built-in one.
     Offline,
     /// One on a server.
     Server {
         /// The server's address; nothing means OpenAI's.
         base_url: Option<String>,
-        /// The model's name.
         model: String,
         /// The variable with the key, where one is needed.
         key_variable: Option<String>,

@@ -129,16 +129,13 @@ fn text(raw: &str) -> String {
 /// What may happen to a file that exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Existing {
-    /// It stays.
     Keep,
-    /// It goes.
     Replace,
 }
 
 /// What happened to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Placed {
-    /// It is new.
     Written,
     /// It was there, and is new now.
     Replaced,

@@ -15,13 +15,11 @@ pub enum InitError {
     /// There is nobody to ask.
     #[error("standard input is not a terminal, so nothing can be asked; use --yes to take the defaults")]
     NotATerminal,
-    /// The answers stopped.
     #[error("the input ended before everything was answered; nothing was written")]
     InputEnded,
     /// The command line says something that cannot be used.
     #[error("{option}: {why}")]
     BadAnswer {
-        /// The option.
         option: &'static str,
         /// What it should be.
         why: &'static str,
@@ -34,12 +32,7 @@ pub enum InitError {
     Output(#[source] io::Error),
     /// A file cannot be written.
     #[error("cannot write {}", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// The system's words.
-        source: io::Error,
-    },
+    Write { path: PathBuf, source: io::Error },
 }
 
 impl InitError {

@@ -16,7 +16,6 @@ use crate::store::Reader;
 /// Where and how a command looks.
 #[derive(Debug)]
 pub(super) struct CliContext {
-    /// The threads.
     pub(super) reader: Reader,
     /// Where the daemon keeps what it knows.
     pub(super) state: PathBuf,

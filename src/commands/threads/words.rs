@@ -98,7 +98,6 @@ pub(super) enum Outcome {
     /// The same, and the reason.
     Denied(Option<String>, Option<String>),
     Expired,
-    /// Why.
     Withdrawn(String),
 }
 

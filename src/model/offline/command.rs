@@ -5,9 +5,7 @@ use serde_json::{Value, json};
 /// A tool to be called, and with what.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Command {
-    /// The tool's name.
     pub tool: &'static str,
-    /// Its arguments.
     pub arguments: Value,
 }
 

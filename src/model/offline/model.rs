@@ -33,7 +33,6 @@ impl Default for Pace {
     }
 }
 
-/// The built-in model.
 #[derive(Debug)]
 pub struct OfflineModel {
     ids: Arc<dyn Ids>,

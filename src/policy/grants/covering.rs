@@ -10,7 +10,6 @@ use crate::policy::shell::{ShellJudgement, ShellPart};
 /// What is known about a call that asks.
 #[derive(Clone, Copy, Debug)]
 pub struct CallFacts<'a> {
-    /// The tool.
     pub tool: &'a str,
     /// How dangerous the call looks.
     pub risk: Risk,
@@ -25,7 +24,6 @@ pub struct CallFacts<'a> {
 /// What an answer grants beyond its own call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proposal {
-    /// Which calls.
     pub calls: Calls,
     /// While these files are as they are.
     pub scripts: Vec<FileDigest>,

@@ -39,7 +39,6 @@ pub enum Calls {
 /// Which simple commands, in which folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GrantedCommand {
-    /// Which.
     #[serde(flatten)]
     pub pattern: Pattern,
     /// The folders of the project it may run in, all of them: more than one after a `cd` that may fail.
@@ -51,7 +50,6 @@ pub(super) fn project_folder() -> Vec<String> {
     vec![String::new()]
 }
 
-/// Which simple commands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {

@@ -10,9 +10,7 @@ use super::word::{Alone, Weight, Word};
 /// What is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Act {
-    /// A yes.
     Approve(Weight),
-    /// A no.
     Deny(Weight),
     /// Run the cut-off call again.
     Rerun,
@@ -23,13 +21,10 @@ pub(super) enum Act {
 /// What it is done to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
-    /// By its number.
     Number(u32),
     /// By its number or place.
     Ordinal(u32),
-    /// By its id.
     Index(usize),
-    /// By its command.
     Named(usize),
     /// By a part of its command, or by its program.
     Loose {
@@ -38,7 +33,6 @@ pub(super) enum Target {
         /// Only the program is named, not its arguments.
         program: bool,
     },
-    /// All of them.
     All,
     /// The two of them.
     Both,
@@ -55,13 +49,11 @@ pub(super) struct Group {
     pub(super) negated: bool,
     /// To which; none if none was named.
     pub(super) targets: Vec<Target>,
-    /// How far.
     pub(super) marks: Vec<Mark>,
     /// The clauses its act stands in.
     pub(super) clauses: Vec<usize>,
 }
 
-/// A whole reply.
 #[derive(Clone, Debug)]
 pub(super) struct Statement {
     /// The acts, in order. Never empty.

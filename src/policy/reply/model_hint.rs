@@ -8,7 +8,6 @@ use crate::domain::ApprovalNumber;
 /// What a model believes the reply leans to. It saw the reply alone, never the command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelHint {
-    /// The side.
     pub leaning: Leaning,
     /// The numbers it saw in the reply; none means that none was named.
     pub numbers: Vec<ApprovalNumber>,
@@ -23,7 +22,6 @@ pub enum Leaning {
     Deny,
     /// About the approvals, but taking no side.
     Unclear,
-    /// About something else.
     Unrelated,
 }
 

@@ -14,9 +14,7 @@ enum Fit {
     Program,
     /// One word of it, or a run of words inside it.
     Inside,
-    /// Its first words.
     Beginning,
-    /// All of it.
     Whole,
 }
 
@@ -46,7 +44,6 @@ pub(super) struct Found {
 }
 
 impl Names {
-    /// Collects the names.
     pub(super) fn of(pending: &[Pending<'_>]) -> Self {
         let mut commands = Vec::new();
         for (index, one) in pending.iter().enumerate() {

@@ -5,9 +5,7 @@ use crate::domain::{ApprovalNumber, Language};
 /// The side a reply seems to take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// Yes.
     Approve,
-    /// No.
     Deny,
 }
 
@@ -15,44 +13,23 @@ pub enum Side {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Question {
     /// Several wait, and none was named.
-    Which {
-        /// Those that wait.
-        among: Vec<ApprovalNumber>,
-    },
+    Which { among: Vec<ApprovalNumber> },
     /// The reply seems to take a side, but does not say it plainly.
-    DoYouMean {
-        /// Which side.
-        side: Side,
-        /// For which.
-        about: Vec<ApprovalNumber>,
-    },
+    DoYouMean { side: Side, about: Vec<ApprovalNumber> },
     /// Both sides, or neither.
-    ApproveOrDeny {
-        /// For which.
-        about: Vec<ApprovalNumber>,
-    },
+    ApproveOrDeny { about: Vec<ApprovalNumber> },
     /// A number or id that nobody waits under.
     NoSuch {
         /// As it was said.
         said: String,
-        /// Those that wait.
         among: Vec<ApprovalNumber>,
     },
     /// A time that cannot be had.
-    HowLong {
-        /// For which.
-        about: Vec<ApprovalNumber>,
-    },
+    HowLong { about: Vec<ApprovalNumber> },
     /// A reach that was not said, or said in two ways.
-    HowFar {
-        /// For which.
-        about: Vec<ApprovalNumber>,
-    },
+    HowFar { about: Vec<ApprovalNumber> },
     /// A yes or a no to a call that was cut off: to what?
-    Outcome {
-        /// Which calls.
-        about: Vec<ApprovalNumber>,
-    },
+    Outcome { about: Vec<ApprovalNumber> },
 }
 
 impl Question {

@@ -22,9 +22,7 @@ pub struct Pending<'a> {
     pub number: ApprovalNumber,
     /// What buttons call it.
     pub id: &'a ApprovalId,
-    /// What is asked.
     pub kind: ApprovalKind,
-    /// The tool.
     pub tool: &'a str,
     /// The command, for a shell call.
     pub command: Option<&'a str>,
@@ -48,7 +46,6 @@ pub enum Reading {
 pub struct Ruling {
     /// Its place in the approvals that were handed in.
     pub index: usize,
-    /// The answer.
     pub answer: Answer,
     /// The person's own reason for a no, as they wrote it.
     pub reason: Option<String>,

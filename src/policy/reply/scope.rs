@@ -13,19 +13,13 @@ pub(super) enum Mark {
     Length(NonZeroU32),
     /// `都`.
     Each,
-    /// From now on.
     Ever,
-    /// For ever.
     Forever,
-    /// This one time.
     Once,
-    /// In this thread.
     Thread,
-    /// In this project.
     Project,
     /// Commands like this one.
     Kind,
-    /// This command.
     ThisCommand,
 }
 

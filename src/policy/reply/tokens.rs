@@ -12,7 +12,6 @@ use super::{words_en, words_zh};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token {
     pub(super) word: Word,
-    /// Its first character.
     pub(super) at: usize,
     /// The character after its last.
     pub(super) end: usize,

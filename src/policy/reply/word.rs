@@ -117,11 +117,9 @@ pub(super) enum Word {
     Exclamation,
     /// Ends a clause, unless it stands between two numbers.
     Dash,
-    /// Hesitates.
     Ellipsis,
     /// A sign of quotation, code or striking through, or a bracket.
     Quote,
-    /// Joins two.
     And,
     /// Points at something: `这个`.
     This,
@@ -139,22 +137,17 @@ pub(super) enum Word {
     Only,
     /// `just`: these and no others, or impatience.
     Just,
-    /// The others.
     Rest,
-    /// From now on.
     Ever,
     /// From now on, or later: `以后`.
     Later,
     Forever,
-    /// This one time.
     Once,
     /// `once`: this one time, unless something follows that it waits for.
     OnceUnless,
-    /// For this thread.
     Thread(Language),
     /// `in this chat`: explicit behind `always` and `allow`, elsewhere the place of a decision.
     InThread,
-    /// For this project.
     Project(Language),
     /// `这个项目里`.
     InProject,

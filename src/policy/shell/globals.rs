@@ -22,9 +22,7 @@ pub(super) struct Globals {
 /// Where the subcommand is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Subcommand {
-    /// At this argument.
     At(usize),
-    /// There is none.
     Missing,
     /// An option is not in the table, or a word is only known at run time.
     Unknown,

@@ -22,7 +22,6 @@ const DEEPEST: usize = 6;
 /// A command that somebody wants to run.
 #[derive(Clone, Copy, Debug)]
 pub struct ShellCall<'a> {
-    /// The command line.
     pub command: &'a str,
     /// Where it runs, relative to the project; empty for the project itself.
     pub cwd: &'a str,
@@ -31,7 +30,6 @@ pub struct ShellCall<'a> {
 /// What is known about a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShellJudgement {
-    /// May it run?
     pub verdict: Verdict,
     /// Every command whose words are all literal, wrapped and nested ones too.
     pub commands: Vec<Vec<String>>,
@@ -62,7 +60,6 @@ pub struct ShellJudgement {
 /// A simple command of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShellPart {
-    /// Its words.
     pub argv: Vec<String>,
     /// Whether the rules let it run unasked beside others.
     pub free: bool,

@@ -9,7 +9,6 @@ use super::word::{Reader, ends_a_word};
 /// A simple command as the strict reader sees it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Part {
-    /// Its words.
     pub(super) argv: Vec<String>,
     /// Where each word stands in the text, quotes included.
     pub(super) spans: Vec<Range<usize>>,

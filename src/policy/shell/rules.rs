@@ -88,7 +88,6 @@ pub(super) enum Denied {
     No,
     /// It depends on what is only known when it runs.
     Perhaps,
-    /// By this rule.
     Yes(String),
 }
 

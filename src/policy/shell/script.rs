@@ -25,9 +25,7 @@ pub(super) struct Script {
 pub(super) enum Redirect {
     /// To another descriptor, nowhere, or `/dev/null`.
     Harmless,
-    /// From a file.
     Read(String),
-    /// To a file.
     Write(String),
 }
 

@@ -11,9 +11,7 @@ use super::word::Word;
 /// What a command starts.
 #[derive(Debug, Default)]
 pub(super) struct Inner {
-    /// Commands, as words.
     pub(super) commands: Vec<Vec<Word>>,
-    /// Scripts, as text.
     pub(super) scripts: Vec<String>,
     /// Whether something else may run that cannot be seen from here.
     pub(super) hidden: bool,

@@ -12,11 +12,9 @@ use crate::domain::LengthUnit;
 /// What a block is, as far as platforms treat it differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockKind {
-    /// A heading.
     Heading,
     /// Code on lines of its own.
     Code,
-    /// A table.
     Table,
     /// A line across the page.
     Rule,
@@ -27,7 +25,6 @@ pub enum BlockKind {
 /// A block of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block<'a> {
-    /// What it is.
     pub kind: BlockKind,
     /// Its source, white space at the end aside.
     pub source: &'a str,

@@ -17,14 +17,12 @@ pub enum Mark {
     },
     /// A way to somewhere else.
     Link {
-        /// Where to.
         url: String,
     },
     /// Hidden until it is asked for.
     Spoiler,
     /// Strong words and headings.
     Bold,
-    /// Stressed words.
     Italic,
     /// Words that no longer hold.
     Strike,
@@ -53,7 +51,6 @@ impl Mark {
 pub struct Span {
     /// The bytes of the text.
     pub range: Range<usize>,
-    /// What they are.
     pub mark: Mark,
 }
 
@@ -65,7 +62,6 @@ pub struct Rich {
 }
 
 impl Rich {
-    /// The words alone.
     pub fn text(&self) -> &str {
         &self.text
     }

@@ -23,7 +23,6 @@ const CONTROLLERS: &str = "+memory +pids";
 /// What keeps the memory of commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryControl {
-    /// Control groups.
     Groups,
     /// A thread of the daemon that looks at them.
     Sampling,

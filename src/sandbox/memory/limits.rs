@@ -32,7 +32,6 @@ impl MemoryLimits {
 /// Which limit a command has exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryScope {
-    /// Its own.
     Command,
     /// That of all commands, of which it used the most.
     Together,
@@ -41,7 +40,6 @@ pub enum MemoryScope {
 /// A command has used too much memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exceeded {
-    /// Which limit.
     pub scope: MemoryScope,
     /// The limit, in bytes.
     pub limit: u64,

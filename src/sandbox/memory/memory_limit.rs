@@ -36,7 +36,6 @@ impl Memory {
         Self(Arc::new(Inner { limits, groups: OnceLock::new(), sampler }))
     }
 
-    /// The limits.
     pub fn limits(&self) -> MemoryLimits {
         self.0.limits
     }

@@ -18,7 +18,6 @@ const CLOSE: Duration = Duration::from_millis(40);
 /// How many times as long as a look takes is waited for the next one, at least.
 const REST: u32 = 10;
 
-/// Looks at commands.
 #[derive(Debug)]
 pub(super) struct Sampler {
     limits: MemoryLimits,

@@ -13,7 +13,6 @@ use crate::ports::StoreError;
 /// A journal that is no longer written to.
 #[derive(Debug)]
 pub(super) struct Retired {
-    /// Its file.
     pub(super) journal: PathBuf,
     /// The one that took its place.
     pub(super) successor: PathBuf,

@@ -34,7 +34,6 @@ pub(super) trait Disk: Send + Sync + std::fmt::Debug {
     /// Puts a whole new content in the place of the old one.
     fn replace(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
 
-    /// Removes a file.
     fn remove(&self, path: &Path) -> io::Result<()>;
 }
 

@@ -287,7 +287,6 @@ impl View {
         index.read_exact_at(buffer, place(from)).map_err(|_| Fault::Damaged)
     }
 
-    /// A line, whole.
     pub(super) fn message(&self, record: &LineRecord) -> Result<UiMessage, Fault> {
         let line = self.bytes(record).map_err(|source| self.fault(source))?;
         let message: UiMessage = serde_json::from_slice(&line).map_err(|_| Fault::Damaged)?;

@@ -35,7 +35,6 @@ pub(super) struct LineRecord {
     pub(super) length: u32,
     /// The run's id, hashed: enough to leave most others out.
     pub(super) run: u16,
-    /// Who speaks.
     pub(super) role: Role,
     /// What it is to its message.
     pub(super) kind: Kind,

@@ -89,12 +89,10 @@ impl Journal {
         self.unsynced.extend(layout.root().parent().filter(|dir| dir.is_dir()).map(Path::to_owned));
     }
 
-    /// Which.
     pub(super) fn seq(&self) -> u64 {
         self.seq
     }
 
-    /// Its file.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }

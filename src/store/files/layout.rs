@@ -10,7 +10,6 @@ use crate::ports::StoreError;
 
 /// Directories of ours are for their owner only.
 const DIR_MODE: u32 = 0o700;
-/// So are files.
 const FILE_MODE: u32 = 0o600;
 
 /// The two files a thread's commits are written to.
@@ -18,14 +17,11 @@ const FILE_MODE: u32 = 0o600;
 pub(super) enum Stream {
     /// The messages: the truth.
     Thread,
-    /// The deliveries.
     Outbox,
 }
 
-/// One data file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct FileKey {
-    /// Whose.
     pub(super) thread: ThreadId,
     /// Which of its two.
     pub(super) stream: Stream,
@@ -48,7 +44,6 @@ impl Layout {
         &self.root
     }
 
-    /// Thread files.
     pub fn threads(&self) -> PathBuf {
         self.root.join("threads")
     }
@@ -58,7 +53,6 @@ impl Layout {
         self.root.join("logs")
     }
 
-    /// Attachments, by thread.
     pub fn files(&self) -> PathBuf {
         self.root.join("files")
     }
@@ -73,12 +67,10 @@ impl Layout {
         self.root.join("approvals")
     }
 
-    /// What is remembered.
     pub fn memory(&self) -> PathBuf {
         self.root.join("memory")
     }
 
-    /// Scheduled tasks.
     pub fn tasks(&self) -> PathBuf {
         self.root.join("tasks")
     }
@@ -93,7 +85,6 @@ impl Layout {
         self.run().join("lock")
     }
 
-    /// The thread file.
     pub fn thread(&self, thread: &ThreadId) -> PathBuf {
         self.threads().join(format!("{}.jsonl", thread.file_name()))
     }

@@ -26,12 +26,7 @@ pub struct Holder {
 pub enum OpenError {
     /// Another daemon has it.
     #[error("another daemon{} already serves this project: stop it first, or use the running one", named(.holder))]
-    Held {
-        /// The lock file.
-        path: PathBuf,
-        /// The other one.
-        holder: Holder,
-    },
+    Held { path: PathBuf, holder: Holder },
     /// The files are out of reach.
     #[error(transparent)]
     Store(#[from] StoreError),

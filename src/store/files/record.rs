@@ -47,26 +47,18 @@ pub(super) enum Record<'a> {
         /// Threads with work left.
         open: Vec<ThreadId>,
     },
-    /// One commit, whole.
     Commit {
-        /// Whose.
         thread: ThreadId,
         /// Whether the thread has work left after it.
         open: bool,
         /// For the thread file.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         messages: Option<Append<'a>>,
-        /// For the outbox.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         outbox: Option<Append<'a>>,
     },
     /// An outbox was written anew without what is settled. Changes nothing that anybody can see.
-    Rewrite {
-        /// Whose.
-        thread: ThreadId,
-        /// All of it.
-        outbox: Append<'a>,
-    },
+    Rewrite { thread: ThreadId, outbox: Append<'a> },
 }
 
 impl Record<'_> {

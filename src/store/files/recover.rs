@@ -35,7 +35,6 @@ pub(super) struct Recovered {
     pub(super) gap: bool,
 }
 
-/// Replays the journals.
 pub(super) fn recover(disk: &dyn Disk, layout: &Layout) -> Result<Recovered, StoreError> {
     let journals = layout.journals();
     let seqs = live_journals(layout).map_err(|source| refused(&journals, source))?;

@@ -63,12 +63,10 @@ impl ThreadFiles {
         })
     }
 
-    /// Where things stand.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// The running totals.
     pub fn stats(&self) -> Arc<Stats> {
         Arc::clone(&self.stats)
     }

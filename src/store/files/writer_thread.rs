@@ -25,7 +25,6 @@ const MAX_BATCH: usize = 256;
 pub(super) enum Command {
     /// Write this, and say when it is as sure as it was asked to be.
     Commit(Draft, oneshot::Sender<Result<(), StoreError>>),
-    /// Tell what changed.
     Survey(oneshot::Sender<Survey>),
     /// Tell whether a thread has work left.
     IsOpen(ThreadId, oneshot::Sender<bool>),

@@ -23,9 +23,7 @@ const LINE_CHARS: usize = 200;
 /// What a command said.
 #[derive(Debug)]
 pub(super) struct Transcript {
-    /// Its output.
     pub(super) stdout: Excerpt,
-    /// Its complaints.
     pub(super) stderr: Excerpt,
     clean_stdout: Cleaner,
     clean_stderr: Cleaner,

@@ -33,7 +33,6 @@ impl Cleaner {
         clean
     }
 
-    /// The rest.
     pub(super) fn finish(&mut self) -> String {
         self.held.push_str(&String::from_utf8_lossy(&std::mem::take(&mut self.cut)));
         let text = self.redact.apply(&without_codes(&std::mem::take(&mut self.held)));

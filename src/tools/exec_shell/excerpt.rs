@@ -16,7 +16,6 @@ impl Excerpt {
         Self { bytes, head: String::new(), tail: String::new(), total: 0 }
     }
 
-    /// Adds text.
     pub(super) fn push(&mut self, text: &str) {
         self.total += text.len() as u64;
         let mut rest = text;

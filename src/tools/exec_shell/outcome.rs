@@ -11,11 +11,9 @@ use crate::sandbox::{Ended, Exceeded, Isolation, MemoryScope};
 /// Why a command came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Why {
-    /// It was done.
     Done,
     /// Its time was over.
     TimedOut,
-    /// Somebody stopped it.
     Stopped,
     /// It used too much memory.
     OutOfMemory(Exceeded),
@@ -36,7 +34,6 @@ pub(super) struct Ran {
 }
 
 impl Ran {
-    /// As JSON.
     pub(super) fn into_output(mut self) -> Value {
         let mut output = Map::new();
         match self.ended {

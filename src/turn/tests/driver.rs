@@ -117,7 +117,6 @@ fn judge(name: &str, input: &Value, world: &str) -> Judgement {
 /// A conversation and the world around it.
 pub(super) struct Driver {
     pub(super) conversation: Conversation,
-    /// The thread file.
     pub(super) lines: Vec<UiMessage>,
     /// Every effect since the last look.
     pub(super) effects: Vec<Effect>,

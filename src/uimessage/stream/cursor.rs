@@ -76,7 +76,6 @@ impl Cursor {
         out
     }
 
-    /// Closes the response.
     pub fn finish(&mut self, status: Option<RunStatus>) -> Vec<Chunk> {
         let mut out = Vec::new();
         self.close_texts(&mut out);

@@ -19,7 +19,6 @@ const SCHEMES: &[&str] = &["http", "https", "tg", "mailto"];
 /// One message that Telegram will take.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rendered {
-    /// With markup.
     pub html: String,
     /// Without: the Markdown it was made of, for when the markup is refused after all.
     pub plain: String,

@@ -12,9 +12,7 @@ const CORPUS: &str = include_str!("../../../../tests/fixtures/reply_corpus.tsv")
 pub(super) struct Case {
     /// The name of the set of approvals.
     pub(super) set: &'static str,
-    /// The reply.
     pub(super) reply: String,
-    /// The reading.
     pub(super) expected: &'static str,
 }
 

@@ -14,7 +14,6 @@ struct Waiting {
     argv: Option<Vec<String>>,
 }
 
-/// Approvals that wait.
 #[derive(Debug, Default)]
 pub(super) struct PendingApprovals(Vec<Waiting>);
 

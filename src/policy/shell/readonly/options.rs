@@ -62,12 +62,10 @@ pub(super) enum Operands {
     PatternThenPaths(&'static [&'static str]),
 }
 
-/// Arguments, sorted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Args {
     /// Options as `-x` or `--xyz`, each with its value.
     pub(super) options: Vec<(String, Option<String>)>,
-    /// The other words.
     pub(super) operands: Vec<String>,
     /// Which word each operand is.
     pub(super) places: Vec<usize>,

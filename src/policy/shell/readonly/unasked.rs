@@ -13,7 +13,6 @@ use crate::policy::{Compound, Mode, Verdict};
 pub struct Unasked {
     /// The line to run.
     pub command: String,
-    /// What it reads.
     pub reads: Vec<ReadPath>,
     /// Whether files that may hold secrets are left out of what git shows.
     pub leaves_out: bool,
