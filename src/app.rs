@@ -16,11 +16,11 @@ use crate::adapters::web::{WebAdapter, WebOptions, WebParts};
 use crate::adapters::{AdapterHealths, AdapterSet, supervise};
 use crate::chats::{Chats, Shared as ChatShared};
 use crate::config::{AGENT_MD, Endpoint, ModelSettings, Provider, Settings, read_agent_md};
-use crate::domain::{Approval, Platform};
+use crate::domain::Platform;
 use crate::http_client::Http;
 use crate::metrics::Metrics;
 use crate::model::{ModelKind, ModelSpec, Shared, build};
-use crate::permissions::{FileAccess, GrantBook, ProjectJudge};
+use crate::permissions::ProjectJudge;
 use crate::policy::shell::BadRule;
 use crate::policy_setup::{EXEC_GRACE, exec_settings, project_judge, redact, rights, sandbox_mode};
 use crate::ports::{
@@ -28,7 +28,9 @@ use crate::ports::{
     ThreadStore, ThreadsHandle, ToolBox,
 };
 use crate::sandbox;
-use crate::store::{AuditLog, FileApprovals, FileMemory, FileShelf, InstructionsFile, replace_file};
+use crate::store::{
+    AuditLog, FileAccess, FileApprovals, FileGrants, FileMemory, FileShelf, InstructionsFile,
+};
 use crate::telemetry::Redactor;
 use crate::threads::{AgentFacts, Asking, Limits, RedactingModel, Router, Runtime};
 use crate::tools::{Scratch, all_tools, sweep};
@@ -143,14 +145,12 @@ struct Books {
 }
 
 impl Books {
-    fn open(settings: &Settings, judge: &ProjectJudge, audit: Arc<dyn Audit>) -> Self {
+    fn open(settings: &Settings, audit: Arc<dyn Audit>) -> Self {
         let state = &settings.state;
-        let proposer = judge.clone();
-        let propose = Box::new(move |approval: &Approval, scope, now| proposer.propose(approval, scope, now));
         Self {
             approvals: Arc::new(FileApprovals::new(state)),
-            grants: Arc::new(GrantBook::new(state, propose, replace_file, audit.clone())),
-            access: Arc::new(FileAccess::new(state, replace_file, audit.clone())),
+            grants: Arc::new(FileGrants::new(state, audit.clone())),
+            access: Arc::new(FileAccess::new(state, audit.clone())),
             audit,
         }
     }
@@ -220,8 +220,9 @@ impl App {
         threads.tasks.spawn_blocking(move || sweep(left_behind));
         let tools = all_tools(exec_settings(settings, world.shell.clone(), found.clone()));
         let redact = redact(&world.shell.redactor);
-        let judge = project_judge(settings, &tools, world.clock.clone(), redact, found)?;
-        let books = Books::open(settings, &judge, audit.clone());
+        let books = Books::open(settings, audit.clone());
+        let judge =
+            project_judge(settings, &tools, world.clock.clone(), books.grants.clone(), redact, found)?;
         let chats = Chats::new(&ChatShared {
             settings,
             approvals: books.approvals.clone(),

@@ -10,7 +10,7 @@ use crate::config::{Approver, Sandbox, Settings};
 use crate::permissions::{ChangePreview, JudgeSettings, ObjectToReads, Preview, ProjectJudge};
 use crate::policy::Rights;
 use crate::policy::shell::{BadRule, ShellRules};
-use crate::ports::{CallSite, Clock, ToolBox};
+use crate::ports::{CallSite, Clock, Grants, ToolBox};
 use crate::sandbox;
 use crate::store::FileMemory;
 use crate::telemetry::Redactor;
@@ -60,6 +60,7 @@ pub(crate) fn project_judge(
     settings: &Settings,
     tools: &ToolBox,
     clock: Arc<dyn Clock>,
+    grants: Arc<dyn Grants>,
     redact: Redact,
     found: sandbox::Finding,
 ) -> Result<ProjectJudge, BadRule> {
@@ -82,7 +83,7 @@ pub(crate) fn project_judge(
             let mode = sandbox_mode(settings);
             Arc::new(move || Box::pin(hides_secrets(found.clone(), mode)))
         },
-        state: settings.state.clone(),
+        grants,
         language: settings.language.unwrap_or_default(),
     };
     Ok(ProjectJudge::new(judge, clock))

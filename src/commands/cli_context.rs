@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 use super::terminal::Surface;
 use crate::config::{Env, check_config};
 use crate::domain::{AuthorId, Language};
-use crate::ports::StoreError;
+use crate::ports::{StoreError, StoreErrorKind};
 use crate::store::AuditLog;
 use crate::telemetry::Redactor;
 
@@ -58,13 +58,14 @@ impl CliContext {
     /// Words for a state file that cannot be read or written.
     pub(super) fn trouble(&self, error: &StoreError) -> String {
         let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
-        match (error, self.language) {
-            (StoreError::Garbled { path, .. }, Language::Zh) => {
-                format!("{} 无法理解，其中的内容都不生效：请修复或删除它{cause}", path.display())
+        let subject = error.subject();
+        match (error.kind(), self.language) {
+            (StoreErrorKind::Invalid, Language::Zh) => {
+                format!("{subject} 无法理解，其中的内容都不生效：请修复或删除它{cause}")
             }
-            (StoreError::Io { path, .. }, Language::Zh) => format!("无法访问 {}{cause}", path.display()),
-            (StoreError::Full { path, .. }, Language::Zh) => format!("磁盘已满，无法写入 {}", path.display()),
-            (error, _) => format!("{error}{cause}"),
+            (StoreErrorKind::Unavailable, Language::Zh) => format!("无法访问 {subject}{cause}"),
+            (StoreErrorKind::Full, Language::Zh) => format!("磁盘已满，无法写入 {subject}"),
+            (StoreErrorKind::Closed, _) | (_, Language::En) => format!("{error}{cause}"),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::cli_context::CliContext;
+use super::cli_context::{CliContext, small_runtime};
 use crate::cli::{Exit, MemoryCommand, MemoryOf, Output, TasksCommand};
 use crate::config::Env;
 use crate::domain::{AuthorId, Language, MemoryScope};
@@ -36,7 +36,8 @@ pub fn memory(
         writeln!(out, "{}", path.display())?;
         return Ok(Exit::Ok);
     };
-    match FileMemory::new(&look.state).recall(&scope) {
+    let memory = FileMemory::new(&look.state);
+    match small_runtime()?.block_on(memory.recall(&scope)) {
         Ok(found) if json => {
             let text = found.as_ref().map(|found| &found.text);
             let cut = found.as_ref().is_some_and(|found| found.cut);
@@ -68,7 +69,8 @@ pub fn tasks(
 ) -> anyhow::Result<Exit> {
     let Some(look) = CliContext::at(project, env, err)? else { return Ok(Exit::Failed) };
     let TasksCommand::List(Output { json }) = *command;
-    match FileMemory::new(&look.state).tasks() {
+    let memory = FileMemory::new(&look.state);
+    match small_runtime()?.block_on(memory.tasks()) {
         Ok(tasks) if json => {
             let all: Vec<_> =
                 tasks.iter().map(|task| json!({ "file": task.file, "title": task.title })).collect();

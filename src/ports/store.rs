@@ -1,41 +1,12 @@
 //! What the threads ask of the disk.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{BoxFuture, Receipt};
+use super::{BoxFuture, Receipt, StoreError};
 use crate::domain::{DeliveryId, MessageId, OutboundIntent, ThreadId, ThreadState, Timestamp};
 use crate::uimessage::UiMessage;
-
-/// Why something could not be read or written.
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    /// The disk is full, or a file may not grow further.
-    #[error("no space left to write {}", path.display())]
-    Full {
-        /// What was to be written.
-        path: PathBuf,
-        source: std::io::Error,
-    },
-    #[error("cannot access {}", path.display())]
-    Io {
-        /// What was to be read or written.
-        path: PathBuf,
-        source: std::io::Error,
-    },
-    /// What stands in a file makes no sense. Nothing in it counts, and it is left as it is.
-    #[error("{} cannot be understood and counts for nothing: mend it, or remove it", path.display())]
-    Garbled {
-        path: PathBuf,
-        /// What is wrong with it.
-        source: serde_json::Error,
-    },
-    /// The store is closing or its writer has ended.
-    #[error("the store is closed")]
-    Closed,
-}
 
 /// How sure a write must be before the caller goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,9 +7,8 @@ use super::{list, words};
 use crate::cli::{AccessCommand, Exit};
 use crate::commands::cli_context::{CliContext, operator, small_runtime};
 use crate::config::Env;
-use crate::permissions::FileAccess;
 use crate::ports::{AccessBook, Approved, Clock, Guest, StoreError, SystemClock};
-use crate::store::replace_file;
+use crate::store::FileAccess;
 
 /// Runs one of the commands. What was found goes to `out`, trouble to `err`.
 ///
@@ -88,7 +87,7 @@ fn with_book<T>(
         return Ok(Ok(None));
     }
     let audit = look.audit()?;
-    let book = FileAccess::new(&look.state, replace_file, audit.clone());
+    let book = FileAccess::new(&look.state, audit.clone());
     Ok(small_runtime()?.block_on(async {
         let done = work(&book).await;
         audit.flush().await;

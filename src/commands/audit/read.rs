@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use crate::domain::Timestamp;
-use crate::ports::StoreError;
+use crate::ports::{StoreError, StoreErrorKind};
 use crate::store::audit_files;
 
 /// Which lines are wanted.
@@ -60,8 +60,9 @@ impl AuditLines {
             if found.len() >= wanted.limit {
                 break;
             }
-            let bytes =
-                std::fs::read(path).map_err(|source| StoreError::Io { path: path.clone(), source })?;
+            let bytes = std::fs::read(path).map_err(|source| {
+                StoreError::new(StoreErrorKind::Unavailable, path.to_string_lossy(), source)
+            })?;
             let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
             // The newest of a file first, so that nothing is kept that is not shown.
             for line in lines.rev() {

@@ -8,9 +8,8 @@ use crate::cli::{Exit, GrantsCommand};
 use crate::commands::cli_context::{CliContext, VIA, operator, small_runtime};
 use crate::config::Env;
 use crate::domain::{GrantNumber, GrantSummary};
-use crate::permissions::GrantBook;
 use crate::ports::{Clock, Grants, Revoker, StoreError, SystemClock};
-use crate::store::replace_file;
+use crate::store::FileGrants;
 
 /// Runs one of the commands. What was found goes to `out`, trouble to `err`.
 ///
@@ -57,7 +56,7 @@ fn listed(look: &CliContext) -> anyhow::Result<Result<Vec<GrantSummary>, StoreEr
         return Ok(Ok(Vec::new()));
     }
     let audit = look.audit()?;
-    let book = GrantBook::without_proposals(&look.state, replace_file, audit.clone());
+    let book = FileGrants::new(&look.state, audit.clone());
     Ok(small_runtime()?.block_on(async {
         let grants = book.list(SystemClock.now()).await;
         audit.flush().await;
@@ -73,7 +72,7 @@ fn revoked(
         return Ok(Ok(None));
     }
     let audit = look.audit()?;
-    let book = GrantBook::without_proposals(&look.state, replace_file, audit.clone());
+    let book = FileGrants::new(&look.state, audit.clone());
     let by = Revoker { author: operator()?, via: VIA.to_owned() };
     Ok(small_runtime()?.block_on(async {
         let gone = book.revoke(number, by, SystemClock.now()).await;

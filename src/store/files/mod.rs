@@ -58,6 +58,7 @@ mod outbox;
 mod reader;
 mod record;
 mod recover;
+mod shared_file;
 mod stats;
 #[cfg(test)]
 mod tests;
@@ -78,5 +79,6 @@ pub use lock::{Holder, Lock, OpenError};
 pub use memory::FileMemory;
 pub use notes::FileNotes;
 pub use reader::Reader;
+pub use shared_file::{FileAccess, FileGrants, SharedFile};
 pub use stats::Stats;
 pub use thread_files::ThreadFiles;

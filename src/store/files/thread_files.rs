@@ -72,7 +72,7 @@ impl ThreadFiles {
     }
 
     /// Writes what was handed over before, makes it sure, leaves a small journal and lets the lock go. Commits
-    /// that come later are refused as [`StoreError::Closed`].
+    /// that come later are refused as closed.
     pub async fn close(&self) {
         let (ack, done) = oneshot::channel();
         if self.tell(Command::Close(ack)).is_ok() && done.await.is_err() {
@@ -88,8 +88,8 @@ impl ThreadFiles {
     }
 
     fn tell(&self, command: Command) -> Result<(), StoreError> {
-        let commands = self.commands.as_ref().ok_or(StoreError::Closed)?;
-        commands.send(command).map_err(|_| StoreError::Closed)
+        let commands = self.commands.as_ref().ok_or_else(StoreError::closed)?;
+        commands.send(command).map_err(|_| StoreError::closed())
     }
 
     /// Runs a read where it may block.
@@ -99,12 +99,12 @@ impl ThreadFiles {
     ) -> BoxFuture<'_, Result<T, StoreError>> {
         let (reader, reads) = (Arc::clone(&self.reader), Arc::clone(&self.reads));
         Box::pin(async move {
-            let permit = reads.acquire_owned().await.map_err(|_| StoreError::Closed)?;
+            let permit = reads.acquire_owned().await.map_err(|_| StoreError::closed())?;
             let answer = tokio::task::spawn_blocking(move || {
                 let _permit = permit;
                 question(&reader)
             });
-            answer.await.map_err(|_| StoreError::Closed)?
+            answer.await.map_err(|_| StoreError::closed())?
         })
     }
 }
@@ -160,7 +160,7 @@ impl ThreadStore for ThreadFiles {
         let handed = draft(&self.layout, commit).and_then(|draft| self.tell(Command::Commit(draft, ack)));
         Box::pin(async move {
             handed?;
-            done.await.map_err(|_| StoreError::Closed)?
+            done.await.map_err(|_| StoreError::closed())?
         })
     }
 
