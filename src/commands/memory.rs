@@ -6,13 +6,11 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::cli_context::{CliContext, small_runtime};
+use super::cli_context::CliContext;
 use crate::cli::{Exit, MemoryCommand, MemoryOf, Output, TasksCommand};
 use crate::config::Env;
 use crate::domain::{AuthorId, Language, MemoryScope};
-use crate::ports::Memory as _;
 use crate::render::MemoryPhrase;
-use crate::store::FileMemory;
 
 /// Runs one of the commands about memory. What was found goes to `out`, trouble to `err`.
 ///
@@ -36,8 +34,7 @@ pub fn memory(
         writeln!(out, "{}", path.display())?;
         return Ok(Exit::Ok);
     };
-    let memory = FileMemory::new(&look.state);
-    match small_runtime()?.block_on(memory.recall(&scope)) {
+    match look.wait(look.store.memory.recall(&scope)) {
         Ok(found) if json => {
             let text = found.as_ref().map(|found| &found.text);
             let cut = found.as_ref().is_some_and(|found| found.cut);
@@ -69,8 +66,7 @@ pub fn tasks(
 ) -> anyhow::Result<Exit> {
     let Some(look) = CliContext::at(project, env, err)? else { return Ok(Exit::Failed) };
     let TasksCommand::List(Output { json }) = *command;
-    let memory = FileMemory::new(&look.state);
-    match small_runtime()?.block_on(memory.tasks()) {
+    match look.wait(look.store.memory.tasks()) {
         Ok(tasks) if json => {
             let all: Vec<_> =
                 tasks.iter().map(|task| json!({ "file": task.file, "title": task.title })).collect();

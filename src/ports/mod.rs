@@ -32,7 +32,10 @@ pub use adapter::{
     Adapter, AdapterError, AdapterIo, Delivering, DeliveryError, HealthReporter, Receipt, Running,
 };
 pub use approvals::ApprovalBook;
-pub use audit::{Audit, AuditEvent, AuditLine, AuditOutcome, AuditVerdict};
+pub use audit::{
+    Audit, AuditEvent, AuditLine, AuditLines, AuditOutcome, AuditQuery, AuditVerdict, Redaction,
+    StoredAuditLine,
+};
 pub use clock::{Clock, Ids, RandomIds, SystemClock};
 pub use file_store::FileStore;
 pub use grants::{Grants, Revoker};

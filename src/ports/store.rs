@@ -140,8 +140,21 @@ pub trait ThreadStore: Send + Sync + std::fmt::Debug {
     /// Every thread, newest first.
     fn list(&self) -> BoxFuture<'_, Result<Vec<ThreadSummary>, StoreError>>;
 
+    /// Whether there is such a thread.
+    fn exists(&self, thread: &ThreadId) -> BoxFuture<'_, Result<bool, StoreError>>;
+
     /// Threads that had work left when the last daemon ended.
     fn unfinished(&self) -> Vec<ThreadId>;
+
+    /// Whether what is committed is still written, or refused, by anybody. Waits for as long as the store waits.
+    fn answers(&self) -> BoxFuture<'_, bool> {
+        Box::pin(std::future::ready(true))
+    }
+
+    /// Writes what was committed before, and gives up what it holds. Commits that come later are refused as closed.
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
 
     /// What it has written so far; nothing where it does not count.
     fn totals(&self) -> StoreTotals {

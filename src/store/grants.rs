@@ -191,28 +191,24 @@ impl<D: Document<GrantRecords>> Grants for GrantsOf<D> {
 mod tests {
     use std::num::NonZeroU32;
     use std::path::Path;
-    use std::sync::Mutex;
 
     use serde_json::json;
 
     use super::*;
     use crate::domain::{ApprovalKind, ApprovalNumber, Decided, Reach, Risk};
     use crate::policy::grants::{CallFacts, GrantedCommand, Pattern, proposed};
-    use crate::ports::StoreErrorKind;
+    use crate::ports::{AuditQuery, StoreErrorKind, StoredAuditLine};
+    use crate::store::memory::MemoryAudit;
     use crate::store::{FileGrants, replace_file};
 
-    /// An audit trail in memory.
-    #[derive(Debug, Default)]
-    struct RecordingAudit(Mutex<Vec<String>>);
-
-    impl Audit for RecordingAudit {
-        fn record(&self, line: AuditLine) {
-            let event = serde_json::to_value(line.event).unwrap();
-            let grants: Vec<String> = line.grants.iter().map(ToString::to_string).collect();
-            let who = line.author.map(|author| author.to_string()).unwrap_or_default();
-            let said = format!("{} {} {who}", event.as_str().unwrap(), grants.join("+"));
-            self.0.lock().unwrap().push(said.trim().to_owned());
-        }
+    /// What the audit trail says: the event, the grants, and who did it.
+    async fn told(audit: &MemoryAudit) -> Vec<String> {
+        let trail = audit.read(AuditQuery { limit: 100, ..AuditQuery::default() }).await.unwrap();
+        let one = |line: &StoredAuditLine| {
+            let text = |key: &str| line.facts[key].as_str().unwrap_or_default().to_owned();
+            format!("{} {} {}", text("event"), line.facts["grants"][0].as_str().unwrap(), text("author"))
+        };
+        trail.lines.iter().map(|line| one(line).trim().to_owned()).collect()
     }
 
     fn at(minutes: u64) -> Timestamp {
@@ -242,8 +238,8 @@ mod tests {
         }
     }
 
-    fn book(dir: &Path) -> (FileGrants, Arc<RecordingAudit>) {
-        let paper = Arc::new(RecordingAudit::default());
+    fn book(dir: &Path) -> (FileGrants, Arc<MemoryAudit>) {
+        let paper = Arc::new(MemoryAudit::default());
         (FileGrants::new(dir, paper.clone()), paper)
     }
 
@@ -288,7 +284,7 @@ mod tests {
         add(&later, Scope::Thread, at(7)).await.unwrap();
         assert_eq!(numbers(&later, at(8)).await, ["G4"]);
         assert_eq!(
-            *paper.0.lock().unwrap(),
+            told(&paper).await,
             [
                 "grant-added G1 web:user:ada",
                 "grant-added G2 web:user:ada",
@@ -306,7 +302,7 @@ mod tests {
         let (book, paper) = book(dir.path());
         add(&book, Scope::Once, at(0)).await.unwrap();
         assert!(numbers(&book, at(0)).await.is_empty());
-        assert!(paper.0.lock().unwrap().is_empty() && !dir.path().join("grants.json").exists());
+        assert!(told(&paper).await.is_empty() && !dir.path().join("grants.json").exists());
     }
 
     #[tokio::test]
@@ -326,7 +322,7 @@ mod tests {
             assert!(book.list(at(1)).await.is_err());
             assert_eq!(std::fs::read_to_string(&path).unwrap(), garbled);
         }
-        assert_eq!(paper.0.lock().unwrap().len(), 1);
+        assert_eq!(told(&paper).await.len(), 1);
     }
 
     #[tokio::test]

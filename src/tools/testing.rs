@@ -75,6 +75,10 @@ impl ThreadStore for History {
         Box::pin(async { Err(StoreError::closed()) })
     }
 
+    fn exists(&self, _: &ThreadId) -> BoxFuture<'_, Result<bool, StoreError>> {
+        Box::pin(async { Ok(true) })
+    }
+
     fn unfinished(&self) -> Vec<ThreadId> {
         Vec::new()
     }

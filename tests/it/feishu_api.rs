@@ -57,7 +57,7 @@ struct Hooked {
 impl Hooked {
     async fn start(feishu: &Feishu) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let audit = Arc::new(AuditLog::start(dir.path(), Box::new(str::to_owned)).unwrap());
+        let audit = Arc::new(AuditLog::new(dir.path()));
         let parts = ChatParts {
             approvals: Arc::new(FileApprovals::new(dir.path())),
             access: Arc::new(FileAccess::new(dir.path(), audit)),

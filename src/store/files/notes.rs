@@ -36,6 +36,11 @@ impl FileNotes {
         Self { folder: ship_dir.join("state").join(platform.as_str()), turn: Arc::default() }
     }
 
+    /// The notes of all adapters: each has the shelf of its platform. Touches nothing.
+    pub fn of_all(ship_dir: &Path) -> Self {
+        Self { folder: ship_dir.join("state"), turn: Arc::default() }
+    }
+
     fn path(&self, name: &str) -> PathBuf {
         self.folder.join(format!("{}.json", utf8_percent_encode(name, NON_ALPHANUMERIC)))
     }

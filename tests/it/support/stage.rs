@@ -168,10 +168,6 @@ impl FailingStore {
             loads: 0.into(),
         }
     }
-
-    pub(crate) async fn close(&self) {
-        self.inner.close().await;
-    }
 }
 
 impl ThreadStore for FailingStore {
@@ -212,6 +208,14 @@ impl ThreadStore for FailingStore {
 
     fn list(&self) -> BoxFuture<'_, Result<Vec<ThreadSummary>, StoreError>> {
         self.inner.list()
+    }
+
+    fn exists(&self, thread: &ThreadId) -> BoxFuture<'_, Result<bool, StoreError>> {
+        self.inner.exists(thread)
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        self.inner.close()
     }
 
     fn unfinished(&self) -> Vec<ThreadId> {

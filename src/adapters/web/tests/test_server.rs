@@ -128,6 +128,10 @@ impl ThreadStore for FakeStore {
         Box::pin(async move { Ok(list) })
     }
 
+    fn exists(&self, _: &ThreadId) -> BoxFuture<'_, Result<bool, StoreError>> {
+        Box::pin(async { Ok(true) })
+    }
+
     fn unfinished(&self) -> Vec<ThreadId> {
         Vec::new()
     }
