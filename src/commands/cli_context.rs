@@ -2,16 +2,16 @@
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use jiff::tz::TimeZone;
+use tokio::runtime::Runtime;
 
 use super::terminal::Surface;
 use crate::config::{Env, check_config};
 use crate::domain::{AuthorId, Language};
 use crate::phrases::commands as words;
-use crate::ports::StoreError;
-use crate::store::AuditLog;
+use crate::ports::{StoreError, StoreErrorKind};
+use crate::store::State;
 use crate::telemetry::Redactor;
 
 /// Whoever gives commands on the machine itself holds everything the operator holds.
@@ -24,6 +24,9 @@ pub(super) const VIA: &str = "cli";
 pub(super) struct CliContext {
     /// The `.ship` directory, which need not exist.
     pub(super) state: PathBuf,
+    /// What the project keeps.
+    pub(super) store: State,
+    runtime: Runtime,
     /// The language of whoever looks.
     pub(super) language: Language,
     /// The clock of whoever looks.
@@ -41,38 +44,58 @@ impl CliContext {
             writeln!(err, "{}", words::no_project(project.display(), language))?;
             return Ok(None);
         }
-        Ok(Some(Self {
-            state: project.join(".ship"),
-            language,
-            zone: TimeZone::system(),
-            surface: Surface::of(&io::stdout(), env),
-        }))
+        let (zone, surface) = (TimeZone::system(), Surface::of(&io::stdout(), env));
+        Self::with(project.join(".ship"), language, zone, surface).map(Some)
     }
 
-    /// The audit trail, for what this command changes.
-    pub(super) fn audit(&self) -> anyhow::Result<Arc<AuditLog>> {
-        let redactor = Redactor::new::<&str>([])?;
-        let log = AuditLog::start(&self.state, Box::new(move |text| redactor.apply(text).into_owned()))?;
-        Ok(Arc::new(log))
+    /// A look at this `.ship` directory.
+    pub(super) fn with(
+        state: PathBuf,
+        language: Language,
+        zone: TimeZone,
+        surface: Surface,
+    ) -> io::Result<Self> {
+        let store = State::files_beside_daemon(&state);
+        let redactor = Redactor::new::<&str>([]).map_err(io::Error::other)?;
+        store.audit.redact_with(Box::new(move |text| redactor.apply(text).into_owned()));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        Ok(Self { state, store, runtime, language, zone, surface })
+    }
+
+    /// Waits for an answer of the store.
+    pub(super) fn wait<T>(&self, answer: impl Future<Output = T>) -> T {
+        self.runtime.block_on(answer)
+    }
+
+    /// Changes something, with its lines in the audit trail on the disk; nothing where the project has no state, for a
+    /// command must not make any.
+    pub(super) fn change<T>(
+        &self,
+        work: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<Option<T>, StoreError> {
+        if !self.state.is_dir() {
+            return Ok(None);
+        }
+        self.wait(async {
+            let done = work.await;
+            self.store.audit.flush().await;
+            done.map(Some)
+        })
     }
 
     /// Words for a state file that cannot be read or written.
     pub(super) fn trouble(&self, error: &StoreError) -> String {
         let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
-        match error {
-            StoreError::Garbled { path, .. } => words::store_garbled(path.display(), &cause, self.language),
-            StoreError::Io { path, .. } => words::store_unreachable(path.display(), &cause, self.language),
-            StoreError::Full { path, .. } => words::store_full(path.display(), &cause, self.language),
-            StoreError::Closed => words::store_closed(self.language).to_owned(),
+        let subject = error.subject();
+        match error.kind() {
+            StoreErrorKind::Invalid => words::store_invalid(subject, &cause, self.language),
+            StoreErrorKind::Unavailable => words::store_unreachable(subject, &cause, self.language),
+            StoreErrorKind::Full => words::store_full(subject, &cause, self.language),
+            StoreErrorKind::Closed => words::store_closed(self.language).to_owned(),
         }
     }
 }
 
 pub(super) fn operator() -> anyhow::Result<AuthorId> {
     Ok(OPERATOR.parse()?)
-}
-
-/// A runtime for a command that does little.
-pub(super) fn small_runtime() -> io::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build()
 }

@@ -247,16 +247,16 @@ phrases! {
 
     format ended_by_signal(signal: &str) { en: "ended by {signal}", zh: "被 {signal} 终止" }
 
-    format store_garbled(path: impl Display, cause: &str) {
+    format store_invalid(path: &str, cause: &str) {
         en: "{path} cannot be understood and counts for nothing: mend it, or remove it{cause}",
         zh: "{path} 无法理解，其中的内容都不生效：请修复或删除它{cause}",
     }
-    format store_unreachable(path: impl Display, cause: &str) {
+    format store_unreachable(path: &str, cause: &str) {
         en: "cannot access {path}{cause}",
         zh: "无法访问 {path}{cause}",
     }
     text store_closed() { en: "the store is closed", zh: "存储已关闭" }
-    format store_full(path: impl Display, cause: &str) {
+    format store_full(path: &str, cause: &str) {
         en: "no space left to write {path}{cause}",
         zh: "磁盘已满，无法写入 {path}{cause}",
     }
