@@ -32,7 +32,7 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
             let terminal = asks.then_some(&mut input as &mut dyn BufRead);
             init::init(&project, &args, env.language(), terminal, out).or_else(|error| {
                 let exit = error.exit();
-                writeln!(io::stderr(), "{:#}", anyhow::Error::new(error))?;
+                writeln!(io::stderr(), "{}", error.words(env.language()))?;
                 Ok(exit)
             })
         }
