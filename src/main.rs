@@ -1,23 +1,41 @@
 //! Arguments in, exit code out. The one place that prints.
 
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
-use shipagent::cli::{Cli, Exit};
+use shipagent::cli::{Cli, Exit, complaint};
+use shipagent::domain::Language;
 use shipagent::{commands, sandbox};
 
 fn main() -> ExitCode {
     if let Some(code) = sandbox::run_if_asked(std::env::args_os().skip(1)) {
         return code;
     }
-    let cli = match Cli::try_parse() {
+    let args: Vec<OsString> = std::env::args_os().collect();
+    // The language matters only where there is something to tell instead.
+    let parsed = Cli::try_parse_from(&args).or_else(|_| {
+        let language = commands::language_of(&args);
+        Cli::parse_in(&args, language).map_err(|told| (told, language))
+    });
+    let cli = match parsed {
         Ok(cli) => cli,
-        Err(told) => return end(told.print().map(|()| of_parser(&told)).map_err(Into::into), Ok(())),
+        Err((told, language)) => {
+            return end(tell(&told, language).map(|()| of_parser(&told)).map_err(Into::into), Ok(()));
+        }
     };
     let mut out = io::stdout().lock();
     let ended = commands::run(cli, &mut out);
     end(ended, out.flush())
+}
+
+/// Prints help that was asked for, or a complaint.
+fn tell(told: &clap::Error, language: Language) -> io::Result<()> {
+    match complaint(told, language) {
+        Some(text) => writeln!(io::stderr(), "{text}"),
+        None => told.print(),
+    }
 }
 
 /// What the parser tells instead of running a command is either help that was asked for, or a complaint.

@@ -6,10 +6,16 @@ mod table;
 pub(crate) mod adapters;
 pub(crate) mod approvals;
 pub(crate) mod chat;
+pub(crate) mod cli;
 pub(crate) mod commands;
 pub(crate) mod config;
 pub(crate) mod conversation;
+pub(crate) mod doctor;
 pub(crate) mod permissions;
+pub(crate) mod start;
 
+#[cfg(test)]
+#[expect(dead_code, reason = "the page reads these words from phrases.js, which a test writes")]
+mod page;
 #[cfg(test)]
 mod tests;

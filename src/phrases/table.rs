@@ -5,13 +5,14 @@
 //! - `format name(count: usize) { en: "… {count} …", zh: "…" }` gives a `String`;
 //! - either may have arms instead, one for each value of its parameters:
 //!   `text name(risk: Risk) { Risk::Low => { en: "…", zh: "…" } … }`;
+//! - `named name(item: &str) { "…" => { en: "…", zh: "…" } … }` gives an `Option`, for names that come from a library;
 //! - `columns name(2) { en: ["…", "…"], zh: ["…", "…"] }` gives the heads of a table.
 
 /// One row of the table, for the tests over all of it.
 #[cfg(test)]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
-    /// `text`, `format` or `columns`.
+    /// `text`, `format`, `named` or `columns`.
     pub(super) kind: &'static str,
     /// The entry, and behind it the arm.
     pub(super) name: &'static str,
@@ -74,6 +75,21 @@ macro_rules! entry {
                     $crate::domain::Language::Zh => format!($zh),
                 },)+
             }
+        }
+    };
+    (named [$($doc:tt)*] $name:ident ($param:ident: &str) {
+        $($case:pat => { en: $en:literal, zh: $zh:literal $(,)? })+
+    }) => {
+        $($doc)*
+        pub(crate) fn $name($param: &str, language: $crate::domain::Language) -> Option<&'static str> {
+            let (en, zh) = match $param {
+                $($case => ($en, $zh),)+
+                _ => return None,
+            };
+            Some(match language {
+                $crate::domain::Language::En => en,
+                $crate::domain::Language::Zh => zh,
+            })
         }
     };
     (columns [$($doc:tt)*] $name:ident ($count:literal) {
