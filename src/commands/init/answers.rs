@@ -7,11 +7,15 @@ use super::InitError;
 use crate::cli::{InitAdapter, InitArgs};
 use crate::config::{is_variable_name, is_web_address};
 use crate::domain::Language;
+use crate::phrases::start as words;
 
 /// The model `init` proposes.
 const MODEL: &str = "gpt-6-luna";
 /// The variable `init` proposes.
 const KEY_VARIABLE: &str = "OPENAI_API_KEY";
+
+/// The adapters that can be chosen.
+const ADAPTERS: [&str; 3] = ["telegram", "feishu", "qq"];
 
 /// What the files are made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +52,7 @@ impl Questions<'_> {
         &mut self,
         question: &str,
         default: &str,
-        read: impl Fn(&str) -> Result<T, &'static str>,
+        read: impl Fn(&str) -> Result<T, String>,
     ) -> Result<T, InitError> {
         loop {
             write!(self.out, "{question} [{default}]: ").map_err(InitError::Output)?;
@@ -69,21 +73,15 @@ impl Questions<'_> {
     pub(super) fn confirm(&mut self, question: &str) -> Result<bool, InitError> {
         self.ask(question, "y/N", |answer| Ok(matches!(answer, "y" | "Y" | "yes" | "是" | "好")))
     }
-
-    fn words<'a>(&self, en: &'a str, zh: &'a str) -> &'a str {
-        match self.language {
-            Language::En => en,
-            Language::Zh => zh,
-        }
-    }
 }
 
 /// The answers nobody was asked for: what the command line says, and defaults.
-pub(super) fn assume(project: &Path, args: &InitArgs) -> Result<Answers, InitError> {
+pub(super) fn assume(project: &Path, args: &InitArgs, language: Language) -> Result<Answers, InitError> {
     let name = args.name.clone().unwrap_or_else(|| folder_name(project));
-    let base_url = args.base_url.as_deref().map(usable_address).transpose().map_err(bad("--base-url"))?;
-    let variable =
-        args.key_variable.as_deref().map(usable_variable).transpose().map_err(bad("--key-variable"))?;
+    let base_url = args.base_url.as_deref().map(|url| usable_address(url, language)).transpose();
+    let base_url = base_url.map_err(bad("--base-url"))?;
+    let variable = args.key_variable.as_deref().map(|name| usable_variable(name, language)).transpose();
+    let variable = variable.map_err(bad("--key-variable"))?;
     // A server of one's own seldom needs a key, and a key of OpenAI's is not for others.
     let proposed = base_url.is_none().then(|| KEY_VARIABLE.to_owned());
     let model = ModelAnswer::Server {
@@ -91,7 +89,11 @@ pub(super) fn assume(project: &Path, args: &InitArgs) -> Result<Answers, InitErr
         base_url,
         model: args.model.clone().unwrap_or_else(|| MODEL.to_owned()),
     };
-    Ok(Answers { name: usable_name(&name).map_err(bad("--name"))?, model, adapters: args.adapters.clone() })
+    Ok(Answers {
+        name: usable_name(&name, language).map_err(bad("--name"))?,
+        model,
+        adapters: args.adapters.clone(),
+    })
 }
 
 /// Asks for whatever the command line does not say.
@@ -100,32 +102,25 @@ pub(super) fn ask(
     args: &InitArgs,
     questions: &mut Questions<'_>,
 ) -> Result<Answers, InitError> {
-    let mut answers = assume(project, args)?;
+    let language = questions.language;
+    let mut answers = assume(project, args, language)?;
     if args.name.is_none() {
-        let question = questions.words("Name of the agent", "智能体的名称");
-        answers.name = questions.ask(question, &answers.name, usable_name)?;
+        let read = |answer: &str| usable_name(answer, language);
+        answers.name = questions.ask(words::ask_name(language), &answers.name, read)?;
     }
     answers.model = ask_model(args, questions)?;
     if args.adapters.is_empty() {
-        let question = questions.words(
-            "Adapters besides the web console: telegram, feishu, qq, several with commas",
-            "网页控制台之外的接入：telegram、feishu、qq，可用逗号分隔多个",
-        );
-        answers.adapters = questions.ask(question, "none", adapters)?;
+        let question = words::ask_adapters(&ADAPTERS.join(words::between_names(language)), language);
+        answers.adapters = questions.ask(&question, "none", |answer| adapters(answer, language))?;
     }
     Ok(answers)
 }
 
 fn ask_model(args: &InitArgs, questions: &mut Questions<'_>) -> Result<ModelAnswer, InitError> {
+    let language = questions.language;
     let server = match &args.base_url {
-        Some(url) => Server::Own(usable_address(url).map_err(bad("--base-url"))?),
-        None => {
-            let question = questions.words(
-                "Model: openai, offline, or a server's address such as http://127.0.0.1:11434/v1",
-                "模型：openai、offline，或服务器地址，例如 http://127.0.0.1:11434/v1",
-            );
-            questions.ask(question, "openai", server)?
-        }
+        Some(url) => Server::Own(usable_address(url, language).map_err(bad("--base-url"))?),
+        None => questions.ask(words::ask_server(language), "openai", |answer| server(answer, language))?,
     };
     let base_url = match server {
         Server::Offline => return Ok(ModelAnswer::Offline),
@@ -134,24 +129,20 @@ fn ask_model(args: &InitArgs, questions: &mut Questions<'_>) -> Result<ModelAnsw
     };
     let model = match &args.model {
         Some(model) => model.clone(),
-        None => {
-            let question = questions.words("Name of the model", "模型名称");
-            questions.ask(question, MODEL, |answer| Ok(answer.to_owned()))?
-        }
+        None => questions.ask(words::ask_model(language), MODEL, |answer| Ok(answer.to_owned()))?,
     };
     let key_variable = match &args.key_variable {
-        Some(variable) => usable_variable(variable).map_err(bad("--key-variable"))?,
+        Some(variable) => usable_variable(variable, language).map_err(bad("--key-variable"))?,
         None => {
-            let question = questions
-                .words("Variable that holds the key, or - for none", "保存密钥的环境变量，不需要则写 -");
             let default = if base_url.is_some() { "-" } else { KEY_VARIABLE };
-            questions.ask(question, default, usable_variable)?
+            questions
+                .ask(words::ask_key_variable(language), default, |name| usable_variable(name, language))?
         }
     };
     Ok(ModelAnswer::Server { base_url, model, key_variable })
 }
 
-fn bad(option: &'static str) -> impl Fn(&'static str) -> InitError {
+fn bad(option: &'static str) -> impl Fn(String) -> InitError {
     move |why| InitError::BadAnswer { option, why }
 }
 
@@ -162,15 +153,15 @@ enum Server {
     Own(String),
 }
 
-fn server(answer: &str) -> Result<Server, &'static str> {
+fn server(answer: &str, language: Language) -> Result<Server, String> {
     match answer.to_lowercase().as_str() {
         "openai" => Ok(Server::OpenAi),
         "offline" => Ok(Server::Offline),
-        _ => usable_address(answer).map(Server::Own),
+        _ => usable_address(answer, language).map(Server::Own),
     }
 }
 
-fn adapters(answer: &str) -> Result<Vec<InitAdapter>, &'static str> {
+fn adapters(answer: &str, language: Language) -> Result<Vec<InitAdapter>, String> {
     let mut adapters = Vec::new();
     for name in answer.split([',', '，', '、', ' ']).filter(|name| !name.is_empty()) {
         let adapter = match name.to_lowercase().as_str() {
@@ -178,7 +169,7 @@ fn adapters(answer: &str) -> Result<Vec<InitAdapter>, &'static str> {
             "telegram" => InitAdapter::Telegram,
             "feishu" | "lark" => InitAdapter::Feishu,
             "qq" => InitAdapter::Qq,
-            _ => return Err("telegram, feishu, qq or none"),
+            _ => return Err(words::bad_adapter(&ADAPTERS.join(words::between_names(language)), language)),
         };
         if !adapters.contains(&adapter) {
             adapters.push(adapter);
@@ -187,21 +178,21 @@ fn adapters(answer: &str) -> Result<Vec<InitAdapter>, &'static str> {
     Ok(adapters)
 }
 
-fn usable_name(name: &str) -> Result<String, &'static str> {
+fn usable_name(name: &str, language: Language) -> Result<String, String> {
     let fine = !name.trim().is_empty() && name.chars().count() <= 80 && !name.chars().any(char::is_control);
-    if fine { Ok(name.trim().to_owned()) } else { Err("a name has 1 to 80 characters") }
+    if fine { Ok(name.trim().to_owned()) } else { Err(words::bad_name(language).to_owned()) }
 }
 
-fn usable_address(answer: &str) -> Result<String, &'static str> {
+fn usable_address(answer: &str, language: Language) -> Result<String, String> {
     let fine = is_web_address(answer);
-    if fine { Ok(answer.to_owned()) } else { Err("write the address as http://host or https://host/path") }
+    if fine { Ok(answer.to_owned()) } else { Err(words::bad_address(language).to_owned()) }
 }
 
-fn usable_variable(answer: &str) -> Result<Option<String>, &'static str> {
+fn usable_variable(answer: &str, language: Language) -> Result<Option<String>, String> {
     match answer {
         "-" => Ok(None),
         name if is_variable_name(name) => Ok(Some(name.to_owned())),
-        _ => Err("a variable's name has letters, digits and _, and no digit first"),
+        _ => Err(words::bad_variable(language).to_owned()),
     }
 }
 
@@ -209,5 +200,5 @@ fn folder_name(project: &Path) -> String {
     let absolute = std::path::absolute(project).unwrap_or_else(|_| project.to_owned());
     let resolved = absolute.canonicalize().unwrap_or(absolute);
     let name = resolved.file_name().map(|name| name.to_string_lossy().chars().take(80).collect::<String>());
-    name.filter(|name| usable_name(name).is_ok()).unwrap_or_else(|| "my-agent".to_owned())
+    name.filter(|name| usable_name(name, Language::En).is_ok()).unwrap_or_else(|| "my-agent".to_owned())
 }

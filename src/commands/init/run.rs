@@ -23,7 +23,7 @@ pub enum InitError {
     BadAnswer {
         option: &'static str,
         /// What it should be.
-        why: &'static str,
+        why: String,
     },
     /// The terminal cannot be read.
     #[error("the terminal cannot be read")]
@@ -71,7 +71,7 @@ pub fn init(
     let (answers, rules) = match terminal {
         _ if silent => {
             let rule = if args.force { Existing::Replace } else { Existing::Keep };
-            (assume(project, args)?, Rules { agent_md: rule, ship_json: rule, env_example: rule })
+            (assume(project, args, language)?, Rules { agent_md: rule, ship_json: rule, env_example: rule })
         }
         Some(input) => {
             let mut questions = Questions { input, out, language };
