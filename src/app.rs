@@ -209,6 +209,7 @@ impl App {
             grants: state.grants.clone(),
             access: state.access.clone(),
             audit: state.audit.clone(),
+            files: state.files.clone(),
             ids: world.ids.clone(),
             healths: healths.clone(),
             recovered: recovered.clone(),
@@ -289,7 +290,8 @@ fn adapter_set(
         },
         model: world.model.name().to_owned(),
         operator_name: None,
-        files: settings.state.join("files"),
+        // Logins that a browser stored with earlier versions are told apart by this path.
+        project: settings.state.join("files"),
         stop_grace: settings.limits.stop,
     };
     set.with_adapter(Arc::new(WebAdapter::new(name, options, parts, web.listener)))

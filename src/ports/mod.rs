@@ -37,7 +37,7 @@ pub use audit::{
     StoredAuditLine,
 };
 pub use clock::{Clock, Ids, RandomIds, SystemClock};
-pub use file_store::FileStore;
+pub use file_store::{FileStore, FileWriter, OpenFile};
 pub use grants::{Grants, Revoker};
 pub use hook::{Hook, HookAnswer, HookRequest};
 pub use instructions::{CurrentInstructions, FixedInstructions, Instructions};

@@ -13,7 +13,7 @@ mod pairing_code;
 mod state;
 
 pub use files::{
-    AuditLog, FileAccess, FileApprovals, FileGrants, FileMemory, FileNotes, FileShelf, Holder,
+    AttachmentFiles, AuditLog, FileAccess, FileApprovals, FileGrants, FileMemory, FileNotes, Holder,
     InstructionsFile, Layout, Lock, OpenError, ReadInstructions, Reader, Stats, TAIL_BYTES, TAIL_MESSAGES,
     ThreadFiles, private_dir, replace_file, survive_file_size_limits,
 };

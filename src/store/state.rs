@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::files::{
-    AuditLog, FileAccess, FileApprovals, FileGrants, FileMemory, FileNotes, FileShelf, Layout, OpenError,
+    AttachmentFiles, AuditLog, FileAccess, FileApprovals, FileGrants, FileMemory, FileNotes, OpenError,
     Reader, ThreadFiles,
 };
 use crate::ports::{AccessBook, ApprovalBook, Audit, FileStore, Grants, KeyValueStore, Memory, ThreadStore};
@@ -48,7 +48,7 @@ impl State {
             access: Arc::new(FileAccess::new(ship_dir, audit.clone())),
             memory: Arc::new(FileMemory::new(ship_dir)),
             notes: Arc::new(FileNotes::of_all(ship_dir)),
-            files: Arc::new(FileShelf::new(Layout::new(ship_dir).files())),
+            files: Arc::new(AttachmentFiles::new(ship_dir)),
             audit,
         }
     }

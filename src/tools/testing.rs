@@ -13,7 +13,7 @@ use crate::ports::{
     Acceptance, BoxFuture, Clock, Commit, Request, Saying, StoreError, ThreadRecord, ThreadStore,
     ThreadSummary, ThreadsHandle, ToolContext,
 };
-use crate::store::FileMemory;
+use crate::store::{AttachmentFiles, FileMemory};
 use crate::uimessage::UiMessage;
 
 /// A project directory that goes away with its value.
@@ -137,6 +137,7 @@ impl Project {
             permit: Permit::UNASKED,
             person: "fake:user:7".parse().ok(),
             memory: Arc::new(FileMemory::new(self.root.join(".ship"))),
+            files: Arc::new(AttachmentFiles::new(&self.root.join(".ship"))),
             history: self.history.clone(),
             door: ThreadsHandle::new(self.requests.clone()),
             progress: None,

@@ -20,7 +20,7 @@ use shipagent::ports::{
     ThreadSummary, ThreadsHandle, ToolBox,
 };
 use shipagent::store::memory::{MemoryAudit, MemoryGrants};
-use shipagent::store::{FileAccess, FileApprovals, FileShelf, ThreadFiles};
+use shipagent::store::{AttachmentFiles, FileAccess, FileApprovals, ThreadFiles};
 use shipagent::telemetry::Redactor;
 use shipagent::threads::{AgentFacts, Asking, Limits, Router, Runtime};
 use shipagent::uimessage::{Content, ModelMessage, UiMessage};
@@ -250,7 +250,7 @@ impl Stage {
             adapters,
             judge: Arc::new(AllowAllJudge),
             approvals: Arc::new(FileApprovals::new(dir)),
-            shelf: Arc::new(FileShelf::new(dir.join("files"))),
+            shelf: Arc::new(AttachmentFiles::new(dir)),
             access: Arc::new(FileAccess::new(dir, audit.clone())),
             grants: Arc::new(MemoryGrants::new(audit.clone())),
             memory: Arc::new(shipagent::store::FileMemory::new(dir)),

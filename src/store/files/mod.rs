@@ -69,7 +69,7 @@ mod writer_thread;
 
 pub use approvals::FileApprovals;
 pub use atomic::replace_file;
-pub use attachment_files::FileShelf;
+pub use attachment_files::AttachmentFiles;
 pub use audit::AuditLog;
 pub use disk::survive_file_size_limits;
 pub use history::{TAIL_BYTES, TAIL_MESSAGES};

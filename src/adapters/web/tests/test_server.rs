@@ -25,6 +25,7 @@ use crate::ports::{
     Request, RunOutcome, StoreError, Subscription, ThreadRecord, ThreadStore, ThreadSummary, ThreadView,
     ThreadsHandle,
 };
+use crate::store::AttachmentFiles;
 use crate::store::memory::{MemoryAccess, MemoryAudit, MemoryGrants};
 use crate::uimessage::{Metadata, Part, Role, RunStatus, TextPart, UiMessage};
 
@@ -274,7 +275,7 @@ impl TestServer {
         let files = tempfile::tempdir().unwrap();
         let recovered = watch::Sender::new(false);
         let options = WebOptions { token: SecretString::from(token), ..options(files.path()) };
-        let parts = parts(Arc::clone(&store), recovered.subscribe());
+        let parts = parts(Arc::clone(&store), recovered.subscribe(), files.path());
         let clock = Arc::new(ManualClock::default());
         let io = AdapterIo { clock: clock.clone(), ..io(ThreadsHandle::new(requests)) };
         let stop = CancellationToken::new();
@@ -307,12 +308,16 @@ pub(super) fn options(files: &std::path::Path) -> WebOptions {
         provider: "offline".to_owned(),
         model: "offline".to_owned(),
         operator_name: Some("Ada".to_owned()),
-        files: files.to_owned(),
+        project: files.to_owned(),
         stop_grace: Duration::from_secs(2),
     }
 }
 
-pub(super) fn parts(store: Arc<FakeStore>, recovered: watch::Receiver<bool>) -> WebParts {
+pub(super) fn parts(
+    store: Arc<FakeStore>,
+    recovered: watch::Receiver<bool>,
+    files: &std::path::Path,
+) -> WebParts {
     let nowhere = std::path::Path::new("/nonexistent");
     let audit = Arc::new(MemoryAudit::default());
     WebParts {
@@ -321,6 +326,7 @@ pub(super) fn parts(store: Arc<FakeStore>, recovered: watch::Receiver<bool>) -> 
         grants: Arc::new(MemoryGrants::new(audit.clone())),
         access: Arc::new(MemoryAccess::new(audit.clone())),
         audit,
+        files: Arc::new(AttachmentFiles::new(files)),
         store,
         ids: Arc::new(CountedIds::default()),
         healths: AdapterHealths::default(),

@@ -11,7 +11,7 @@ use shipagent::domain::{DeliveryId, Intent, OutboundIntent, ThreadId, Timestamp}
 use shipagent::metrics::Metrics;
 use shipagent::ports::{DeliveryError, KeyValueStore as _, OutboxEntry, RandomIds, Receipt, SystemClock};
 use shipagent::store::memory::MemoryAudit;
-use shipagent::store::{FileAccess, FileApprovals, FileNotes};
+use shipagent::store::{AttachmentFiles, FileAccess, FileApprovals, FileNotes};
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -95,7 +95,7 @@ pub(crate) fn parts(dir: &Path) -> ChatParts {
         deciders: Deciders::new(|led, by, _| led == by),
         notes: Arc::new(FileNotes::new(dir, &"telegram".parse().unwrap())),
         http: reqwest::Client::builder().no_proxy().build().unwrap(),
-        files: dir.join("files"),
+        files: Arc::new(AttachmentFiles::new(dir)),
         clock: Arc::new(SystemClock),
         ids: Arc::new(RandomIds),
         language: None,
