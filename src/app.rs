@@ -24,8 +24,7 @@ use crate::permissions::ProjectJudge;
 use crate::policy::shell::BadRule;
 use crate::policy_setup::{EXEC_GRACE, exec_settings, project_judge, redact, rights, sandbox_mode};
 use crate::ports::{
-    AccessBook, Adapter, ApprovalBook, Audit, Clock, Grants, Ids, Model, RandomIds, StoreError, SystemClock,
-    ThreadStore, ThreadsHandle, ToolBox,
+    AccessBook, Adapter, Audit, Clock, Ids, Model, RandomIds, SystemClock, ThreadsHandle, ToolBox,
 };
 use crate::sandbox;
 use crate::store::{InstructionsFile, State};

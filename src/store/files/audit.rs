@@ -32,7 +32,6 @@ enum Task {
 }
 
 /// The trail of one project. Dropping it lets the writer finish what it was given.
-#[derive(Debug)]
 pub struct AuditLog {
     dir: PathBuf,
     tasks: mpsc::Sender<Task>,
@@ -42,12 +41,9 @@ pub struct AuditLog {
     lost: Arc<AtomicU64>,
 }
 
-impl std::fmt::Debug for Task {
+impl std::fmt::Debug for AuditLog {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Line(_) => "Line",
-            Self::Flush(_) => "Flush",
-        })
+        f.debug_struct("AuditLog").field("dir", &self.dir).field("lost", &self.lost).finish_non_exhaustive()
     }
 }
 
@@ -154,12 +150,6 @@ struct Writer {
     today: Option<Today>,
     /// Whether the last write failed; only the first of a row is told.
     failing: bool,
-}
-
-impl std::fmt::Debug for Writer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Writer").field("dir", &self.dir).finish_non_exhaustive()
-    }
 }
 
 impl Writer {

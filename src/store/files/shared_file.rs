@@ -117,7 +117,7 @@ impl<T: Serialize + DeserializeOwned + Default> Inner<T> {
         {
             return Ok(content.clone());
         }
-        let content = Arc::new(load(&self.path)?);
+        let content: Arc<T> = Arc::new(load(&self.path)?);
         // Should it have been replaced since, the stamp is that of the old one, and the next look reads it anew.
         *known = Some((stamp, content.clone()));
         Ok(content)

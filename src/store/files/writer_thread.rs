@@ -150,8 +150,8 @@ struct Cause<'a>(&'a StoreError);
 impl std::fmt::Display for Cause<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match std::error::Error::source(self.0) {
-            Some(source) => source.fmt(f),
-            None => self.0.fmt(f),
+            Some(source) => write!(f, "{source}"),
+            None => write!(f, "{}", self.0),
         }
     }
 }
