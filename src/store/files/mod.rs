@@ -71,6 +71,7 @@ pub use approvals::FileApprovals;
 pub use atomic::replace_file;
 pub use attachment_files::AttachmentFiles;
 pub use audit::AuditLog;
+pub(in crate::store) use catalog::title_of;
 pub use disk::survive_file_size_limits;
 pub use history::{TAIL_BYTES, TAIL_MESSAGES};
 pub use instructions::{InstructionsFile, ReadInstructions};

@@ -26,7 +26,7 @@ use crate::ports::{
     ThreadsHandle,
 };
 use crate::store::AttachmentFiles;
-use crate::store::memory::{MemoryAccess, MemoryAudit, MemoryGrants};
+use crate::store::memory::{InMemoryAccess, InMemoryAudit, InMemoryGrants};
 use crate::uimessage::{Metadata, Part, Role, RunStatus, TextPart, UiMessage};
 
 pub(super) const TOKEN: &str = "s3cret";
@@ -319,12 +319,12 @@ pub(super) fn parts(
     files: &std::path::Path,
 ) -> WebParts {
     let nowhere = std::path::Path::new("/nonexistent");
-    let audit = Arc::new(MemoryAudit::default());
+    let audit = Arc::new(InMemoryAudit::default());
     WebParts {
         hooks: vec![Arc::new(EchoHook)],
         approvals: Arc::new(crate::store::FileApprovals::new(nowhere)),
-        grants: Arc::new(MemoryGrants::new(audit.clone())),
-        access: Arc::new(MemoryAccess::new(audit.clone())),
+        grants: Arc::new(InMemoryGrants::new(audit.clone())),
+        access: Arc::new(InMemoryAccess::new(audit.clone())),
         audit,
         files: Arc::new(AttachmentFiles::new(files)),
         store,
