@@ -190,7 +190,7 @@ impl App {
         // Whoever has the lock is alone here: what commands of an earlier daemon left is nobody's any more.
         let left_behind = Scratch::of(&settings.state).left_behind();
         threads.tasks.spawn_blocking(move || sweep(left_behind));
-        let tools = all_tools(exec_settings(settings, world.shell.clone(), found.clone()));
+        let tools = all_tools(exec_settings(settings, &state, world.shell.clone(), found.clone()));
         let redact = redact(&world.shell.redactor);
         let judge = project_judge(settings, &tools, world.clock.clone(), &state, redact, found)?;
         let chats = Chats::new(&ChatShared {

@@ -20,6 +20,7 @@ mod store;
 mod store_error;
 mod threads_handle;
 mod tool;
+mod tool_outputs;
 mod toolbox;
 
 use std::future::Future;
@@ -53,6 +54,7 @@ pub use threads_handle::{
     Acceptance, Request, RunOutcome, Saying, Subscription, ThreadView, ThreadsHandle, WeakThreadsHandle,
 };
 pub use tool::{CallSite, Progress, TextChange, Tool, ToolContext, ToolFailure, ToolOutcome};
+pub use tool_outputs::{ToolOutput, ToolOutputs};
 pub use toolbox::ToolBox;
 
 /// A future behind a pointer, for traits that are used as objects.

@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use super::files::{
     AttachmentFiles, AuditLog, FileAccess, FileApprovals, FileGrants, FileMemory, FileNotes, OpenError,
-    Reader, ThreadFiles,
+    Reader, ThreadFiles, ToolOutputFiles,
 };
-use crate::ports::{AccessBook, ApprovalBook, Audit, FileStore, Grants, KeyValueStore, Memory, ThreadStore};
+use crate::ports::{
+    AccessBook, ApprovalBook, Audit, FileStore, Grants, KeyValueStore, Memory, ThreadStore, ToolOutputs,
+};
 
 /// The ports of one project's state. Clones share it.
 #[derive(Clone, Debug)]
@@ -24,6 +26,8 @@ pub struct State {
     /// Attachments of messages.
     pub files: Arc<dyn FileStore>,
     pub audit: Arc<dyn Audit>,
+    /// Everything commands said, for people.
+    pub outputs: Arc<dyn ToolOutputs>,
 }
 
 impl State {
@@ -50,6 +54,7 @@ impl State {
             notes: Arc::new(FileNotes::of_all(ship_dir)),
             files: Arc::new(AttachmentFiles::new(ship_dir)),
             audit,
+            outputs: Arc::new(ToolOutputFiles::new(ship_dir)),
         }
     }
 }

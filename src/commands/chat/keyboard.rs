@@ -33,7 +33,7 @@ pub(super) struct Style {
     /// The prompt with its colours, of the same width.
     pub(super) painted: String,
     /// Where earlier lines are kept.
-    pub(super) history: PathBuf,
+    pub(super) history: Option<PathBuf>,
     /// Whether the terminal can do nothing but print.
     pub(super) dumb: bool,
 }
@@ -122,8 +122,8 @@ impl Typist {
         // A helper that does nothing; without one the prompt is shown without its colours.
         editor.set_helper(Some(()));
         // Lines that cannot be remembered are no reason not to talk.
-        if make_private(&style.history).is_ok() {
-            drop(editor.load_history(&style.history));
+        if let Some(history) = &style.history {
+            drop(editor.load_history(history));
         }
         Ok(Self::Skilled { editor: Box::new(editor), style })
     }
@@ -141,7 +141,7 @@ impl Typist {
                 match editor.readline(&(style.prompt.as_str(), style.painted.as_str())) {
                     Ok(line) => {
                         drop(editor.add_history_entry(line.as_str()));
-                        drop(editor.append_history(&style.history));
+                        drop(style.history.as_ref().map(|history| editor.append_history(history)));
                         Typed::Line(line)
                     }
                     Err(ReadlineError::Interrupted) => Typed::Cleared,
@@ -157,9 +157,4 @@ impl Typist {
             }
         }
     }
-}
-
-/// Makes the file, for its owner only, where there is none.
-fn make_private(path: &Path) -> io::Result<File> {
-    OpenOptions::new().append(true).create(true).mode(0o600).open(path)
 }

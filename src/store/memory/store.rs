@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     InMemoryAccess, InMemoryApprovals, InMemoryAudit, InMemoryDocument, InMemoryFiles, InMemoryGrants,
-    InMemoryMemory, InMemoryNotes, InMemoryThreads,
+    InMemoryMemory, InMemoryNotes, InMemoryOutputs, InMemoryThreads,
 };
 use crate::ports::Audit;
 use crate::store::access_records::AccessRecords;
@@ -22,6 +22,7 @@ pub struct InMemoryStore {
     notes: InMemoryNotes,
     files: InMemoryFiles,
     audit: InMemoryAudit,
+    outputs: InMemoryOutputs,
 }
 
 impl InMemoryStore {
@@ -37,6 +38,7 @@ impl InMemoryStore {
             notes: Arc::new(self.notes.clone()),
             files: Arc::new(self.files.clone()),
             audit,
+            outputs: Arc::new(self.outputs.clone()),
         }
     }
 }

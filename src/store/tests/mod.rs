@@ -8,6 +8,7 @@ mod files;
 mod grants;
 mod memory;
 mod notes;
+mod outputs;
 mod support;
 mod threads;
 

@@ -74,6 +74,8 @@ impl fmt::Debug for Redact {
 /// How commands are run.
 #[derive(Clone, Debug)]
 pub struct ExecSettings {
+    /// Where everything a command says is kept for people.
+    pub outputs: Arc<dyn ToolOutputs>,
     /// Our own binary: see [`crate::sandbox::own_binary`].
     pub helper: PathBuf,
     /// What the operator wants of the sandbox.
