@@ -1,9 +1,7 @@
 //! What a person types, line by line. Reading blocks, so it has a thread of its own, which ends with the process.
 
-use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc as blocking;
 
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};

@@ -1,7 +1,6 @@
 //! Looks at the machine: files, port, lock, kernel, clock. Changes nothing that stays.
 
-use std::fs::{File, TryLockError};
-use std::io::{self, Read, Write};
+use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -12,6 +11,7 @@ use secrecy::{ExposeSecret, SecretString};
 use super::fact::Fact;
 use crate::domain::Timestamp;
 use crate::sandbox::{MemoryLimits, Mode, Status, control_of};
+use crate::store::{Layout, Lock, probe_writable};
 
 /// Tokens shorter than this can be tried out.
 const STRONG_TOKEN: usize = 16;
@@ -122,7 +122,8 @@ pub(super) fn clock(now: Timestamp, zone: Option<String>) -> Fact {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::fs::{self, File};
+    use std::io::Write as _;
 
     use super::super::fact::Verdict;
     use super::*;

@@ -198,6 +198,18 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_did_not_change_is_not_parsed_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let (file, other) = (file(dir.path()), file(dir.path()));
+        let add = |number| other.change(|numbers| (numbers.all.push(number), Touched::Yes)).unwrap();
+        add(1);
+        let first = file.read().unwrap();
+        assert!(Arc::ptr_eq(&first, &file.read().unwrap()));
+        add(2);
+        assert_eq!(file.read().unwrap().all, [1, 2], "what another process changed is seen");
+    }
+
+    #[test]
     fn a_change_that_changes_nothing_writes_nothing() {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(file(dir.path()).change(|_| (7, Touched::No)).unwrap(), 7);

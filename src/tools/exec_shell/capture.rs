@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::clean::Cleaner;
 use super::excerpt::Excerpt;
 use super::settings::Redact;
-use crate::ports::Progress;
+use crate::ports::{Progress, ToolOutput};
 
 /// What is kept of each end of the output; with that of complaints it fits into what a tool may say.
 const STDOUT_BYTES: usize = 16 * 1024;

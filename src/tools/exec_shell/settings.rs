@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::scratch::Scratch;
+use crate::ports::ToolOutputs;
 use crate::sandbox::{Finding, Limits, Memory, Mode};
 
 /// Takes secrets out of a text.
