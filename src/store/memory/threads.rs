@@ -40,6 +40,12 @@ impl InMemoryThreads {
         Self { threads: self.threads.clone(), unfinished: open, closed: AtomicBool::new(false) }
     }
 
+    /// Adds a message to the thread that its metadata names.
+    pub fn put(&self, message: UiMessage) {
+        let thread = message.metadata.thread_id.clone();
+        self.threads().entry(thread).or_default().lines.push(message);
+    }
+
     fn threads(&self) -> MutexGuard<'_, BTreeMap<ThreadId, Thread>> {
         self.threads.lock().unwrap_or_else(PoisonError::into_inner)
     }
