@@ -80,12 +80,12 @@ impl GrantRecords {
 
 /// The grants over a document.
 #[derive(Debug)]
-pub struct GrantsOf<D> {
+pub struct DocumentGrants<D> {
     records: D,
     audit: Arc<dyn Audit>,
 }
 
-impl<D: Document<GrantRecords>> GrantsOf<D> {
+impl<D: Document<GrantRecords>> DocumentGrants<D> {
     pub(super) const fn over(records: D, audit: Arc<dyn Audit>) -> Self {
         Self { records, audit }
     }
@@ -110,7 +110,7 @@ impl<D: Document<GrantRecords>> GrantsOf<D> {
     }
 }
 
-impl<D: Document<GrantRecords>> Grants for GrantsOf<D> {
+impl<D: Document<GrantRecords>> Grants for DocumentGrants<D> {
     fn all(&self) -> BoxFuture<'_, Result<Vec<Grant>, StoreError>> {
         Box::pin(async move {
             Ok(self.records.read().await?.grants.iter().map(|stored| stored.grant.clone()).collect())

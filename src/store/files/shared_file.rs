@@ -17,17 +17,17 @@ use super::atomic::replace_file;
 use super::disk::refused;
 use super::layout::{private_dir, private_file};
 use crate::ports::{Audit, StoreError, StoreErrorKind};
-use crate::store::access::AccessBookOf;
+use crate::store::access::DocumentAccess;
 use crate::store::access_records::AccessRecords;
 use crate::store::document::{Document, Touched};
-use crate::store::grants::{GrantRecords, GrantsOf};
+use crate::store::grants::{DocumentGrants, GrantRecords};
 
 const FILE_MODE: u32 = 0o600;
 
 /// The grants in `.ship/grants.json`.
-pub type FileGrants = GrantsOf<SharedFile<GrantRecords>>;
+pub type FileGrants = DocumentGrants<SharedFile<GrantRecords>>;
 /// The access list in `.ship/access.json`.
-pub type FileAccess = AccessBookOf<SharedFile<AccessRecords>>;
+pub type FileAccess = DocumentAccess<SharedFile<AccessRecords>>;
 
 impl FileGrants {
     /// The grants of this `.ship` directory. Touches nothing.

@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::ports::{Audit, StoreError};
-use crate::store::access::AccessBookOf;
+use crate::store::access::DocumentAccess;
 use crate::store::access_records::AccessRecords;
 use crate::store::document::{Document, Touched};
-use crate::store::grants::{GrantRecords, GrantsOf};
+use crate::store::grants::{DocumentGrants, GrantRecords};
 
 /// The document. Clones share it.
 #[derive(Debug, Default)]
@@ -15,9 +15,9 @@ pub struct InMemoryDocument<T> {
 }
 
 /// The grants in memory.
-pub type InMemoryGrants = GrantsOf<InMemoryDocument<GrantRecords>>;
+pub type InMemoryGrants = DocumentGrants<InMemoryDocument<GrantRecords>>;
 /// The access list in memory.
-pub type InMemoryAccess = AccessBookOf<InMemoryDocument<AccessRecords>>;
+pub type InMemoryAccess = DocumentAccess<InMemoryDocument<AccessRecords>>;
 
 impl InMemoryGrants {
     /// No grants yet.
