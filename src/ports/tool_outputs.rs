@@ -10,7 +10,7 @@ pub trait ToolOutputs: Send + Sync + std::fmt::Debug {
 }
 
 /// The output of one call. What cannot be written is left out: the command matters more.
-pub trait ToolOutput: Send + std::fmt::Debug {
+pub trait ToolOutput: Send + Sync + std::fmt::Debug {
     /// Adds text, as long as there is room.
     fn write<'a>(&'a mut self, text: &'a str) -> BoxFuture<'a, ()>;
 

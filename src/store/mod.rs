@@ -19,7 +19,7 @@ mod tests;
 pub use files::{
     AttachmentFiles, AuditLog, FileAccess, FileApprovals, FileGrants, FileMemory, FileNotes, Holder,
     InstructionsFile, Layout, Lock, OpenError, ReadInstructions, Reader, Stats, TAIL_BYTES, TAIL_MESSAGES,
-    ThreadFiles, ToolOutputFiles, address, chat_history, daemon_log, private_dir, probe_writable,
+    ThreadFiles, ToolOutputFiles, address, daemon_log, make_private, private_dir, probe_writable,
     replace_file, survive_file_size_limits,
 };
 pub use state::State;

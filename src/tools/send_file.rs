@@ -63,7 +63,7 @@ impl Tool for SendFile {
             let Arguments { path, caption } = arguments::read(arguments)?;
             let (redact, looked) = (self.redact.clone(), context.clone());
             let read = move || read(&path, &redact, &looked);
-            let Copy { stored, name, media_type, content } =
+            let FileCopy { stored, name, media_type, content } =
                 job::on_blocking_thread(&context.thread, read).await?;
             let bytes = content.len();
             let kept = context.files.keep(&stored, content).await;
@@ -82,7 +82,7 @@ impl Tool for SendFile {
 }
 
 /// A file to be stored and sent.
-struct Copy {
+struct FileCopy {
     stored: StoredFile,
     /// What people call it.
     name: String,
@@ -92,7 +92,7 @@ struct Copy {
 
 /// Reads the file, so that what is sent is what was there when it was asked for. The call's id is part of the name: the
 /// same call makes the same copy.
-fn read(path: &str, redact: &Redact, context: &ToolContext) -> Result<Copy, ToolFailure> {
+fn read(path: &str, redact: &Redact, context: &ToolContext) -> Result<FileCopy, ToolFailure> {
     let confinement = Confinement::new(context);
     let inside = confinement.resolve(path)?;
     let opened = confinement.open(&inside)?;
@@ -109,7 +109,7 @@ fn read(path: &str, redact: &Redact, context: &ToolContext) -> Result<Copy, Tool
     let content = if is_media(media_type) { content } else { without_secrets(content, path, redact)? };
     let before = format!("{}-{}-", context.correlation, context.call);
     let stored = StoredFile::new(context.thread.clone(), &before, &name);
-    Ok(Copy { stored, name, media_type, content })
+    Ok(FileCopy { stored, name, media_type, content })
 }
 
 /// Pictures, sound and film hold no text.

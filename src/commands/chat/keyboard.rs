@@ -10,6 +10,8 @@ use rustyline::history::FileHistory;
 use rustyline::{ColorMode, Config, Editor, ExternalPrinter};
 use tokio::sync::mpsc;
 
+use crate::store::make_private;
+
 /// How many lines are remembered.
 const HISTORY: usize = 1000;
 
@@ -31,7 +33,7 @@ pub(super) struct Style {
     /// The prompt with its colours, of the same width.
     pub(super) painted: String,
     /// Where earlier lines are kept.
-    pub(super) history: Option<PathBuf>,
+    pub(super) history: PathBuf,
     /// Whether the terminal can do nothing but print.
     pub(super) dumb: bool,
 }
@@ -120,8 +122,8 @@ impl Typist {
         // A helper that does nothing; without one the prompt is shown without its colours.
         editor.set_helper(Some(()));
         // Lines that cannot be remembered are no reason not to talk.
-        if let Some(history) = &style.history {
-            drop(editor.load_history(history));
+        if make_private(&style.history).is_ok() {
+            drop(editor.load_history(&style.history));
         }
         Ok(Self::Skilled { editor: Box::new(editor), style })
     }
@@ -139,7 +141,7 @@ impl Typist {
                 match editor.readline(&(style.prompt.as_str(), style.painted.as_str())) {
                     Ok(line) => {
                         drop(editor.add_history_entry(line.as_str()));
-                        drop(style.history.as_ref().map(|history| editor.append_history(history)));
+                        drop(editor.append_history(&style.history));
                         Typed::Line(line)
                     }
                     Err(ReadlineError::Interrupted) => Typed::Cleared,

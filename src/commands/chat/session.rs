@@ -19,7 +19,7 @@ use crate::commands::terminal::{clip, harmless, is_dumb, one_line};
 use crate::config::{Env, Settings};
 use crate::domain::{CorrelationId, Language};
 use crate::render::Phrase;
-use crate::store::chat_history;
+use crate::store::Layout;
 use crate::uimessage::{Part, Role, UiMessage, unfinished_runs};
 
 /// How many earlier messages are shown.
@@ -147,7 +147,7 @@ impl<'o> Session<'_, 'o> {
         Style {
             painted: self.screen.surface().strong(&prompt),
             prompt,
-            history: chat_history(&self.settings.state),
+            history: Layout::new(&self.settings.state).chat_history(),
             dumb: is_dumb(self.env),
         }
     }

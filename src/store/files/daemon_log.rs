@@ -1,6 +1,7 @@
-//! The files that others write through a handle of ours: the daemon's log, and the lines typed in the terminal chat.
+//! Files that others write and the store makes: the daemon's log, and the history of the terminal chat.
 
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 
 use tracing_appender::rolling::{RollingFileAppender, Rotation};
 
@@ -28,12 +29,13 @@ pub fn daemon_log(ship_dir: &Path) -> Result<RollingFileAppender, StoreError> {
         .map_err(|source| StoreError::new(StoreErrorKind::Unavailable, folder.to_string_lossy(), source))
 }
 
-/// The file of the lines that were typed in the terminal chat, for the line editor, which reads and writes it by its path;
-/// nothing where it cannot be made. Only its owner may read it.
-pub fn chat_history(ship_dir: &Path) -> Option<PathBuf> {
-    let path = Layout::new(ship_dir).run().join("chat_history");
-    private_file().append(true).create(true).open(&path).ok()?;
-    Some(path)
+/// Makes a file that only its owner may read, where there is none: for the line editor of the terminal chat, which reads and
+/// writes its history by its path.
+///
+/// # Errors
+/// When it cannot be made.
+pub fn make_private(path: &Path) -> io::Result<()> {
+    private_file().append(true).create(true).open(path).map(drop)
 }
 
 #[cfg(test)]

@@ -76,7 +76,7 @@ pub use atomic::{probe_writable, replace_file};
 pub use attachment_files::AttachmentFiles;
 pub use audit::AuditLog;
 pub(in crate::store) use catalog::title_of;
-pub use daemon_log::{chat_history, daemon_log};
+pub use daemon_log::{daemon_log, make_private};
 pub use disk::survive_file_size_limits;
 pub use history::{TAIL_BYTES, TAIL_MESSAGES};
 pub use instructions::{InstructionsFile, ReadInstructions};

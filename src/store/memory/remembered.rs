@@ -16,7 +16,7 @@ pub struct InMemoryMemory {
 impl Memory for InMemoryMemory {
     fn recall(&self, scope: &MemoryScope) -> BoxFuture<'_, Result<Option<Remembered>, StoreError>> {
         let texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = texts.get(&key(scope)).filter(|text| !text.is_empty()).cloned();
+        let text = texts.get(&scope.file()).filter(|text| !text.is_empty()).cloned();
         Box::pin(ready(Ok(text.map(|text| Remembered { text, cut: false }))))
     }
 
@@ -27,10 +27,10 @@ impl Memory for InMemoryMemory {
         text: &str,
     ) -> BoxFuture<'_, Result<bool, StoreError>> {
         let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = texts.get(&key(scope)).map(String::as_str).filter(|text| !text.is_empty());
+        let known = texts.get(&scope.file()).map(String::as_str).filter(|text| !text.is_empty());
         let unchanged = known == before;
         if unchanged {
-            texts.insert(key(scope), text.trim().to_owned());
+            texts.insert(scope.file(), text.trim().to_owned());
         }
         Box::pin(ready(Ok(unchanged)))
     }
@@ -38,8 +38,4 @@ impl Memory for InMemoryMemory {
     fn tasks(&self) -> BoxFuture<'_, Result<Vec<TaskNote>, StoreError>> {
         Box::pin(ready(Ok(Vec::new())))
     }
-}
-
-fn key(scope: &MemoryScope) -> String {
-    scope.file()
 }

@@ -74,12 +74,18 @@ impl Thread {
         for line in &self.outbox {
             match line {
                 OutboxLine::Entry(_) => {}
-                OutboxLine::Receipt { id, .. } => drop(settled.insert(id.clone())),
-                OutboxLine::Dead { id, .. } => drop(dead.insert(id.clone())),
+                OutboxLine::Receipt { id, .. } => {
+                    settled.insert(id.as_str());
+                }
+                OutboxLine::Dead { id, .. } => {
+                    dead.insert(id.as_str());
+                }
             }
         }
         let waits = |line: &OutboxLine| match line {
-            OutboxLine::Entry(entry) if !settled.contains(&entry.id) && !dead.contains(&entry.id) => {
+            OutboxLine::Entry(entry)
+                if !settled.contains(entry.id.as_str()) && !dead.contains(entry.id.as_str()) =>
+            {
                 Some(entry.clone())
             }
             _ => None,
