@@ -12,9 +12,9 @@ use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::adapter_setup::{AdapterInput, build_adapters};
 use crate::adapters::web::{WebAdapter, WebOptions, WebParts};
 use crate::adapters::{AdapterHealths, AdapterSet, supervise};
-use crate::chats::{Chats, Shared as ChatShared};
 use crate::config::{AGENT_MD, Endpoint, ModelSettings, Provider, Settings, read_agent_md};
 use crate::domain::{Approval, Platform};
 use crate::http_client::Http;
@@ -24,8 +24,8 @@ use crate::permissions::{FileAccess, GrantBook, ProjectJudge};
 use crate::policy::shell::BadRule;
 use crate::policy_setup::{EXEC_GRACE, exec_settings, project_judge, redact, rights, sandbox_mode};
 use crate::ports::{
-    AccessBook, Adapter, ApprovalBook, Audit, Clock, Grants, Ids, Model, RandomIds, StoreError, SystemClock,
-    ThreadStore, ThreadsHandle, ToolBox,
+    AccessBook, ApprovalBook, Audit, BuiltAdapter, Clock, Grants, Ids, Model, RandomIds, StoreError,
+    SystemClock, ThreadStore, ThreadsHandle, ToolBox,
 };
 use crate::sandbox;
 use crate::store::{AuditLog, FileApprovals, FileMemory, FileShelf, InstructionsFile, replace_file};
@@ -222,7 +222,7 @@ impl App {
         let redact = redact(&world.shell.redactor);
         let judge = project_judge(settings, &tools, world.clock.clone(), redact, found)?;
         let books = Books::open(settings, &judge, audit.clone());
-        let chats = Chats::new(&ChatShared {
+        let built = build_adapters(&AdapterInput {
             settings,
             approvals: books.approvals.clone(),
             access: books.access.clone(),
@@ -232,7 +232,7 @@ impl App {
             http: world.http.clone(),
         })?;
         let parts = WebParts {
-            hooks: chats.hooks,
+            hooks: built.iter().filter_map(|built| built.hook.clone()).collect(),
             store: store.clone(),
             approvals: books.approvals.clone(),
             grants: books.grants.clone(),
@@ -244,7 +244,7 @@ impl App {
             metrics: metrics.clone(),
             sandbox: sandbox.clone(),
         };
-        let adapters = adapter_set(settings, web, &world, parts, chats.adapters);
+        let adapters = adapter_set(settings, web, &world, parts, built);
         let access = books.access.clone();
         let clock = world.clock.clone();
         let runtime = runtime(settings, store, world, (tools, judge), books, &adapters, metrics.clone());
@@ -292,15 +292,16 @@ fn platform(name: &str) -> Option<Platform> {
     name.parse().ok()
 }
 
-/// Every platform this binary speaks; the chats among them are built in `chats`.
+/// Every platform of this daemon: the chat adapters, and those that the web listener serves.
 fn adapter_set(
     settings: &Settings,
     web: Option<BoundListener>,
     world: &Environment,
     parts: WebParts,
-    chats: Vec<Arc<dyn Adapter>>,
+    built: Vec<BuiltAdapter>,
 ) -> AdapterSet {
-    let mut set = chats.into_iter().fold(AdapterSet::default(), AdapterSet::with_adapter);
+    let mut set =
+        built.into_iter().map(|built| built.adapter).fold(AdapterSet::default(), AdapterSet::with_adapter);
     for name in ["api", "cli", "web"] {
         set = platform(name).into_iter().fold(set, AdapterSet::with_surface);
     }

@@ -23,4 +23,4 @@ mod table;
 mod terminal;
 pub mod threads;
 
-pub use dispatch::run;
+pub use dispatch::{choices, run};

@@ -8,7 +8,7 @@ use crate::cli::{AccessCommand, Exit};
 use crate::commands::cli_context::{CliContext, operator, small_runtime};
 use crate::config::Env;
 use crate::permissions::FileAccess;
-use crate::ports::{AccessBook, Approved, Clock, Guest, StoreError, SystemClock};
+use crate::ports::{AccessBook, AdapterTable, Approved, Clock, Guest, StoreError, SystemClock};
 use crate::store::replace_file;
 
 /// Runs one of the commands. What was found goes to `out`, trouble to `err`.
@@ -18,6 +18,7 @@ use crate::store::replace_file;
 pub fn run(
     project: &Path,
     env: &Env,
+    adapters: &AdapterTable,
     command: AccessCommand,
     out: &mut dyn Write,
     err: &mut dyn Write,
@@ -39,7 +40,7 @@ pub fn run(
         }
         AccessCommand::Invite { role } => {
             match with_book(&look, async |book| book.invite(role, &by, now).await)? {
-                Ok(Some(invitation)) => Ok(words::invited(&invitation, language)),
+                Ok(Some(invitation)) => Ok(words::invited(&invitation, adapters, language)),
                 Ok(None) => Err(words::no_state(language).to_owned()),
                 Err(error) => Err(look.trouble(&error)),
             }

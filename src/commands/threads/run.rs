@@ -9,7 +9,7 @@ use super::{export, list, show, words};
 use crate::cli::{Exit, ThreadsCommand};
 use crate::commands::cli_context::no_project;
 use crate::commands::terminal::Surface;
-use crate::config::{Env, check_config};
+use crate::config::{Env, operator_language};
 use crate::domain::{Language, ThreadId};
 use crate::store::Reader;
 
@@ -39,7 +39,7 @@ pub fn run(
     err: &mut dyn Write,
 ) -> anyhow::Result<Exit> {
     // A mistake in the configuration is no reason to keep people from their conversations.
-    let language = check_config(project, env).language;
+    let language = operator_language(project, env);
     if !project.is_dir() {
         writeln!(err, "{}", no_project(project, language))?;
         return Ok(Exit::Failed);
