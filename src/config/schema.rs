@@ -47,7 +47,7 @@ fn tidy(schema: &mut Value) {
             if object.get("default").is_some_and(Value::is_null) {
                 object.shift_remove("default");
             }
-            let width = ["int64", "uint32", "uint64", "uint", "double"];
+            let width = ["int64", "uint16", "uint32", "uint64", "uint", "double"];
             if object.get("format").and_then(Value::as_str).is_some_and(|format| width.contains(&format)) {
                 object.shift_remove("format");
             }

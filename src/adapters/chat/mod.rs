@@ -15,6 +15,7 @@ pub mod probe;
 mod question;
 mod submit;
 mod task_slot;
+mod text_intake;
 mod ttl_cache;
 
 pub use access_policy::{AccessPolicy, Admission, AllowList};
@@ -26,9 +27,10 @@ pub use draft_scheduler::{DraftMessage, DraftScheduler, DraftTarget, DraftTask, 
 pub use fetch::{Downloads, FetchError, is_kept, keep, name_before};
 pub use groups::{GroupsSection, Respond, Threading};
 pub use pace::{Pace, Rate};
-pub use question::{fenced, question};
+pub use question::{fenced, plain_words, question};
 pub use submit::{Submitted, submit};
 pub use task_slot::TaskSlot;
+pub use text_intake::{TextIntake, TextMessage, TextTaken};
 pub use ttl_cache::TtlCache;
 
 pub use crate::ports::{ChatParts, Deciders, MayAnswer};
