@@ -1,8 +1,7 @@
 //! An IRC adapter outside the crate: shipagent with one more platform, in one file. `docs/adapters.md` walks through it.
 //!
-//! IRC has no message ids, no receipts and no redelivery: a line counts as received once the threads have it on the disk,
-//! and as delivered once the server has answered a PING that was sent behind it. A nick is as trustworthy as the network
-//! makes it.
+//! IRC has no message ids, no receipts and no redelivery: a line counts as received once it is on the disk, and a reply as
+//! delivered once the server has answered a PING behind it. A nick is as trustworthy as the network makes it.
 
 use std::collections::VecDeque;
 use std::io;
@@ -14,7 +13,7 @@ use schemars::JsonSchema;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use shipagent::adapters::chat::{
-    Facts, GroupsSection, Pace, Rate, TextIntake, TextMessage, TextTaken, plain_words, probe,
+    Facts, GroupsSection, Pace, Rate, TextIntake, TextMessage, plain_words, probe,
 };
 use shipagent::domain::{Capabilities, ChatKind, LengthUnit, Platform};
 use shipagent::ports::{
@@ -27,7 +26,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 use tokio::net::tcp::OwnedReadHalf;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 /// The platform's line in the adapter table.
@@ -51,12 +50,11 @@ const SERVER: InitValue = InitValue::Ask { en: "IRC server", zh: "IRC 服务器"
 const LINE: usize = 512;
 /// What the server puts before a line that it passes on: `:nick!user@host `, at its longest.
 const PREFIX: usize = 120;
-/// The longest line that is read; newer servers send longer ones than [`LINE`].
-const LONGEST_LINE: usize = 16 * 1024;
-/// Within this time the server must have taken a connection, and confirmed a reply.
+/// Within this time the server must have taken a connection or a line, and confirmed a reply.
 const ANSWER_WITHIN: Duration = Duration::from_secs(60);
 const PING: &str = "PING :shipagent";
-const PING_EVERY: Duration = Duration::from_secs(45);
+/// After this time without a line the server is asked whether it is there.
+const PING_AFTER: Duration = Duration::from_secs(45);
 /// Servers throttle or disconnect those who send faster.
 const RATE: Rate = Rate { burst: 5, every: Duration::from_millis(700) };
 
@@ -164,7 +162,7 @@ impl Adapter for IrcAdapter {
     }
 
     fn stale_after(&self) -> Option<Duration> {
-        Some(PING_EVERY * 3)
+        Some(PING_AFTER * 3)
     }
 
     /// One connection. When it breaks, the daemon runs this again, after a wait that doubles up to a minute.
@@ -210,35 +208,33 @@ impl IrcAdapter {
         stop: &CancellationToken,
         heard: mpsc::Sender<TextMessage>,
     ) -> Result<(), AdapterError> {
-        let broken = |error: io::Error| AdapterError::Broken(format!("the connection broke: {error}"));
-        let connect = TcpStream::connect((self.section.host.as_str(), self.section.port));
-        let connected = timeout(ANSWER_WITHIN, connect).await;
-        let stream = connected.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())).map_err(broken)?;
+        let stream = within(TcpStream::connect((self.section.host.as_str(), self.section.port))).await?;
         let (reader, mut writer) = stream.into_split();
         let mut reader = LineReader { reader: BufReader::new(reader), partial: Vec::new() };
         let (link, mut outgoing) = mpsc::channel(64);
         let mut pings: VecDeque<oneshot::Sender<()>> = VecDeque::new();
-        // Not at once: a server takes a PING only from those who are registered.
-        let mut tick = tokio::time::interval_at(Instant::now() + PING_EVERY, PING_EVERY);
         let mut me = self.section.nick.clone();
         let password = self.section.password.as_ref().map(ExposeSecret::expose_secret);
         let mut send = password.map(|password| format!("PASS {password}\r\n")).unwrap_or_default();
         send.push_str(&format!("NICK {me}\r\nUSER {me} 0 * :shipagent\r\n"));
         loop {
-            writer.write_all(std::mem::take(&mut send).as_bytes()).await.map_err(broken)?;
+            within(writer.write_all(std::mem::take(&mut send).as_bytes())).await?;
             let line = tokio::select! {
                 () = stop.cancelled() => return Ok(()),
-                _ = tick.tick() => {
-                    pings.push_back(oneshot::channel().0);
-                    send = format!("{PING}\r\n");
-                    continue;
-                }
                 Some((line, confirm)) = outgoing.recv() => {
                     pings.extend(confirm);
                     send = line + "\r\n";
                     continue;
                 }
-                line = reader.next_line() => line.map_err(broken)?,
+                line = timeout(PING_AFTER, reader.next_line()) => match line {
+                    Ok(line) => line.map_err(broken)?,
+                    Err(_) if !pings.is_empty() => return Err(broken(io::ErrorKind::TimedOut.into())),
+                    Err(_) => {
+                        pings.push_back(oneshot::channel().0);
+                        send = format!("{PING}\r\n");
+                        continue;
+                    }
+                },
             };
             let (from, command, params) = parse(&line);
             let last = params.last().copied().unwrap_or_default();
@@ -249,9 +245,8 @@ impl IrcAdapter {
                     send = self.section.channels.iter().map(|name| format!("JOIN {name}\r\n")).collect();
                     self.link.send_replace(Some(link.clone()));
                 }
-                // The nick is in use.
                 "433" if me.len() < self.section.nick.len() + 5 => {
-                    me.push('_');
+                    me.push('_'); // The nick is in use.
                     send = format!("NICK {me}\r\n");
                 }
                 "432" | "464" | "465" => return Err(AdapterError::Fatal(last.to_owned())),
@@ -268,19 +263,24 @@ impl IrcAdapter {
 
     async fn take_in(&self, io: &AdapterIo, mut inbox: mpsc::Receiver<TextMessage>) {
         while let Some(message) = inbox.recv().await {
-            let mut taken = self.intake.take(&io.door, message.clone()).await;
-            while let TextTaken::Again(why) = taken {
-                tracing::warn!(why, "message not accepted, tried again: the server will not bring it again");
-                tokio::time::sleep(Duration::from_secs(1)).await;
-                taken = self.intake.take(&io.door, message.clone()).await;
-            }
-            let (TextTaken::Tell(words), Some(link)) = (taken, self.link.borrow().clone()) else { continue };
+            let taken = self.intake.take_surely(&io.door, &message).await;
+            let (Some(words), Some(link)) = (taken, self.link.borrow().clone()) else { continue };
             for line in lines(&message.chat, &words) {
                 // A notice may be lost; a wait here could be one for the connection that fills the inbox.
                 drop(link.try_send((line, None)));
             }
         }
     }
+}
+
+/// Bounds a step of the connection.
+async fn within<T>(step: impl Future<Output = io::Result<T>>) -> Result<T, AdapterError> {
+    let ended = timeout(ANSWER_WITHIN, step).await;
+    ended.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())).map_err(broken)
+}
+
+fn broken(error: io::Error) -> AdapterError {
+    AdapterError::Broken(format!("the connection broke: {error}"))
 }
 
 /// A text as PRIVMSG lines: none longer than the protocol allows, none cut inside a character, none empty.
@@ -338,7 +338,7 @@ impl LineReader {
             let taken = end.map_or(chunk.len(), |end| end + 1);
             self.partial.extend(chunk.iter().take(taken));
             self.reader.consume(taken);
-            if taken == 0 || self.partial.len() > LONGEST_LINE {
+            if taken == 0 || self.partial.len() > LINE * 32 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
             if end.is_some() {

@@ -2,6 +2,7 @@
 //! commands, and handing it in. An adapter only says who wrote what where.
 
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use super::{
     AccessPolicy, Addressed, AddressingPolicy, Admission, AllowList, ChatParts, Facts, GroupsSection,
@@ -13,6 +14,9 @@ use crate::domain::{
 };
 use crate::ports::{AdapterParts, PairingRequest, ThreadsHandle};
 use crate::render::Phrase;
+
+/// How long a message that could not be kept is left alone.
+const TRY_AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 /// A message as the platform brought it. Ids are the platform's own.
 #[derive(Clone, Debug)]
@@ -99,6 +103,21 @@ impl TextIntake {
             Err(error) => {
                 tracing::warn!(%error, "message passed over: its id cannot be used");
                 TextTaken::Done
+            }
+        }
+    }
+
+    /// The same for a platform that never brings a message again: tries until it is kept or refused. Gives the words that
+    /// are to be said in its chat, if any.
+    pub async fn take_surely(&self, door: &ThreadsHandle, message: &TextMessage) -> Option<String> {
+        loop {
+            match self.take(door, message.clone()).await {
+                TextTaken::Done => return None,
+                TextTaken::Tell(words) => return Some(words),
+                TextTaken::Again(why) => {
+                    tracing::warn!(why, "message not accepted, tried again");
+                    tokio::time::sleep(TRY_AGAIN_AFTER).await;
+                }
             }
         }
     }
