@@ -8,16 +8,14 @@ use crate::domain::Platform;
 use crate::http_client::Http;
 use crate::metrics::Metrics;
 use crate::policy_setup::rights;
-use crate::ports::{AccessBook, AdapterParts, ApprovalBook, BuiltAdapter, ChatParts, Clock, Deciders, Ids};
-use crate::store::FileNotes;
+use crate::ports::{AdapterParts, BuiltAdapter, ChatParts, Clock, Deciders, Ids};
+use crate::store::State;
 
 /// What all chat adapters share.
 #[derive(Debug)]
 pub(crate) struct AdapterInput<'a> {
     pub(crate) settings: &'a Settings,
-    pub(crate) approvals: Arc<dyn ApprovalBook>,
-    /// Who was let in.
-    pub(crate) access: Arc<dyn AccessBook>,
+    pub(crate) state: State,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<dyn Ids>,
@@ -53,10 +51,10 @@ impl AdapterInput<'_> {
             admins_decide: approvals.approvers.contains(&Approver::Admins),
             metrics: self.metrics.clone(),
             chat: ChatParts {
-                approvals: self.approvals.clone(),
-                access: self.access.clone(),
+                approvals: self.state.approvals.clone(),
+                access: self.state.access.clone(),
                 deciders: Deciders::new(move |led, by, role| rights.may_answer(led, by, role)),
-                notes: Arc::new(FileNotes::new(state, &platform)),
+                notes: self.state.notes.shelf(platform.as_str()),
                 http: self.http.client(server)?,
                 files: state.join("files"),
                 clock: self.clock.clone(),
