@@ -105,8 +105,11 @@ impl Cli {
     pub fn command_with(adapters: &[(&'static str, &'static str)]) -> clap::Command {
         let choices = adapters.iter().map(|(name, title)| PossibleValue::new(*name).help(*title));
         let parser = PossibleValuesParser::new(choices.collect::<Vec<_>>());
-        Self::command()
-            .mut_subcommand("init", |init| init.mut_arg("adapters", |adapter| adapter.value_parser(parser)))
+        // Changed in its place: `mut_subcommand` would move it to the end of the list.
+        Self::command().mut_subcommands(|command| match command.get_name() {
+            "init" => command.mut_arg("adapters", |adapter| adapter.value_parser(parser.clone())),
+            _ => command,
+        })
     }
 
     /// Reads the arguments of the program.

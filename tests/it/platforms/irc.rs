@@ -173,7 +173,7 @@ async fn a_nick_in_use_and_a_server_that_goes_away_are_no_obstacle() {
 async fn its_section_is_checked_described_and_probed_like_every_other() {
     let scene = Scene::new(&Gate::new()).await;
     let (code, said) = run(&scene.project, &["config", "check"]);
-    assert_eq!((code, said.as_str()), (Some(0), "ship.json is valid\n"));
+    assert!(code == Some(0) && said.ends_with("ship.json is valid\n"), "{said}");
 
     let (code, schema) = run(&scene.project, &["config", "schema"]);
     let schema: Value = serde_json::from_str(&schema).unwrap();
