@@ -39,7 +39,7 @@ pub(crate) fn build_adapters(input: &AdapterInput<'_>) -> Result<Vec<BuiltAdapte
 impl AdapterInput<'_> {
     /// What the adapter of a platform whose server is at this address is given.
     fn parts(&self, platform: Platform, server: &str) -> Result<AdapterParts, reqwest::Error> {
-        let Settings { owners, approvals, state, language, .. } = self.settings;
+        let Settings { owners, approvals, language, .. } = self.settings;
         let rights = rights(self.settings);
         let approvers = approvals.approvers.iter().filter_map(|approver| match approver {
             Approver::Person(person) => Some(person),
@@ -56,7 +56,7 @@ impl AdapterInput<'_> {
                 deciders: Deciders::new(move |led, by, role| rights.may_answer(led, by, role)),
                 notes: self.state.notes.shelf(platform.as_str()),
                 http: self.http.client(server)?,
-                files: state.join("files"),
+                files: self.state.files.clone(),
                 clock: self.clock.clone(),
                 ids: self.ids.clone(),
                 language: *language,

@@ -1,10 +1,9 @@
 //! What an adapter is given when it is built.
 
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{AccessBook, ApprovalBook, Clock, Ids, KeyValueStore, StoreError};
+use super::{AccessBook, ApprovalBook, Clock, FileStore, Ids, KeyValueStore, StoreError};
 use crate::domain::{Approval, Author, AuthorId, AuthorRole, Language, Platform};
 use crate::metrics::Metrics;
 
@@ -21,8 +20,8 @@ pub struct ChatParts {
     pub notes: Arc<dyn KeyValueStore>,
     /// The one HTTP client that all adapters share. It bounds how long a connection takes to be made, and nothing else.
     pub http: reqwest::Client,
-    /// Where the files of all threads are.
-    pub files: PathBuf,
+    /// The files of all threads.
+    pub files: Arc<dyn FileStore>,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Fresh ids and chance.
