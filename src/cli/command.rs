@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 
@@ -70,20 +71,29 @@ pub enum Command {
 }
 
 impl Cli {
-    /// The command line with its help in this language.
-    pub fn command_in(language: Language) -> clap::Command {
-        localized(Self::command(), language)
+    /// The command line with its help in this language, where `init --adapter` chooses among these adapters, each a
+    /// name and what people call it.
+    pub fn command_with(adapters: &[(&'static str, &'static str)], language: Language) -> clap::Command {
+        let choices = adapters.iter().map(|(name, title)| PossibleValue::new(*name).help(*title));
+        let parser = PossibleValuesParser::new(choices.collect::<Vec<_>>());
+        // Changed in its place: `mut_subcommand` would move it to the end of the list.
+        let command = Self::command().mut_subcommands(|command| match command.get_name() {
+            "init" => command.mut_arg("adapters", |adapter| adapter.value_parser(parser.clone())),
+            _ => command,
+        });
+        localized(command, language)
     }
 
     /// Reads arguments, the first of them the program's name.
     ///
     /// # Errors
     /// With what the parser tells instead, in this language: help that was asked for, or a complaint.
-    pub fn parse_in(
+    pub fn parse_with(
         args: impl IntoIterator<Item = impl Into<OsString> + Clone>,
+        adapters: &[(&'static str, &'static str)],
         language: Language,
     ) -> Result<Self, clap::Error> {
-        let mut command = Self::command_in(language);
+        let mut command = Self::command_with(adapters, language);
         let matches = command.try_get_matches_from_mut(args)?;
         Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
     }

@@ -52,7 +52,7 @@ mod tests {
             Exit::StateNotWritable,
         ];
         for language in [Language::En, Language::Zh] {
-            let help = Cli::command_in(language).render_help().to_string();
+            let help = Cli::command_with(&[], language).render_help().to_string();
             for exit in all {
                 assert!(help.contains(&format!("\n  {}  ", exit.code())), "{exit:?} in {help}");
             }

@@ -171,7 +171,7 @@ mod tests {
 
     fn page(path: &[&str], language: Language, long: bool) -> String {
         let line = ["shipagent"].iter().chain(path).chain([if long { &"--help" } else { &"-h" }]);
-        Cli::parse_in(line, language).unwrap_err().to_string()
+        Cli::parse_with(line, &[("irc", "IRC")], language).unwrap_err().to_string()
     }
 
     #[test]
@@ -204,8 +204,9 @@ mod tests {
             ("approvals list --state x", "的值“x”无效", "invalid value"),
             ("run --listen x", "的值“x”无效", "invalid value"),
         ] {
-            let told =
-                |language| Cli::parse_in(std::iter::once("shipagent").chain(line.split(' ')), language);
+            let told = |language| {
+                Cli::parse_with(std::iter::once("shipagent").chain(line.split(' ')), &[], language)
+            };
             let error = told(Language::Zh).unwrap_err();
             let chinese = complaint(&error, Language::Zh).unwrap();
             assert!(chinese.contains(zh), "{chinese}");

@@ -1,6 +1,6 @@
 //! `shipagent init`.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 /// What `init` can be told.
 #[derive(Clone, Debug, Default, Args)]
@@ -23,14 +23,6 @@ pub struct InitArgs {
     #[arg(long, value_name = "VAR")]
     pub key_variable: Option<String>,
 
-    #[arg(long = "adapter", value_name = "ADAPTER", value_enum)]
-    pub adapters: Vec<InitAdapter>,
-}
-
-/// The adapters that `init` can prepare.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum InitAdapter {
-    Telegram,
-    Feishu,
-    Qq,
+    #[arg(long = "adapter", value_name = "ADAPTER")]
+    pub adapters: Vec<String>,
 }

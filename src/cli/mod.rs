@@ -24,7 +24,7 @@ pub use config::ConfigCommand;
 pub use exit::Exit;
 pub use grants::GrantsCommand;
 pub use help::complaint;
-pub use init::{InitAdapter, InitArgs};
+pub use init::InitArgs;
 pub use memory::{MemoryCommand, MemoryOf, TasksCommand};
 pub use output::Output;
 pub use run::RunArgs;

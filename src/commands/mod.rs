@@ -22,4 +22,4 @@ mod table;
 mod terminal;
 pub mod threads;
 
-pub use dispatch::{language_of, run};
+pub use dispatch::{choices, language_of, run};

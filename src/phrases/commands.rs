@@ -193,11 +193,9 @@ phrases! {
         en: "{who:?} is no person: write telegram:user:123",
         zh: "{who:?} 不是用户：请写成 telegram:user:123",
     }
-    format access_invited(code: &str, role: &str) {
-        en: "{code}\nwhoever sends `/start {code}` to the Telegram bot first, within an hour, is let in as {role}; \
-             as a link: https://t.me/YOUR_BOT?start={code}",
-        zh: "{code}\n一小时内最先向 Telegram 机器人发送 `/start {code}` 的人会被放行，身份：{role}；\
-             链接形式：https://t.me/YOUR_BOT?start={code}",
+    format access_invited(message: &str, bot: &str, role: &str, link: &str) {
+        en: "whoever sends `{message}` to {bot} first, within an hour, is let in as {role}; as a link: {link}",
+        zh: "一小时内最先向 {bot}发送 `{message}` 的人会被放行，身份：{role}；链接形式：{link}",
     }
 
     text audit_verdict() { en: "verdict", zh: "裁定" }

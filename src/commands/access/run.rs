@@ -9,7 +9,7 @@ use crate::commands::cli_context::{CliContext, operator};
 use crate::config::Env;
 use crate::domain::{Language, Role};
 use crate::phrases::commands as words;
-use crate::ports::{Approved, Clock, Guest, Member, SystemClock};
+use crate::ports::{AdapterTable, Approved, Clock, Guest, Invitation, Invited, Member, SystemClock};
 
 /// Runs one of the commands. What was found goes to `out`, trouble to `err`.
 ///
@@ -18,6 +18,7 @@ use crate::ports::{Approved, Clock, Guest, Member, SystemClock};
 pub fn run(
     project: &Path,
     env: &Env,
+    adapters: &AdapterTable,
     command: AccessCommand,
     out: &mut dyn Write,
     err: &mut dyn Write,
@@ -38,11 +39,7 @@ pub fn run(
             }
         }
         AccessCommand::Invite { role } => match look.change(look.store.access.invite(role, &by, now)) {
-            Ok(Some(invitation)) => Ok(words::access_invited(
-                &invitation.code,
-                words::access_role(invitation.role, language),
-                language,
-            )),
+            Ok(Some(invitation)) => Ok(invited(&invitation, adapters, language)),
             Ok(None) => Err(words::never_ran(language).to_owned()),
             Err(error) => Err(look.trouble(&error)),
         },
@@ -107,4 +104,14 @@ fn revoked(guest: &Guest, language: Language) -> String {
         Guest::Person(_) => words::access_revoked_person(guest, language),
         Guest::Chat(_) => words::access_revoked_chat(guest, language),
     }
+}
+
+/// An invitation, with how the invited person brings its code on each platform that can redeem one.
+fn invited(invitation: &Invitation, adapters: &AdapterTable, language: Language) -> String {
+    let (code, role) = (&invitation.code, words::access_role(invitation.role, language));
+    let ways = adapters.iter().filter_map(|def| def.invitation).map(|way| {
+        let Invited { bot, message, link } = way(code, language);
+        words::access_invited(&message, &bot, role, &link, language)
+    });
+    std::iter::once(code.clone()).chain(ways).collect::<Vec<_>>().join("\n")
 }

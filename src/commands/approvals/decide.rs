@@ -14,6 +14,7 @@ use crate::commands::terminal::one_line;
 use crate::config::Env;
 use crate::domain::{Approval, ApprovalState, Scope};
 use crate::phrases::commands as words;
+use crate::ports::AdapterTable;
 
 /// The widest a summary is shown.
 const SUMMARY_COLUMNS: usize = 80;
@@ -52,14 +53,14 @@ impl Answer {
 /// Hands an answer to the daemon and tells what became of it.
 pub(super) fn decide(
     look: &CliContext,
-    (project, env): (&Path, &Env),
+    (project, env, adapters): (&Path, &Env, &AdapterTable),
     approval: &Approval,
     answer: Answer,
     args: DecisionArgs,
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> anyhow::Result<Exit> {
-    let Some(settings) = load_or_say(project, env, err)? else { return Ok(Exit::Configuration) };
+    let Some(settings) = load_or_say(project, env, adapters, err)? else { return Ok(Exit::Configuration) };
     let body = json!({
         "decision": answer.name(), "scope": answer.scope(), "reason": args.reason, "via": VIA,
     });

@@ -10,6 +10,7 @@ use crate::commands::cli_context::CliContext;
 use crate::config::Env;
 use crate::domain::{Approval, ApprovalNumber};
 use crate::phrases::commands as words;
+use crate::ports::AdapterTable;
 
 /// Runs one of the commands. What was found goes to `out`, trouble to `err`.
 ///
@@ -18,6 +19,7 @@ use crate::phrases::commands as words;
 pub fn run(
     project: &Path,
     env: &Env,
+    adapters: &AdapterTable,
     command: ApprovalsCommand,
     out: &mut dyn Write,
     err: &mut dyn Write,
@@ -45,7 +47,7 @@ pub fn run(
         ApprovalsCommand::Done { approval, words } => (approval, Answer::Done, words),
     };
     match find(&approvals, &name) {
-        Some(approval) => decide(&look, (project, env), approval, answer, args, out, err),
+        Some(approval) => decide(&look, (project, env, adapters), approval, answer, args, out, err),
         None => unknown(&look, &name, err),
     }
 }

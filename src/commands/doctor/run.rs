@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures_util::future::join;
 use serde_json::json;
 
-use super::chats::{HttpFactory, ask_platforms};
+use super::chats::{HttpFactory, probe_platforms};
 use super::fact::{Fact, Verdict};
 use super::model::{ListModels, ModelFactory, ask_all};
 use super::probes;
@@ -18,7 +18,7 @@ use crate::config::{Env, Provider, Settings, read_agent_md};
 use crate::domain::Language;
 use crate::phrases::doctor as words;
 use crate::policy_setup::{memory_limits, sandbox_mode};
-use crate::ports::Clock;
+use crate::ports::{AdapterTable, Clock};
 use crate::sandbox::{Mode, Status};
 
 /// How many columns the names of checks take.
@@ -30,6 +30,8 @@ const CHECK_COLUMNS: usize = 11;
 pub struct DoctorInput<'a> {
     pub project: &'a Path,
     pub env: &'a Env,
+    /// The platforms there are.
+    pub adapters: &'a AdapterTable,
     pub clock: Arc<dyn Clock>,
     /// Makes a model of its settings.
     pub model: ModelFactory<'a>,
@@ -59,8 +61,8 @@ pub async fn doctor(surgery: DoctorInput<'_>, output: Output, out: &mut dyn Writ
 }
 
 async fn examine(surgery: DoctorInput<'_>) -> (Vec<Fact>, Language) {
-    let DoctorInput { project, env, clock, model, models, http, sandbox } = surgery;
-    let settings = Settings::load(project, env);
+    let DoctorInput { project, env, adapters, clock, model, models, http, sandbox } = surgery;
+    let settings = Settings::load(project, env, adapters);
     let mut facts = Vec::new();
     let language = match &settings {
         Ok(settings) => settings.operator_language,
@@ -81,7 +83,7 @@ async fn examine(surgery: DoctorInput<'_>) -> (Vec<Fact>, Language) {
                 facts.push(Fact::Offline { key_unused: env.filled("OPENAI_API_KEY").is_some() });
             }
             let models = ask_all(&settings.model, model, models, &*clock);
-            let (models, platforms) = join(models, ask_platforms(&settings, http, &clock)).await;
+            let (models, platforms) = join(models, probe_platforms(&settings, http, &clock)).await;
             facts.extend(models.into_iter().chain(platforms));
             if let Some(web) = &settings.web {
                 facts.push(probes::port(web.listen, web.listen_chosen, &lock));
@@ -179,6 +181,7 @@ mod tests {
         let surgery = DoctorInput {
             project: dir.path(),
             env: &env,
+            adapters: &crate::adapters::builtin(),
             clock: Arc::new(FixedClock),
             model: &no_model,
             models: &|_| Box::pin(async { Err("no network here".to_owned()) }),

@@ -9,7 +9,7 @@ use crate::phrases::{config, doctor as words};
 /// A fact in words, with advice where there is something to do.
 pub(super) fn say(fact: &Fact, language: Language) -> (String, Option<String>) {
     match fact {
-        Fact::Chat { platform, news } => (news.say(language), news.advice(platform, language)),
+        Fact::Chat { probe, .. } => (probe.message.clone(), probe.advice.clone()),
         fact => (message(fact, language), advice(fact, language)),
     }
 }
@@ -36,7 +36,7 @@ fn message(fact: &Fact, language: Language) -> String {
         Fact::ModelEnds { name, on, days, .. } if *days < 0 => words::model_ended(name, on, l),
         Fact::ModelEnds { name, on, days, .. } => words::model_ends(name, on, days, l),
         Fact::ModelNotListed { name, .. } => words::model_not_listed(name, l),
-        Fact::Chat { news, .. } => news.say(l),
+        Fact::Chat { probe, .. } => probe.message.clone(),
         Fact::Writable(path) => words::writable(path.display(), l),
         Fact::NotWritable { path, why } => words::not_writable(path.display(), why, l),
         Fact::Private => words::private(l).into(),

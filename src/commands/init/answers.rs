@@ -4,26 +4,34 @@ use std::io::{BufRead, Write};
 use std::path::Path;
 
 use super::InitError;
-use crate::cli::{InitAdapter, InitArgs};
+use super::files::text;
+use crate::cli::InitArgs;
 use crate::config::{is_variable_name, is_web_address};
 use crate::domain::Language;
 use crate::phrases::start as words;
+use crate::ports::{AdapterDef, AdapterTable, InitValue};
 
 /// The model `init` proposes.
 const MODEL: &str = "gpt-6-luna";
 /// The variable `init` proposes.
 const KEY_VARIABLE: &str = "OPENAI_API_KEY";
 
-/// The adapters that can be chosen.
-const ADAPTERS: [&str; 3] = ["telegram", "feishu", "qq"];
-
 /// What the files are made of.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Answers {
     pub name: String,
     pub model: ModelAnswer,
     /// Adapters besides the console.
-    pub adapters: Vec<InitAdapter>,
+    pub adapters: Vec<NewSection>,
+}
+
+/// The section of an adapter that is to be written.
+#[derive(Clone, Debug)]
+pub struct NewSection {
+    /// Its line in the adapter table.
+    pub def: AdapterDef,
+    /// Its keys with their values, as JSON.
+    pub keys: Vec<(&'static str, String)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +84,12 @@ impl Questions<'_> {
 }
 
 /// The answers nobody was asked for: what the command line says, and defaults.
-pub(super) fn assume(project: &Path, args: &InitArgs, language: Language) -> Result<Answers, InitError> {
+pub(super) fn assume(
+    project: &Path,
+    args: &InitArgs,
+    adapters: &AdapterTable,
+    language: Language,
+) -> Result<Answers, InitError> {
     let name = args.name.clone().unwrap_or_else(|| folder_name(project));
     let base_url = args.base_url.as_deref().map(|url| usable_address(url, language)).transpose();
     let base_url = base_url.map_err(bad("--base-url"))?;
@@ -89,29 +102,34 @@ pub(super) fn assume(project: &Path, args: &InitArgs, language: Language) -> Res
         base_url,
         model: args.model.clone().unwrap_or_else(|| MODEL.to_owned()),
     };
-    Ok(Answers {
-        name: usable_name(&name, language).map_err(bad("--name"))?,
-        model,
-        adapters: args.adapters.clone(),
-    })
+    let adapters =
+        args.adapters.iter().map(|name| known(name, adapters, language)).collect::<Result<Vec<_>, _>>();
+    let adapters = adapters.map_err(bad("--adapter"))?.into_iter().map(proposed_section).collect();
+    Ok(Answers { name: usable_name(&name, language).map_err(bad("--name"))?, model, adapters })
 }
 
 /// Asks for whatever the command line does not say.
 pub(super) fn ask(
     project: &Path,
     args: &InitArgs,
+    adapters: &AdapterTable,
     questions: &mut Questions<'_>,
 ) -> Result<Answers, InitError> {
     let language = questions.language;
-    let mut answers = assume(project, args, language)?;
+    let mut answers = assume(project, args, adapters, language)?;
     if args.name.is_none() {
         let read = |answer: &str| usable_name(answer, language);
         answers.name = questions.ask(words::ask_name(language), &answers.name, read)?;
     }
     answers.model = ask_model(args, questions)?;
     if args.adapters.is_empty() {
-        let question = words::ask_adapters(&ADAPTERS.join(words::between_names(language)), language);
-        answers.adapters = questions.ask(&question, "none", |answer| adapters(answer, language))?;
+        let names: Vec<&str> = adapters.names().collect();
+        let question = words::ask_adapters(&names.join(words::between_names(language)), language);
+        let chosen = questions.ask(&question, "none", |answer| chosen(answer, adapters, language))?;
+        answers.adapters = chosen.into_iter().map(proposed_section).collect();
+    }
+    for section in &mut answers.adapters {
+        ask_section(section, questions)?;
     }
     Ok(answers)
 }
@@ -161,21 +179,49 @@ fn server(answer: &str, language: Language) -> Result<Server, String> {
     }
 }
 
-fn adapters(answer: &str, language: Language) -> Result<Vec<InitAdapter>, String> {
-    let mut adapters = Vec::new();
+fn chosen(answer: &str, adapters: &AdapterTable, language: Language) -> Result<Vec<AdapterDef>, String> {
+    let mut chosen: Vec<AdapterDef> = Vec::new();
     for name in answer.split([',', '，', '、', ' ']).filter(|name| !name.is_empty()) {
-        let adapter = match name.to_lowercase().as_str() {
-            "none" => continue,
-            "telegram" => InitAdapter::Telegram,
-            "feishu" | "lark" => InitAdapter::Feishu,
-            "qq" => InitAdapter::Qq,
-            _ => return Err(words::bad_adapter(&ADAPTERS.join(words::between_names(language)), language)),
-        };
-        if !adapters.contains(&adapter) {
-            adapters.push(adapter);
+        let name = name.to_lowercase();
+        if name == "none" {
+            continue;
+        }
+        let def = known(&name, adapters, language)?;
+        if chosen.iter().all(|other| other.name != def.name) {
+            chosen.push(def);
         }
     }
-    Ok(adapters)
+    Ok(chosen)
+}
+
+fn known(name: &str, adapters: &AdapterTable, language: Language) -> Result<AdapterDef, String> {
+    let names: Vec<&str> = adapters.names().collect();
+    adapters
+        .find(name)
+        .copied()
+        .ok_or_else(|| words::bad_adapter(&names.join(words::between_names(language)), language))
+}
+
+/// A new section without any question asked.
+fn proposed_section(def: AdapterDef) -> NewSection {
+    let value = |value: InitValue| match value {
+        InitValue::Variable(name) => format!("\"${{{name}}}\""),
+        InitValue::Json(json) => json.to_owned(),
+        InitValue::Ask { default, .. } => text(default),
+    };
+    NewSection { def, keys: def.init.iter().map(|key| (key.key, value(key.value))).collect() }
+}
+
+/// Asks what only the operator can say about a section.
+fn ask_section(section: &mut NewSection, questions: &mut Questions<'_>) -> Result<(), InitError> {
+    for ((_, value), key) in section.keys.iter_mut().zip(section.def.init) {
+        if let InitValue::Ask { en, zh, default } = key.value {
+            // An adapter outside this crate brings its own words.
+            let question = if questions.language == Language::Zh { zh } else { en };
+            *value = questions.ask(question, default, |answer| Ok(text(answer)))?;
+        }
+    }
+    Ok(())
 }
 
 fn usable_name(name: &str, language: Language) -> Result<String, String> {
@@ -185,7 +231,8 @@ fn usable_name(name: &str, language: Language) -> Result<String, String> {
 
 fn usable_address(answer: &str, language: Language) -> Result<String, String> {
     let fine = is_web_address(answer);
-    if fine { Ok(answer.to_owned()) } else { Err(words::bad_address(language).to_owned()) }
+    let why = words::bad_address(language);
+    if fine { Ok(answer.to_owned()) } else { Err(why.to_owned()) }
 }
 
 fn usable_variable(answer: &str, language: Language) -> Result<Option<String>, String> {

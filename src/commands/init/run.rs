@@ -9,6 +9,7 @@ use super::files::{Existing, Placed, agent_md, env_example, gitignore, place, sh
 use crate::cli::{Exit, InitArgs};
 use crate::domain::Language;
 use crate::phrases::start as words;
+use crate::ports::AdapterTable;
 
 /// Why there is no new project.
 #[derive(Debug, thiserror::Error)]
@@ -63,6 +64,7 @@ impl InitError {
 pub fn init(
     project: &Path,
     args: &InitArgs,
+    adapters: &AdapterTable,
     language: Language,
     terminal: Option<&mut dyn BufRead>,
     out: &mut dyn Write,
@@ -71,11 +73,14 @@ pub fn init(
     let (answers, rules) = match terminal {
         _ if silent => {
             let rule = if args.force { Existing::Replace } else { Existing::Keep };
-            (assume(project, args, language)?, Rules { agent_md: rule, ship_json: rule, env_example: rule })
+            (
+                assume(project, args, adapters, language)?,
+                Rules { agent_md: rule, ship_json: rule, env_example: rule },
+            )
         }
         Some(input) => {
             let mut questions = Questions { input, out, language };
-            let answers = ask(project, args, &mut questions)?;
+            let answers = ask(project, args, adapters, &mut questions)?;
             let rules = Rules {
                 agent_md: rule(project, "Agent.md", &mut questions)?,
                 ship_json: rule(project, "ship.json", &mut questions)?,
