@@ -30,7 +30,7 @@ use crate::ports::{
 use crate::sandbox;
 use crate::store::{AuditLog, FileApprovals, FileMemory, FileShelf, InstructionsFile, replace_file};
 use crate::telemetry::Redactor;
-use crate::threads::{AgentFacts, Asking, Limits, RedactingModel, Router, Runtime};
+use crate::threads::{AgentFacts, Asking, FrozenMemory, Limits, RedactingModel, Router, Runtime};
 use crate::tools::{Scratch, all_tools, sweep};
 
 /// How long one call of a tool may take.
@@ -356,6 +356,7 @@ fn runtime(
         access: books.access,
         grants: books.grants,
         memory: Arc::new(FileMemory::new(&settings.state)),
+        frozen: FrozenMemory::new(settings.memory.refresh),
         audit: books.audit,
         asking: Asking {
             rights: rights(settings),

@@ -19,6 +19,7 @@ mod browser_approvals;
 mod browser_grants;
 mod browser_kill;
 mod commands;
+mod compaction;
 mod cut;
 mod discretion;
 mod doctor_chats;

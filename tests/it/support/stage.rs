@@ -273,6 +273,7 @@ impl Stage {
             access: Arc::new(FileAccess::new(dir, replace_file, Arc::new(AllowAllJudge))),
             grants: Arc::new(AllowAllJudge),
             memory: Arc::new(shipagent::store::FileMemory::new(dir)),
+            frozen: shipagent::threads::FrozenMemory::new(Duration::from_secs(3600)),
             audit: Arc::new(AllowAllJudge),
             asking: Asking {
                 rights: Rights { requester: true, people: Vec::new(), ..Rights::default() },
