@@ -1,5 +1,5 @@
-//! What is remembered, for the model and for people: about the project everywhere, about a person only where nobody
-//! else reads along.
+//! What is remembered, for the model and for people: about the project everywhere, about a person only in private
+//! threads.
 
 use super::actor::Actor;
 use super::frozen_memory::{CoreMemory, FreezeKey};

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::daemon::Project;
-use crate::support::fake_model::{FakeModel, Reply, Script, Seen};
-use crate::support::in_process::{HandClock, InProcess};
+use crate::fakes::daemon::Project;
+use crate::fakes::fake_model::{FakeModel, Reply, Script, Seen};
+use crate::fakes::in_process::{HandClock, InProcess};
 
 /// What a provider would read: tools and messages, in the order in which they are cached. The tools come before the
 /// messages, wherever the body has them.
