@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::support::*;
 use crate::ports::{Commit, Durability, StoreError, ThreadStore, Work};
-use crate::store::writer::Bounds;
+use crate::store::files::writer::Bounds;
 use crate::store::{ThreadFiles, survive_file_size_limits};
 
 /// Two good commits around one that fails; then a restart as after a crash.
