@@ -90,8 +90,7 @@ pub fn build_prompt(
     tools: Arc<[ToolSpec]>,
 ) -> (Prompt, usize) {
     let context = conversation.context_by_run();
-    let first = context.iter().flatten().find(|message| is_said(message));
-    let first_day = first.map_or(facts.now, |message| message.metadata.timestamp).day();
+    let first_day = context.iter().find_map(|run| day_of(run)).unwrap_or_else(|| facts.now.day());
     let system = system_prompt(facts, &first_day);
     let tool_tokens: usize = tools
         .iter()
@@ -106,20 +105,17 @@ pub fn build_prompt(
     (Prompt { system, messages, tools }, estimate)
 }
 
-/// The runs as the model reads them, with a fact before the first message of each further day. A run that goes on days
-/// after its question, because an approval came late, is told the day at its end.
+/// The runs as the model reads them, with a fact before the first run of each further day. A run that goes on days after
+/// it began, because an approval came late, is told the day at its end.
 fn dated(context: Vec<Vec<&UiMessage>>, mut day: String, now: Timestamp) -> Vec<Vec<ModelMessage>> {
     let mut runs = Vec::with_capacity(context.len());
     for run in context {
         let mut messages = Vec::new();
-        for message in run {
-            let said_on = message.metadata.timestamp.day();
-            if is_said(message) && said_on > day {
-                messages.push(fact_of_day(&said_on));
-                day = said_on;
-            }
-            messages.extend(to_model([message]));
+        if let Some(began) = day_of(&run).filter(|began| *began > day) {
+            messages.push(fact_of_day(&began));
+            day = began;
         }
+        messages.extend(to_model(run));
         runs.push(messages);
     }
     if let Some(last) = runs.last_mut().filter(|_| now.day() > day) {
@@ -128,14 +124,15 @@ fn dated(context: Vec<Vec<&UiMessage>>, mut day: String, now: Timestamp) -> Vec<
     runs
 }
 
+/// The day on which a run began, by the daemon's clock: a message may have waited at its platform for days.
+fn day_of(run: &[&UiMessage]) -> Option<String> {
+    let answer = run.iter().find(|message| message.role == Role::Assistant && !message.metadata.command);
+    answer.map(|message| message.metadata.timestamp.day())
+}
+
 fn fact_of_day(day: &str) -> ModelMessage {
     let text = format!("[Today is {day} (UTC).]");
     ModelMessage::User { content: vec![Content::Text(text)], name: Some(FACTS_NAME.to_owned()) }
-}
-
-/// Whether a person says something to the model here.
-fn is_said(message: &UiMessage) -> bool {
-    message.role == Role::User && !message.metadata.command
 }
 
 /// How many estimated tokens a number of real ones are.
