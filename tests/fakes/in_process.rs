@@ -11,8 +11,8 @@ use shipagent::domain::{
     Author, AuthorRole, ChatKind, CommandInvocation, IngressEvent, IngressKind, MessageId, Said, ThreadId,
     Timestamp,
 };
-use shipagent::ports::{Acceptance, Clock, RunOutcome};
-use shipagent::store::ThreadFiles;
+use shipagent::ports::{Acceptance, Clock, RunOutcome, ThreadStore};
+use shipagent::store::State;
 use shipagent::telemetry::Redactor;
 
 use super::daemon::{PATIENCE, Project};
@@ -44,7 +44,7 @@ impl Clock for HandClock {
 #[derive(Debug)]
 pub(crate) struct InProcess {
     app: App,
-    store: Arc<ThreadFiles>,
+    store: Arc<dyn ThreadStore>,
     clock: Arc<HandClock>,
     messages: AtomicU64,
 }
@@ -54,10 +54,11 @@ impl InProcess {
     pub(crate) fn start(project: &Project, clock: &Arc<HandClock>) -> Self {
         shipagent::http_client::install_tls();
         let settings = Settings::load(project.path(), &Env::default()).unwrap();
-        let store = Arc::new(ThreadFiles::open(&settings.state).unwrap());
+        let state = State::files(&settings.state).unwrap();
+        let store = state.threads.clone();
         let shell = ShellWorld { environment: Vec::new(), redactor: Redactor::new([""; 0]).unwrap() };
         let world = Environment { clock: clock.clone(), ..Environment::real(&settings.model, shell) };
-        let app = App::start(&settings, store.clone(), world, None).unwrap();
+        let app = App::start(&settings, state, world, None).unwrap();
         let messages = AtomicU64::new(u64::try_from(clock.now().as_millis()).unwrap());
         Self { app, store, clock: clock.clone(), messages }
     }
