@@ -29,7 +29,7 @@ use crate::ports::{
 use crate::sandbox;
 use crate::store::{InstructionsFile, State};
 use crate::telemetry::Redactor;
-use crate::threads::{AgentFacts, Asking, Limits, RedactingModel, Router, Runtime};
+use crate::threads::{AgentFacts, Asking, FrozenMemory, Limits, RedactingModel, Router, Runtime};
 use crate::tools::{Scratch, all_tools, sweep};
 
 /// How long one call of a tool may take.
@@ -328,6 +328,7 @@ fn runtime(
         access: state.access,
         grants: state.grants,
         memory: state.memory,
+        frozen: FrozenMemory::new(settings.memory.refresh),
         audit: state.audit,
         asking: Asking {
             rights: rights(settings),

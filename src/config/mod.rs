@@ -35,6 +35,6 @@ pub use load::{ConfigCheck, ConfigErrors, check_config, operator_language};
 pub use problem::{Fault, JsonType, Position, Problem, ProblemReport, Range, SyntaxFault, Words};
 pub use schema::schema;
 pub use settings::{
-    AdapterSettings, Approvals, Endpoint, ExecShell, Idle, IdleAdapter, Limits, ModelSettings, Permissions,
-    Provider, Queue, Settings, WebSettings,
+    AdapterSettings, Approvals, Endpoint, ExecShell, Idle, IdleAdapter, Limits, MemorySettings,
+    ModelSettings, Permissions, Provider, Queue, Settings, WebSettings,
 };

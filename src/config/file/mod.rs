@@ -5,11 +5,13 @@
 
 mod adapters;
 mod llm;
+mod memory;
 mod permissions;
 mod root;
 
 pub use adapters::{AdaptersFile, WebFile};
 pub use llm::{DEFAULT_BASE_URL, FallbackFile, LlmFile, ProviderChoice};
+pub use memory::MemoryFile;
 pub use permissions::{ExecShellFile, PermissionsFile, Sandbox, ToolFile};
 
 pub use crate::policy::{Compound, Mode};
