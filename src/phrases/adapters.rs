@@ -1,4 +1,5 @@
-//! What chat platforms give reason to say, and what the built-in offline model answers.
+//! What every chat platform gives reason to say, and what the built-in offline model answers. The words of one platform
+//! are in its own folder.
 
 use super::table::phrases;
 
@@ -7,14 +8,6 @@ phrases! {
     text press_without_question() { en: "There is no such question any more.", zh: "这个问题已不存在。" }
     text press_again() { en: "That did not work. Please press again.", zh: "没有成功，请再按一次。" }
     text message_recalled() { en: "[its author took this message back]", zh: "[消息已被撤回]" }
-    text qq_content_refused() {
-        en: "(QQ did not let my answer through. It is in the console; please ask in other words.)",
-        zh: "（QQ 未放行我的回答。完整内容可在控制台查看，请换个说法再问。）",
-    }
-    format qq_file_refused(name: &str) {
-        en: "(I could not send the file {name} here. It is in the console.)",
-        zh: "（无法在此发送文件 {name}，可在控制台下载。）",
-    }
 
     format probe_bot(name: &str) { en: "the bot is {name}", zh: "机器人是 {name}" }
     format probe_bad_credentials(detail: &str) {
@@ -33,53 +26,6 @@ phrases! {
     format probe_check_network(key: &str) {
         en: "check the network, the proxy and {key}",
         zh: "请检查网络、代理和 {key}",
-    }
-    text telegram_bot() { en: "the Telegram bot", zh: "Telegram 机器人" }
-    format telegram_privacy_mode(name: &str) {
-        en: "the bot is @{name}; privacy mode is on, so in groups it hears little",
-        zh: "机器人是 @{name}；隐私模式已开启，在群里只能收到少量消息",
-    }
-    text telegram_privacy_mode_fix() {
-        en: "for groups: BotFather, /setprivacy, Disable; then remove the bot from the group and add it again",
-        zh: "如需在群里使用：在 BotFather 中执行 /setprivacy 并选择 Disable，然后把机器人移出群再重新加入",
-    }
-    text telegram_foreign_webhook() {
-        en: "a webhook is set for this bot, but ship.json says polling",
-        zh: "此机器人设置了 webhook，而 ship.json 中是 polling",
-    }
-    text telegram_foreign_webhook_fix() {
-        en: "`shipagent run` takes it away; make sure that no other program uses this bot",
-        zh: "`shipagent run` 会移除它；请确认没有其他程序使用此机器人",
-    }
-    format feishu_bot_off(name: &str) { en: "the bot {name} is not switched on", zh: "机器人 {name} 尚未启用" }
-    text feishu_bot_off_fix() {
-        en: "switch the bot on and publish a version of the app",
-        zh: "请启用机器人并发布应用版本",
-    }
-    format feishu_may_not_send(detail: &str) {
-        en: "the bot may not send messages: {detail}",
-        zh: "机器人无权发送消息：{detail}",
-    }
-    format feishu_may_not_stream(detail: &str) {
-        en: "answers cannot be shown while they grow: {detail}",
-        zh: "无法逐步显示回答：{detail}",
-    }
-    format feishu_add_scope(scope: &str) {
-        en: "add the permission {scope} and publish a version of the app",
-        zh: "请添加权限 {scope} 并发布应用版本",
-    }
-    text qq_no_sessions() { en: "no further connection can be begun today", zh: "今天无法再建立新的连接" }
-    text qq_no_sessions_fix() {
-        en: "wait until tomorrow, and see in .ship/logs why so many were begun",
-        zh: "请等到明天，并在 .ship/logs 中查看为何建立了这么多连接",
-    }
-    format qq_address_not_listed(detail: &str) {
-        en: "this machine's address is not on the bot's whitelist: {detail}",
-        zh: "本机地址不在机器人的白名单中：{detail}",
-    }
-    text qq_address_not_listed_fix() {
-        en: "add it to the IP whitelist in the bot's settings",
-        zh: "请在机器人的设置中把它加入 IP 白名单",
     }
 
     text offline_hello() { en: "Hello! ", zh: "你好！" }

@@ -11,13 +11,13 @@
 /// One row of the table, for the tests over all of it.
 #[cfg(test)]
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Row {
+pub(crate) struct Row {
     /// `text`, `format`, `named` or `columns`.
-    pub(super) kind: &'static str,
+    pub(crate) kind: &'static str,
     /// The entry, and behind it the arm.
-    pub(super) name: &'static str,
-    pub(super) en: &'static str,
-    pub(super) zh: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) en: &'static str,
+    pub(crate) zh: &'static str,
 }
 
 /// The entries of one topic.
@@ -26,7 +26,7 @@ macro_rules! phrases {
         $($crate::phrases::table::entry! { $kind [$(#[$doc])*] $name $params $body })*
 
         #[cfg(test)]
-        pub(super) const ROWS: &[&[$crate::phrases::table::Row]] =
+        pub(crate) const ROWS: &[&[$crate::phrases::table::Row]] =
             &[$($crate::phrases::table::rows! { $kind $name $body }),*];
     };
 }
@@ -122,5 +122,5 @@ macro_rules! rows {
 }
 
 #[cfg(test)]
-pub(super) use rows;
-pub(super) use {entry, phrases};
+pub(crate) use rows;
+pub(crate) use {entry, phrases};

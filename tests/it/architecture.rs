@@ -293,6 +293,7 @@ fn core_names_no_platform() {
 const NAME_PLATFORMS: &[(&str, &str)] = &[
     ("adapters/mod.rs", "declares the module of each platform"),
     ("adapters/table.rs", "is the table: one line for each platform"),
+    ("phrases/page.rs", "has the page's names of channels; one without is shown by its id"),
 ];
 
 /// Ids in texts that show people what an id looks like.

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::adapter::FeishuAdapter;
 use super::doctor::{About, CheckStatus, Finding, check};
+use super::phrases as words;
 use super::section::{EventMode, FeishuSection};
 use crate::adapters::chat::{AllowList, probe};
 use crate::domain::Language;
-use crate::phrases::adapters as words;
 use crate::ports::{
     AdapterDef, AdapterParts, BoxFuture, BuiltAdapter, ConfiguredAdapter, Hook, InitKey, InitValue, Probe,
     ProbeLevel, ProbeParts, parse_section, section_schema,
@@ -78,16 +78,16 @@ fn tell(finding: Finding, language: Language) -> Option<Probe> {
 }
 
 fn bot_off(name: &str, language: Language) -> Probe {
-    let advice = Some(words::feishu_bot_off_fix(language).to_owned());
-    Probe { level: ProbeLevel::Warning, message: words::feishu_bot_off(name, language), advice }
+    let advice = Some(words::bot_off_fix(language).to_owned());
+    Probe { level: ProbeLevel::Warning, message: words::bot_off(name, language), advice }
 }
 
 fn may_not_send(detail: &str, language: Language) -> Probe {
-    let advice = Some(words::feishu_add_scope("im:message:send_as_bot", language));
-    Probe { level: ProbeLevel::Error, message: words::feishu_may_not_send(detail, language), advice }
+    let advice = Some(words::add_scope("im:message:send_as_bot", language));
+    Probe { level: ProbeLevel::Error, message: words::may_not_send(detail, language), advice }
 }
 
 fn may_not_stream(detail: &str, language: Language) -> Probe {
-    let advice = Some(words::feishu_add_scope("cardkit:card:write", language));
-    Probe { level: ProbeLevel::Warning, message: words::feishu_may_not_stream(detail, language), advice }
+    let advice = Some(words::add_scope("cardkit:card:write", language));
+    Probe { level: ProbeLevel::Warning, message: words::may_not_stream(detail, language), advice }
 }

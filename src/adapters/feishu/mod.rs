@@ -22,6 +22,7 @@ mod intake;
 mod markdown;
 mod notes;
 mod options;
+pub(crate) mod phrases;
 mod press;
 mod pressed;
 mod section;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::adapter::QqAdapter;
 use super::check::{Finding, check};
 use super::options::QqEvents;
+use super::phrases as words;
 use super::section::QqSection;
 use crate::adapters::chat::{AllowList, probe};
 use crate::domain::Language;
-use crate::phrases::adapters as words;
 use crate::ports::{
     AdapterDef, AdapterParts, BoxFuture, BuiltAdapter, ConfiguredAdapter, Hook, InitKey, InitValue, Probe,
     ProbeLevel, ProbeParts, parse_section, section_schema,
@@ -82,12 +82,12 @@ impl QqSection {
 fn no_sessions(language: Language) -> Probe {
     Probe {
         level: ProbeLevel::Warning,
-        message: words::qq_no_sessions(language).to_owned(),
-        advice: Some(words::qq_no_sessions_fix(language).to_owned()),
+        message: words::no_sessions(language).to_owned(),
+        advice: Some(words::no_sessions_fix(language).to_owned()),
     }
 }
 
 fn address_not_listed(detail: &str, language: Language) -> Probe {
-    let advice = Some(words::qq_address_not_listed_fix(language).to_owned());
-    Probe { level: ProbeLevel::Error, message: words::qq_address_not_listed(detail, language), advice }
+    let advice = Some(words::address_not_listed_fix(language).to_owned());
+    Probe { level: ProbeLevel::Error, message: words::address_not_listed(detail, language), advice }
 }

@@ -19,6 +19,7 @@ mod intake;
 mod mark;
 mod media;
 mod options;
+pub(crate) mod phrases;
 mod reply_budget;
 mod reply_budget_actor;
 mod scene;

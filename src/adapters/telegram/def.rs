@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::adapter::TelegramAdapter;
 use super::check::{Finding, check};
+use super::phrases as words;
 use super::section::{TelegramMode, TelegramSection};
 use crate::adapters::chat::{AllowList, Respond, probe};
 use crate::domain::Language;
-use crate::phrases::adapters as words;
 use crate::ports::{
     AdapterDef, AdapterParts, BoxFuture, BuiltAdapter, ConfiguredAdapter, InitKey, InitValue, Invited, Probe,
     ProbeLevel, ProbeParts, parse_section, section_schema,
@@ -86,21 +86,21 @@ impl TelegramSection {
 
 fn privacy_mode(name: &str, wants_all: bool, language: Language) -> Probe {
     let level = if wants_all { ProbeLevel::Warning } else { ProbeLevel::Ok };
-    let advice = Some(words::telegram_privacy_mode_fix(language).to_owned());
-    Probe { level, message: words::telegram_privacy_mode(name, language), advice }
+    let advice = Some(words::privacy_mode_fix(language).to_owned());
+    Probe { level, message: words::privacy_mode(name, language), advice }
 }
 
 fn foreign_webhook(language: Language) -> Probe {
     Probe {
         level: ProbeLevel::Warning,
-        message: words::telegram_foreign_webhook(language).to_owned(),
-        advice: Some(words::telegram_foreign_webhook_fix(language).to_owned()),
+        message: words::foreign_webhook(language).to_owned(),
+        advice: Some(words::foreign_webhook_fix(language).to_owned()),
     }
 }
 
 fn invitation(code: &str, language: Language) -> Invited {
     Invited {
-        bot: words::telegram_bot(language).to_owned(),
+        bot: words::bot(language).to_owned(),
         message: format!("/start {code}"),
         link: format!("https://t.me/YOUR_BOT?start={code}"),
     }
