@@ -30,11 +30,6 @@ pub fn sandbox_mode(settings: &Settings) -> sandbox::Mode {
     }
 }
 
-/// How much memory commands may use.
-pub(crate) fn memory_limits(settings: &Settings) -> sandbox::MemoryLimits {
-    sandbox::MemoryLimits::on_this_machine(settings.limits.command_memory_mb)
-}
-
 /// How commands are run.
 pub(crate) fn exec_settings(settings: &Settings, shell: ShellWorld, found: sandbox::Finding) -> ExecSettings {
     let wanted = &settings.permissions.exec_shell;
@@ -50,7 +45,9 @@ pub(crate) fn exec_settings(settings: &Settings, shell: ShellWorld, found: sandb
         grace: EXEC_GRACE,
         limits: sandbox::Limits::default(),
         max_processes: settings.limits.max_processes,
-        memory: sandbox::Memory::new(memory_limits(settings)),
+        memory: sandbox::Memory::new(sandbox::MemoryLimits::on_this_machine(
+            settings.limits.command_memory_mb,
+        )),
         redact: redact(&shell.redactor),
     }
 }

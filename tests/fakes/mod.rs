@@ -12,6 +12,7 @@ pub(crate) mod feishu;
 pub(crate) mod prompt;
 pub(crate) mod qq;
 pub(crate) mod sdk;
+pub(crate) mod soak;
 pub(crate) mod stage;
 pub(crate) mod stranger;
 pub(crate) mod telegram;

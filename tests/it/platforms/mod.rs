@@ -1,4 +1,5 @@
 //! What concerns all chat platforms.
 
+mod soak;
 mod table;
 mod together;
