@@ -66,19 +66,7 @@ async fn told_by_the_machine(dir: &Path) -> BTreeMap<String, String> {
     let archive = archive(dir);
     let [console, told] = ["console", "told"].map(|name| dir.join(name));
     let mut machine = tokio::process::Command::new("qemu-system-x86_64");
-    machine.args([
-        "-accel",
-        "tcg",
-        "-cpu",
-        "max",
-        "-m",
-        "768",
-        "-display",
-        "none",
-        "-no-reboot",
-        "-net",
-        "none",
-    ]);
+    machine.args("-accel tcg -cpu max -m 768 -display none -no-reboot -net none".split(' '));
     machine.args(["-append", "console=ttyS0 quiet panic=-1 rdinit=/init mitigations=off"]);
     machine.arg("-kernel").arg(tests_vm().join("vmlinuz")).arg("-initrd").arg(archive);
     for port in [&console, &told] {
