@@ -52,8 +52,9 @@ impl Actor {
 
     /// Lets calls like this one run unasked from now on. The call itself is allowed even if the grant fails.
     pub(super) async fn grant(&self, approval: Approval, scope: Scope) {
-        let number = approval.number;
-        if let Err(error) = self.runtime.grants.add(approval, scope, self.runtime.clock.now()).await {
+        let (number, now) = (approval.number, self.runtime.clock.now());
+        let Some(proposal) = self.runtime.judge.propose(&approval, scope, now).await else { return };
+        if let Err(error) = self.runtime.grants.add(approval, scope, proposal, now).await {
             tracing::error!(error = &error as &dyn std::error::Error, "a grant could not be kept");
             let language = self.conversation.language();
             self.show(Intent::Progress { text: GrantPhrase::NotKept(number).say(language), call_id: None });

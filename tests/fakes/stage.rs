@@ -7,20 +7,20 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use shipagent::domain::{
-    Approval, Author, Capabilities, ChatKind, Class, Delivery, GrantNumber, GrantSummary, IngressEvent,
-    IngressKind, Intent, LengthUnit, MessageId, Platform, Risk, Said, Scope, StoredFile, ThreadId, Timestamp,
-    WhileRunning, WhileWaiting,
+    Approval, Author, Capabilities, ChatKind, Class, Delivery, IngressEvent, IngressKind, Intent, LengthUnit,
+    MessageId, Platform, Risk, Said, Scope, StoredFile, ThreadId, Timestamp, WhileRunning, WhileWaiting,
 };
 use shipagent::metrics::Metrics;
-use shipagent::permissions::FileAccess;
 use shipagent::policy::Rights;
+use shipagent::policy::grants::Proposal;
 use shipagent::ports::{
-    Acceptance, Adapter, AdapterIo, Audit, AuditLine, BoxFuture, CallToJudge, Commit, Completion, Delivering,
-    DeliveryError, FixedInstructions, Grants, Judge, Judgement, Model, ModelDelta, ModelError, OutboxEntry,
-    Prompt, RandomIds, Receipt, Revoker, Ruling, Running, StoreError, SystemClock, ThreadRecord, ThreadStore,
+    Acceptance, Adapter, AdapterIo, BoxFuture, CallToJudge, Commit, Completion, Delivering, DeliveryError,
+    FixedInstructions, Judge, Judgement, Model, ModelDelta, ModelError, OutboxEntry, Prompt, RandomIds,
+    Receipt, Ruling, Running, StoreError, StoreErrorKind, SystemClock, ThreadRecord, ThreadStore,
     ThreadSummary, ThreadsHandle, ToolBox,
 };
-use shipagent::store::{FileApprovals, FileShelf, ThreadFiles, replace_file};
+use shipagent::store::memory::{MemoryAudit, MemoryGrants};
+use shipagent::store::{FileAccess, FileApprovals, FileShelf, ThreadFiles};
 use shipagent::telemetry::Redactor;
 use shipagent::threads::{AgentFacts, Asking, Limits, Router, Runtime};
 use shipagent::uimessage::{Content, ModelMessage, UiMessage};
@@ -120,7 +120,7 @@ impl Model for EchoModel {
     }
 }
 
-/// A judge that waves everything through, grants that come to nothing, and an audit that nobody reads.
+/// A judge that allows every call.
 #[derive(Debug)]
 struct AllowAllJudge;
 
@@ -138,34 +138,10 @@ impl Judge for AllowAllJudge {
         };
         Box::pin(async { judgement })
     }
-}
 
-impl Grants for AllowAllJudge {
-    fn add(
-        &self,
-        _approval: Approval,
-        _scope: Scope,
-        _now: Timestamp,
-    ) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(async { Ok(()) })
+    fn propose(&self, _: &Approval, _: Scope, _: Timestamp) -> BoxFuture<'_, Option<Proposal>> {
+        Box::pin(async { None })
     }
-
-    fn list(&self, _now: Timestamp) -> BoxFuture<'_, Result<Vec<GrantSummary>, StoreError>> {
-        Box::pin(async { Ok(Vec::new()) })
-    }
-
-    fn revoke(
-        &self,
-        _number: GrantNumber,
-        _by: Revoker,
-        _now: Timestamp,
-    ) -> BoxFuture<'_, Result<Option<GrantSummary>, StoreError>> {
-        Box::pin(async { Ok(None) })
-    }
-}
-
-impl Audit for AllowAllJudge {
-    fn record(&self, _line: AuditLine) {}
 }
 
 /// A disk that refuses for as long as it is told to.
@@ -192,10 +168,6 @@ impl FailingStore {
             loads: 0.into(),
         }
     }
-
-    pub(crate) async fn close(&self) {
-        self.inner.close().await;
-    }
 }
 
 impl ThreadStore for FailingStore {
@@ -212,7 +184,7 @@ impl ThreadStore for FailingStore {
     fn run_of(&self, thread: &ThreadId, id: &MessageId) -> BoxFuture<'_, Result<Vec<UiMessage>, StoreError>> {
         if self.is_blind.load(Ordering::SeqCst) {
             let source = std::io::Error::other("a bad sector");
-            return Box::pin(async { Err(StoreError::Io { path: "state".into(), source }) });
+            return Box::pin(async { Err(StoreError::new(StoreErrorKind::Unavailable, "state", source)) });
         }
         self.inner.run_of(thread, id)
     }
@@ -229,13 +201,21 @@ impl ThreadStore for FailingStore {
     fn commit(&self, commit: Commit) -> BoxFuture<'_, Result<(), StoreError>> {
         if self.refuses.load(Ordering::SeqCst) {
             let source = std::io::Error::from(std::io::ErrorKind::StorageFull);
-            return Box::pin(async { Err(StoreError::Full { path: "state".into(), source }) });
+            return Box::pin(async { Err(StoreError::new(StoreErrorKind::Full, "state", source)) });
         }
         self.inner.commit(commit)
     }
 
     fn list(&self) -> BoxFuture<'_, Result<Vec<ThreadSummary>, StoreError>> {
         self.inner.list()
+    }
+
+    fn exists(&self, thread: &ThreadId) -> BoxFuture<'_, Result<bool, StoreError>> {
+        self.inner.exists(thread)
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        self.inner.close()
     }
 
     fn unfinished(&self) -> Vec<ThreadId> {
@@ -259,6 +239,7 @@ impl Stage {
     pub(crate) fn open(dir: &Path, recorder: Arc<Recorder>) -> Self {
         let store = Arc::new(FailingStore::open(dir));
         let metrics = Arc::new(Metrics::default());
+        let audit = Arc::new(MemoryAudit::default());
         let stop = CancellationToken::new();
         let adapters: BTreeMap<Platform, Arc<dyn Adapter>> =
             [(recorder.platform(), recorder.clone() as Arc<dyn Adapter>)].into();
@@ -270,10 +251,10 @@ impl Stage {
             judge: Arc::new(AllowAllJudge),
             approvals: Arc::new(FileApprovals::new(dir)),
             shelf: Arc::new(FileShelf::new(dir.join("files"))),
-            access: Arc::new(FileAccess::new(dir, replace_file, Arc::new(AllowAllJudge))),
-            grants: Arc::new(AllowAllJudge),
+            access: Arc::new(FileAccess::new(dir, audit.clone())),
+            grants: Arc::new(MemoryGrants::new(audit.clone())),
             memory: Arc::new(shipagent::store::FileMemory::new(dir)),
-            audit: Arc::new(AllowAllJudge),
+            audit,
             asking: Asking {
                 rights: Rights { requester: true, people: Vec::new(), ..Rights::default() },
                 expire: Duration::from_secs(3600),

@@ -3,23 +3,15 @@
 use std::sync::Arc;
 
 use shipagent::domain::{Author, AuthorRole};
-use shipagent::permissions::FileAccess;
-use shipagent::ports::{AccessBook as _, Audit, AuditLine, Clock as _, PairingRequest, SystemClock};
-use shipagent::store::replace_file;
+use shipagent::ports::{AccessBook as _, Clock as _, PairingRequest, SystemClock};
+use shipagent::store::FileAccess;
+use shipagent::store::memory::MemoryAudit;
 
 use super::daemon::Project;
 
-/// An audit trail that nobody reads.
-#[derive(Debug)]
-struct Unread;
-
-impl Audit for Unread {
-    fn record(&self, _line: AuditLine) {}
-}
-
 /// The project's book, in another hand than the daemon's.
 pub(crate) fn book(project: &Project) -> FileAccess {
-    FileAccess::new(&project.path().join(".ship"), replace_file, Arc::new(Unread))
+    FileAccess::new(&project.path().join(".ship"), Arc::new(MemoryAudit::default()))
 }
 
 /// Writes to the agent for the first time; gives the code they are told.

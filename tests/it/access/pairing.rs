@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use shipagent::domain::{Author, AuthorRole, Role, Timestamp};
-use shipagent::permissions::FileAccess;
 use shipagent::ports::{AccessBook, Approved, Clock, PairingRequest, SystemClock};
+use shipagent::store::FileAccess;
 
 use crate::access::audit::{delete, post, short, trail};
 use crate::fakes::approval_scene::Scene;

@@ -11,12 +11,11 @@ use serde_json::{Value, json};
 use shipagent::adapters::chat::{AllowList, ChatParts, Deciders, Respond};
 use shipagent::adapters::feishu::{About, Api, CheckStatus, FeishuAdapter, FeishuMode, FeishuOptions, check};
 use shipagent::domain::{CorrelationId, IngressEvent, IngressKind};
-use shipagent::permissions::FileAccess;
 use shipagent::ports::{
     Acceptance, Adapter as _, AdapterIo, Clock as _, HealthReporter, Hook as _, HookRequest, RandomIds,
     Request, SystemClock, ThreadsHandle,
 };
-use shipagent::store::{AuditLog, FileApprovals, FileNotes, replace_file};
+use shipagent::store::{AuditLog, FileAccess, FileApprovals, FileNotes};
 use tempfile::TempDir;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
@@ -58,10 +57,10 @@ struct Hooked {
 impl Hooked {
     async fn start(feishu: &Feishu) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let audit = Arc::new(AuditLog::start(dir.path(), Box::new(str::to_owned)).unwrap());
+        let audit = Arc::new(AuditLog::new(dir.path()));
         let parts = ChatParts {
             approvals: Arc::new(FileApprovals::new(dir.path())),
-            access: Arc::new(FileAccess::new(dir.path(), replace_file, audit)),
+            access: Arc::new(FileAccess::new(dir.path(), audit)),
             deciders: Deciders::new(|led, by, _| led == by),
             notes: Arc::new(FileNotes::new(dir.path(), &"feishu".parse().unwrap())),
             http: client(),

@@ -9,11 +9,9 @@ use shipagent::adapters::chat::{ChatParts, Deciders};
 use shipagent::adapters::telegram::{Aliases, Api, Sender};
 use shipagent::domain::{DeliveryId, Intent, OutboundIntent, ThreadId, Timestamp};
 use shipagent::metrics::Metrics;
-use shipagent::permissions::FileAccess;
-use shipagent::ports::{
-    Audit, AuditLine, DeliveryError, KeyValueStore as _, OutboxEntry, RandomIds, Receipt, SystemClock,
-};
-use shipagent::store::{FileApprovals, FileNotes, replace_file};
+use shipagent::ports::{DeliveryError, KeyValueStore as _, OutboxEntry, RandomIds, Receipt, SystemClock};
+use shipagent::store::memory::MemoryAudit;
+use shipagent::store::{FileAccess, FileApprovals, FileNotes};
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -25,13 +23,6 @@ use crate::fakes::telegram::world::Environment;
 pub(crate) const ANN: i64 = 7;
 pub(crate) const GROUP: i64 = -500;
 pub(crate) const FORUM: i64 = -1_001_000_000_001;
-
-#[derive(Debug)]
-struct Unread;
-
-impl Audit for Unread {
-    fn record(&self, _line: AuditLine) {}
-}
 
 /// A server, a folder, and a sender that may die and come again.
 pub(crate) struct Desk {
@@ -100,7 +91,7 @@ impl Desk {
 pub(crate) fn parts(dir: &Path) -> ChatParts {
     ChatParts {
         approvals: Arc::new(FileApprovals::new(dir)),
-        access: Arc::new(FileAccess::new(dir, replace_file, Arc::new(Unread))),
+        access: Arc::new(FileAccess::new(dir, Arc::new(MemoryAudit::default()))),
         deciders: Deciders::new(|led, by, _| led == by),
         notes: Arc::new(FileNotes::new(dir, &"telegram".parse().unwrap())),
         http: reqwest::Client::builder().no_proxy().build().unwrap(),

@@ -11,6 +11,7 @@ use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode
 use serde_json::Value;
 
 use super::atomic::{replace_file, sync_dir};
+use super::disk::on_disk;
 use super::layout::private_file;
 use crate::domain::Platform;
 use crate::ports::{BoxFuture, KeyValueStore, StoreError};
@@ -35,6 +36,11 @@ impl FileNotes {
         Self { folder: ship_dir.join("state").join(platform.as_str()), turn: Arc::default() }
     }
 
+    /// The notes of all adapters: each has the shelf of its platform. Touches nothing.
+    pub fn of_all(ship_dir: &Path) -> Self {
+        Self { folder: ship_dir.join("state"), turn: Arc::default() }
+    }
+
     fn path(&self, name: &str) -> PathBuf {
         self.folder.join(format!("{}.json", utf8_percent_encode(name, NON_ALPHANUMERIC)))
     }
@@ -52,16 +58,6 @@ impl FileNotes {
         };
         on_disk(path, alone).await
     }
-}
-
-/// Runs work on a file off the runtime's threads.
-async fn on_disk<T: Send + 'static>(
-    path: PathBuf,
-    work: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
-) -> Result<T, StoreError> {
-    let place = path.clone();
-    let done = tokio::task::spawn_blocking(move || work(&path)).await.map_err(|_| StoreError::Closed)?;
-    done.map_err(|source| StoreError::Io { path: place, source })
 }
 
 impl KeyValueStore for FileNotes {
@@ -179,6 +175,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::ports::StoreErrorKind;
 
     #[tokio::test]
     async fn a_note_is_kept_replaced_and_forgotten() {
@@ -230,7 +227,7 @@ mod tests {
         let shelf = FileNotes::new(dir.path(), &"qq".parse().unwrap()).shelf("inbox");
         shelf.keep("a", json!(1)).await.unwrap();
         std::fs::create_dir(dir.path().join("state/qq/inbox/unreadable.json")).unwrap();
-        assert!(matches!(shelf.all().await, Err(StoreError::Io { .. })));
+        assert_eq!(shelf.all().await.unwrap_err().kind(), StoreErrorKind::Unavailable);
     }
 
     #[tokio::test]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::atomic;
 use super::layout::private_file;
-use crate::ports::StoreError;
+use crate::ports::{StoreError, StoreErrorKind};
 
 /// Beyond this many it is quicker to have the whole file system written than one file after the other.
 const MANY_FILES: usize = 16;
@@ -101,14 +101,23 @@ fn sync_file_system(_dir: &Path) -> io::Result<bool> {
 }
 
 /// The system's refusal in the port's words: no room is told apart, because it passes.
-pub(super) fn refused(path: impl Into<PathBuf>, source: io::Error) -> StoreError {
-    let path = path.into();
-    match source.kind() {
+pub(super) fn refused(path: impl AsRef<Path>, source: io::Error) -> StoreError {
+    let kind = match source.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
-            StoreError::Full { path, source }
+            StoreErrorKind::Full
         }
-        _ => StoreError::Io { path, source },
-    }
+        _ => StoreErrorKind::Unavailable,
+    };
+    StoreError::new(kind, path.as_ref().to_string_lossy(), source)
+}
+
+/// Runs work on a file or folder off the runtime's threads.
+pub(super) async fn on_disk<T: Send + 'static>(
+    path: PathBuf,
+    work: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
+) -> Result<T, StoreError> {
+    let done = tokio::task::spawn_blocking(move || work(&path).map_err(|source| refused(&path, source)));
+    done.await.map_err(|_| StoreError::closed())?
 }
 
 /// Lets a write beyond a file-size limit fail with an error instead of ending the process.
@@ -129,7 +138,7 @@ mod tests {
     fn a_lack_of_room_is_told_apart_from_other_trouble() {
         for (code, full) in [(28, true), (122, true), (27, true), (30, false), (5, false), (13, false)] {
             let error = refused("x", io::Error::from_raw_os_error(code));
-            assert_eq!(matches!(error, StoreError::Full { .. }), full, "{code}");
+            assert_eq!(error.kind() == StoreErrorKind::Full, full, "{code}");
         }
     }
 }

@@ -5,6 +5,7 @@ use std::io::{self, Read, Seek, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::disk::refused;
 use super::layout::{Layout, private_dir, private_file};
 use crate::domain::Timestamp;
 use crate::ports::StoreError;
@@ -46,7 +47,7 @@ impl Lock {
     /// Takes the lock, or says who has it.
     pub fn acquire(layout: &Layout) -> Result<Self, OpenError> {
         let path = layout.lock();
-        let io = |source| StoreError::Io { path: path.clone(), source };
+        let io = |source| refused(&path, source);
         private_dir(&layout.run()).map_err(io)?;
         let mut file =
             private_file().read(true).write(true).create(true).truncate(false).open(&path).map_err(io)?;

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::atomic::replace_file;
+use super::disk::on_disk;
 use super::layout::{Layout, private_dir};
 use crate::domain::{MemoryScope, Remembered, TaskNote};
-use crate::ports::{Memory, StoreError};
+use crate::ports::{BoxFuture, Memory, StoreError};
 
 /// How much is read of a file: all of it goes to the model, each time.
 const MOST_BYTES: u64 = 16 * 1024;
@@ -38,29 +39,37 @@ impl FileMemory {
 }
 
 impl Memory for FileMemory {
-    fn recall(&self, scope: &MemoryScope) -> Result<Option<Remembered>, StoreError> {
+    fn recall(&self, scope: &MemoryScope) -> BoxFuture<'_, Result<Option<Remembered>, StoreError>> {
         let path = self.path(scope);
-        let read = begin(&path, MOST_BYTES).map_err(|source| StoreError::Io { path, source })?;
-        let Some((text, cut)) = read else { return Ok(None) };
-        Ok(Some(Remembered { text: text.trim().to_owned(), cut }).filter(|found| !found.text.is_empty()))
+        Box::pin(on_disk(path, read))
     }
 
-    fn remember(&self, scope: &MemoryScope, before: Option<&str>, text: &str) -> Result<bool, StoreError> {
-        let path = self.path(scope);
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.recall(scope)?.as_ref().map(|found| found.text.as_str()) != before {
-            return Ok(false);
-        }
-        let written = private_dir(path.parent().unwrap_or(&path))
-            .and_then(|()| replace_file(&path, text.as_bytes(), 0o600));
-        written.map_err(|source| StoreError::Io { path, source })?;
-        Ok(true)
+    fn remember(
+        &self,
+        scope: &MemoryScope,
+        before: Option<&str>,
+        text: &str,
+    ) -> BoxFuture<'_, Result<bool, StoreError>> {
+        let (turn, before, text) = (self.turn.clone(), before.map(str::to_owned), text.to_owned());
+        Box::pin(on_disk(self.path(scope), move |path| {
+            let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+            if read(path)?.map(|found| found.text) != before {
+                return Ok(false);
+            }
+            private_dir(path.parent().unwrap_or(path))?;
+            replace_file(path, text.as_bytes(), 0o600)?;
+            Ok(true)
+        }))
     }
 
-    fn tasks(&self) -> Result<Vec<TaskNote>, StoreError> {
-        let folder = self.layout.tasks();
-        tasks_in(&folder).map_err(|source| StoreError::Io { path: folder, source })
+    fn tasks(&self) -> BoxFuture<'_, Result<Vec<TaskNote>, StoreError>> {
+        Box::pin(on_disk(self.layout.tasks(), tasks_in))
     }
+}
+
+fn read(path: &Path) -> io::Result<Option<Remembered>> {
+    let Some((text, cut)) = begin(path, MOST_BYTES)? else { return Ok(None) };
+    Ok(Some(Remembered { text: text.trim().to_owned(), cut }).filter(|found| !found.text.is_empty()))
 }
 
 fn tasks_in(folder: &Path) -> io::Result<Vec<TaskNote>> {
@@ -114,46 +123,51 @@ mod tests {
         MemoryScope::Person(id.parse().unwrap())
     }
 
-    #[test]
-    fn what_is_remembered_is_there_for_whom_it_is_and_for_nobody_else() {
+    #[tokio::test]
+    async fn what_is_remembered_is_there_for_whom_it_is_and_for_nobody_else() {
         let dir = tempfile::tempdir().unwrap();
         let memory = FileMemory::new(dir.path());
         let ann = person("telegram:user:7");
-        assert_eq!(memory.recall(&MemoryScope::Project).unwrap(), None);
-        assert!(memory.remember(&ann, None, "likes tea\n").unwrap());
-        assert!(!memory.remember(&ann, None, "likes milk\n").unwrap(), "it was changed meanwhile");
-        assert!(memory.remember(&MemoryScope::Project, None, "ship on Fridays\n").unwrap());
-        let found = |scope| memory.recall(&scope).unwrap().map(|found| found.text);
-        assert_eq!(found(ann).as_deref(), Some("likes tea"));
-        assert_eq!(found(MemoryScope::Project).as_deref(), Some("ship on Fridays"));
-        assert_eq!(found(person("telegram:user:8")), None);
+        assert_eq!(memory.recall(&MemoryScope::Project).await.unwrap(), None);
+        assert!(memory.remember(&ann, None, "likes tea\n").await.unwrap());
+        assert!(!memory.remember(&ann, None, "likes milk\n").await.unwrap(), "it was changed meanwhile");
+        assert!(memory.remember(&MemoryScope::Project, None, "ship on Fridays\n").await.unwrap());
+        let found = async |scope| memory.recall(&scope).await.unwrap().map(|found| found.text);
+        assert_eq!(found(ann).await.as_deref(), Some("likes tea"));
+        assert_eq!(found(MemoryScope::Project).await.as_deref(), Some("ship on Fridays"));
+        assert_eq!(found(person("telegram:user:8")).await, None);
         assert!(dir.path().join("memory/users/telegram%3Auser%3A7.md").is_file());
         let long = person(&format!("web:user:{}", "%E5%BC%A0".repeat(80)));
-        assert!(memory.remember(&long, None, "has a long name\n").unwrap());
-        assert_eq!(found(long).as_deref(), Some("has a long name"));
+        assert!(memory.remember(&long, None, "has a long name\n").await.unwrap());
+        assert_eq!(found(long).await.as_deref(), Some("has a long name"));
     }
 
-    #[test]
-    fn a_long_file_is_cut_between_lines_and_says_so() {
+    #[tokio::test]
+    async fn a_long_file_is_cut_between_lines_and_says_so() {
         let dir = tempfile::tempdir().unwrap();
         let memory = FileMemory::new(dir.path());
         let line = "记住这一行\n";
-        assert!(memory.remember(&MemoryScope::Project, None, &line.repeat(2000)).unwrap());
-        let found = memory.recall(&MemoryScope::Project).unwrap().unwrap();
+        assert!(memory.remember(&MemoryScope::Project, None, &line.repeat(2000)).await.unwrap());
+        let found = memory.recall(&MemoryScope::Project).await.unwrap().unwrap();
         assert!(found.cut && found.text.len() as u64 <= MOST_BYTES);
         assert!(found.text.lines().all(|found| found == line.trim()), "no half line");
-        let now = || memory.recall(&MemoryScope::Project).unwrap().map(|found| found.text);
-        assert!(memory.remember(&MemoryScope::Project, now().as_deref(), &"x".repeat(20_000)).unwrap());
-        assert!(memory.recall(&MemoryScope::Project).unwrap().unwrap().cut);
-        assert!(memory.remember(&MemoryScope::Project, now().as_deref(), " \n").unwrap());
-        assert_eq!(memory.recall(&MemoryScope::Project).unwrap(), None, "blanks are nothing");
+        let now = async || memory.recall(&MemoryScope::Project).await.unwrap().map(|found| found.text);
+        assert!(
+            memory
+                .remember(&MemoryScope::Project, now().await.as_deref(), &"x".repeat(20_000))
+                .await
+                .unwrap()
+        );
+        assert!(memory.recall(&MemoryScope::Project).await.unwrap().unwrap().cut);
+        assert!(memory.remember(&MemoryScope::Project, now().await.as_deref(), " \n").await.unwrap());
+        assert_eq!(memory.recall(&MemoryScope::Project).await.unwrap(), None, "blanks are nothing");
     }
 
-    #[test]
-    fn tasks_go_by_their_first_heading_or_their_name() {
+    #[tokio::test]
+    async fn tasks_go_by_their_first_heading_or_their_name() {
         let dir = tempfile::tempdir().unwrap();
         let memory = FileMemory::new(dir.path());
-        assert_eq!(memory.tasks().unwrap(), []);
+        assert_eq!(memory.tasks().await.unwrap(), []);
         for (name, text) in [
             ("b.md", "words\n## Water the plants ##\n# Later"),
             ("a.md", "no heading"),
@@ -163,7 +177,7 @@ mod tests {
             private_dir(&folder).unwrap();
             replace_file(&folder.join(name), text.as_bytes(), 0o600).unwrap();
         }
-        let tasks = memory.tasks().unwrap();
+        let tasks = memory.tasks().await.unwrap();
         let told: Vec<_> = tasks.iter().map(|task| (task.file.as_str(), task.title.as_str())).collect();
         assert_eq!(told, [("a.md", "a"), ("b.md", "Water the plants")]);
     }

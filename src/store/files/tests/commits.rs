@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use super::support::*;
-use crate::ports::{Commit, Durability, StoreError, ThreadStore, Work};
+use crate::ports::{Commit, Durability, StoreErrorKind, ThreadStore, Work};
 use crate::store::{Lock, OpenError, ThreadFiles};
 
 #[test]
@@ -22,7 +22,7 @@ fn a_commit_is_there_after_a_restart_with_messages_outbox_and_open_work() {
         store.commit(open_work).await.unwrap();
         store.commit(commit(&b, vec![said(&b, "u1")])).await.unwrap();
         store.close().await;
-        assert!(matches!(store.commit(commit(&b, vec![])).await, Err(StoreError::Closed)));
+        assert_eq!(store.commit(commit(&b, vec![])).await.unwrap_err().kind(), StoreErrorKind::Closed);
     });
     block_on(async {
         let store = open(dir.path());

@@ -2,6 +2,7 @@
 //! them as they are, beside a running daemon, and then nothing is written, not even an index.
 
 use std::collections::BTreeSet;
+use std::future::ready;
 use std::io;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -17,7 +18,7 @@ use super::lines::fnv;
 use super::outbox::Outbox;
 use super::writer::Survey;
 use crate::domain::{MessageId, ThreadId};
-use crate::ports::{StoreError, ThreadRecord, ThreadSummary};
+use crate::ports::{BoxFuture, Commit, StoreError, ThreadRecord, ThreadStore, ThreadSummary};
 use crate::uimessage::UiMessage;
 
 /// Indexes are brought up to date by one reader at a time; so many threads can be at once.
@@ -180,6 +181,46 @@ impl Reader {
     fn stripe(&self, thread: &ThreadId) -> Option<&Mutex<()>> {
         let [hash, ..] = fnv(thread.as_str().as_bytes()).to_le_bytes();
         self.stripes.get(usize::from(hash) % STRIPES)
+    }
+}
+
+/// For commands beside a daemon: reading only, and on the caller's thread, which has nothing else to do.
+impl ThreadStore for Reader {
+    fn load(&self, thread: &ThreadId) -> BoxFuture<'_, Result<ThreadRecord, StoreError>> {
+        Box::pin(ready(self.load(thread)))
+    }
+
+    fn contains(&self, thread: &ThreadId, id: &MessageId) -> BoxFuture<'_, Result<bool, StoreError>> {
+        Box::pin(ready(self.contains(thread, id)))
+    }
+
+    fn run_of(&self, thread: &ThreadId, id: &MessageId) -> BoxFuture<'_, Result<Vec<UiMessage>, StoreError>> {
+        Box::pin(ready(self.run_of(thread, id)))
+    }
+
+    fn page(
+        &self,
+        thread: &ThreadId,
+        before: Option<&MessageId>,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<UiMessage>, StoreError>> {
+        Box::pin(ready(self.page(thread, before, limit)))
+    }
+
+    fn commit(&self, _: Commit) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(ready(Err(StoreError::closed())))
+    }
+
+    fn list(&self) -> BoxFuture<'_, Result<Vec<ThreadSummary>, StoreError>> {
+        Box::pin(ready(self.list()))
+    }
+
+    fn exists(&self, thread: &ThreadId) -> BoxFuture<'_, Result<bool, StoreError>> {
+        Box::pin(ready(Ok(self.has(thread))))
+    }
+
+    fn unfinished(&self) -> Vec<ThreadId> {
+        self.unfinished().map(|open| open.into_iter().collect()).unwrap_or_default()
     }
 }
 

@@ -71,25 +71,9 @@ impl ThreadFiles {
         Arc::clone(&self.stats)
     }
 
-    /// Writes what was handed over before, makes it sure, leaves a small journal and lets the lock go. Commits
-    /// that come later are refused as [`StoreError::Closed`].
-    pub async fn close(&self) {
-        let (ack, done) = oneshot::channel();
-        if self.tell(Command::Close(ack)).is_ok() && done.await.is_err() {
-            tracing::error!("the store's writer ended before it was told to");
-        }
-    }
-
-    /// Whether what is handed over is still written, or refused, by anybody. Waits for as long as the disk makes the scribe
-    /// wait.
-    pub async fn answers(&self) -> bool {
-        let (answer, heard) = oneshot::channel();
-        self.tell(Command::Hello(answer)).is_ok() && heard.await.is_ok()
-    }
-
     fn tell(&self, command: Command) -> Result<(), StoreError> {
-        let commands = self.commands.as_ref().ok_or(StoreError::Closed)?;
-        commands.send(command).map_err(|_| StoreError::Closed)
+        let commands = self.commands.as_ref().ok_or_else(StoreError::closed)?;
+        commands.send(command).map_err(|_| StoreError::closed())
     }
 
     /// Runs a read where it may block.
@@ -99,12 +83,12 @@ impl ThreadFiles {
     ) -> BoxFuture<'_, Result<T, StoreError>> {
         let (reader, reads) = (Arc::clone(&self.reader), Arc::clone(&self.reads));
         Box::pin(async move {
-            let permit = reads.acquire_owned().await.map_err(|_| StoreError::Closed)?;
+            let permit = reads.acquire_owned().await.map_err(|_| StoreError::closed())?;
             let answer = tokio::task::spawn_blocking(move || {
                 let _permit = permit;
                 question(&reader)
             });
-            answer.await.map_err(|_| StoreError::Closed)?
+            answer.await.map_err(|_| StoreError::closed())?
         })
     }
 }
@@ -160,7 +144,7 @@ impl ThreadStore for ThreadFiles {
         let handed = draft(&self.layout, commit).and_then(|draft| self.tell(Command::Commit(draft, ack)));
         Box::pin(async move {
             handed?;
-            done.await.map_err(|_| StoreError::Closed)?
+            done.await.map_err(|_| StoreError::closed())?
         })
     }
 
@@ -175,8 +159,30 @@ impl ThreadStore for ThreadFiles {
         })
     }
 
+    fn exists(&self, thread: &ThreadId) -> BoxFuture<'_, Result<bool, StoreError>> {
+        let thread = thread.clone();
+        self.read(move |reader| Ok(reader.has(&thread)))
+    }
+
     fn unfinished(&self) -> Vec<ThreadId> {
         self.unfinished.clone()
+    }
+
+    fn answers(&self) -> BoxFuture<'_, bool> {
+        Box::pin(async move {
+            let (answer, heard) = oneshot::channel();
+            self.tell(Command::Hello(answer)).is_ok() && heard.await.is_ok()
+        })
+    }
+
+    /// Leaves a small journal and lets the lock go.
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let (ack, done) = oneshot::channel();
+            if self.tell(Command::Close(ack)).is_ok() && done.await.is_err() {
+                tracing::error!("the store's writer ended before it was told to");
+            }
+        })
     }
 
     fn totals(&self) -> StoreTotals {

@@ -1,31 +1,26 @@
-//! The grants on disk: `.ship/grants.json`, read at every question, so that a grant taken back is gone at once.
+//! The grants: numbering, expiry and the audit trail, over the document that a store keeps.
 
-use std::io;
-use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::shared_file::{SharedFile, Touched, load};
+use super::document::{Document, Touched};
 use crate::domain::{Approval, ApprovalState, AuthorId, GrantNumber, GrantSummary, Scope, Timestamp};
 use crate::policy::grants::{Calls, Grant, Proposal};
 use crate::ports::{Audit, AuditEvent, AuditLine, BoxFuture, Grants, Revoker, StoreError};
 
-/// The file's name, without its ending.
-const NAME: &str = "grants";
-
 /// A grant and where it comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct StoredGrant {
+struct StoredGrant {
     #[serde(flatten)]
-    pub grant: Grant,
+    grant: Grant,
     /// Whose message led to the question.
-    pub requested_by: Option<AuthorId>,
-    pub by: Option<AuthorId>,
-    pub at: String,
+    requested_by: Option<AuthorId>,
+    by: Option<AuthorId>,
+    at: String,
     /// What they were shown.
-    pub summary: String,
+    summary: String,
 }
 
 impl StoredGrant {
@@ -60,16 +55,16 @@ impl StoredGrant {
     }
 }
 
-/// What stands in the file.
+/// Everything that is stored of grants; the content of `grants.json`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct GrantFile {
+pub struct GrantRecords {
     /// The last number given out: none comes twice, also when its grant is gone.
     last: Option<GrantNumber>,
     grants: Vec<StoredGrant>,
 }
 
-impl GrantFile {
+impl GrantRecords {
     fn next(&mut self) -> GrantNumber {
         let used = self.grants.iter().map(|known| known.grant.id).chain(self.last).max();
         let next = GrantNumber(used.map_or(0, |number| number.0).saturating_add(1));
@@ -83,60 +78,31 @@ impl GrantFile {
     }
 }
 
-/// What an approval grants beyond its own call, by what is known about that call. May read files.
-pub type Propose = Box<dyn Fn(&Approval, Scope, Timestamp) -> Option<Proposal> + Send + Sync>;
-
-/// Writes a file whole or not at all.
-pub type Replace = fn(&Path, &[u8], u32) -> io::Result<()>;
-
-/// The grants of one project.
-pub struct GrantBook {
-    file: Arc<SharedFile<GrantFile>>,
-    propose: Arc<Propose>,
+/// The grants over a document.
+#[derive(Debug)]
+pub struct GrantsOf<D> {
+    records: D,
     audit: Arc<dyn Audit>,
 }
 
-impl std::fmt::Debug for GrantBook {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("GrantBook").field("file", &self.file).finish_non_exhaustive()
-    }
-}
-
-impl GrantBook {
-    /// The grants of this `.ship` directory.
-    pub fn new(ship_dir: &Path, propose: Propose, replace: Replace, audit: Arc<dyn Audit>) -> Self {
-        let file = Arc::new(SharedFile::new(ship_dir, NAME, replace));
-        Self { file, propose: Arc::new(propose), audit }
+impl<D: Document<GrantRecords>> GrantsOf<D> {
+    pub(super) const fn over(records: D, audit: Arc<dyn Audit>) -> Self {
+        Self { records, audit }
     }
 
-    /// The grants of this `.ship` directory, for somebody who adds none.
-    pub fn without_proposals(ship_dir: &Path, replace: Replace, audit: Arc<dyn Audit>) -> Self {
-        Self::new(ship_dir, Box::new(|_, _, _| None), replace, audit)
-    }
-
-    /// Every grant that is written down, also those whose time is over.
-    pub fn read(ship_dir: &Path) -> Result<Vec<StoredGrant>, StoreError> {
-        let file: GrantFile = load(&ship_dir.join(format!("{NAME}.json")))?;
-        Ok(file.grants)
-    }
-
-    /// Changes the file, beside the runtime: whoever else changes it is waited for. Those that are over are cleared
-    /// away on the occasion.
+    /// Changes the records, and removes those whose time is over on the occasion.
     async fn change<R: Send + 'static>(
         &self,
         now: Timestamp,
-        work: impl FnOnce(&mut GrantFile) -> (R, Touched) + Send + 'static,
+        work: impl FnOnce(&mut GrantRecords) -> (R, Touched) + Send + 'static,
     ) -> Result<R, StoreError> {
-        let file = self.file.clone();
-        let changed = tokio::task::spawn_blocking(move || {
-            file.change(|content| {
-                let over = content.prune(now);
-                let (result, touched) = work(content);
-                let touched = if over.is_empty() { touched } else { Touched::Yes };
-                ((result, over), touched)
-            })
+        let changed = self.records.change(move |content| {
+            let over = content.prune(now);
+            let (result, touched) = work(content);
+            let touched = if over.is_empty() { touched } else { Touched::Yes };
+            ((result, over), touched)
         });
-        let (result, over) = changed.await.map_err(|_| StoreError::Closed)??;
+        let (result, over) = changed.await?;
         for grant in over {
             self.audit.record(grant.audit_line(AuditEvent::GrantExpired, now));
         }
@@ -144,12 +110,21 @@ impl GrantBook {
     }
 }
 
-impl Grants for GrantBook {
-    fn add(&self, approval: Approval, scope: Scope, now: Timestamp) -> BoxFuture<'_, Result<(), StoreError>> {
+impl<D: Document<GrantRecords>> Grants for GrantsOf<D> {
+    fn all(&self) -> BoxFuture<'_, Result<Vec<Grant>, StoreError>> {
         Box::pin(async move {
-            let (propose, asked) = (self.propose.clone(), approval.clone());
-            let proposed = tokio::task::spawn_blocking(move || propose(&asked, scope, now)).await;
-            let Some(proposal) = proposed.map_err(|_| StoreError::Closed)? else { return Ok(()) };
+            Ok(self.records.read().await?.grants.iter().map(|stored| stored.grant.clone()).collect())
+        })
+    }
+
+    fn add(
+        &self,
+        approval: Approval,
+        scope: Scope,
+        proposal: Proposal,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<GrantNumber, StoreError>> {
+        Box::pin(async move {
             let decided = match &approval.state {
                 ApprovalState::Approved { decided, .. } => Some(decided.clone()),
                 _ => None,
@@ -172,7 +147,7 @@ impl Grants for GrantBook {
                 Some(decided) => line.by(decided),
                 None => line,
             });
-            Ok(())
+            Ok(number)
         })
     }
 
@@ -214,35 +189,26 @@ impl Grants for GrantBook {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
     use std::num::NonZeroU32;
-    use std::sync::Mutex;
+    use std::path::Path;
 
     use serde_json::json;
 
     use super::*;
     use crate::domain::{ApprovalKind, ApprovalNumber, Decided, Reach, Risk};
-    use crate::policy::grants::{CallFacts, GrantedCommand, Pattern};
+    use crate::policy::grants::{CallFacts, GrantedCommand, Pattern, proposed};
+    use crate::ports::{AuditQuery, StoreErrorKind, StoredAuditLine};
+    use crate::store::memory::MemoryAudit;
+    use crate::store::{FileGrants, replace_file};
 
-    /// An audit trail in memory.
-    #[derive(Debug, Default)]
-    struct RecordingAudit(Mutex<Vec<String>>);
-
-    impl Audit for RecordingAudit {
-        fn record(&self, line: AuditLine) {
-            let event = serde_json::to_value(line.event).unwrap();
-            let grants: Vec<String> = line.grants.iter().map(ToString::to_string).collect();
-            let who = line.author.map(|author| author.to_string()).unwrap_or_default();
-            let said = format!("{} {} {who}", event.as_str().unwrap(), grants.join("+"));
-            self.0.lock().unwrap().push(said.trim().to_owned());
-        }
-    }
-
-    fn replace(path: &Path, bytes: &[u8], _mode: u32) -> io::Result<()> {
-        let mut temp = tempfile::NamedTempFile::new_in(path.parent().unwrap())?;
-        temp.write_all(bytes)?;
-        temp.persist(path)?;
-        Ok(())
+    /// What the audit trail says: the event, the grants, and who did it.
+    async fn told(audit: &MemoryAudit) -> Vec<String> {
+        let trail = audit.read(AuditQuery { limit: 100, ..AuditQuery::default() }).await.unwrap();
+        let one = |line: &StoredAuditLine| {
+            let text = |key: &str| line.facts[key].as_str().unwrap_or_default().to_owned();
+            format!("{} {} {}", text("event"), line.facts["grants"][0].as_str().unwrap(), text("author"))
+        };
+        trail.lines.iter().map(|line| one(line).trim().to_owned()).collect()
     }
 
     fn at(minutes: u64) -> Timestamp {
@@ -272,14 +238,20 @@ mod tests {
         }
     }
 
-    fn book(dir: &Path) -> (GrantBook, Arc<RecordingAudit>) {
-        let paper = Arc::new(RecordingAudit::default());
-        let propose = Box::new(|approval: &Approval, scope, now| {
-            let (tool, risk) = (approval.tool.as_str(), approval.risk);
-            let call = CallFacts { tool, risk, in_advance: true, shell: None, scripts: None };
-            crate::policy::grants::proposed(scope, &approval.thread, now, &call)
-        });
-        (GrantBook::new(dir, propose, replace, paper.clone()), paper)
+    fn book(dir: &Path) -> (FileGrants, Arc<MemoryAudit>) {
+        let paper = Arc::new(MemoryAudit::default());
+        (FileGrants::new(dir, paper.clone()), paper)
+    }
+
+    /// Grants what an answer of this scope does; nothing for a single call.
+    async fn add(book: &FileGrants, scope: Scope, now: Timestamp) -> Result<Option<GrantNumber>, StoreError> {
+        let approval = approval(scope);
+        let (tool, risk) = (approval.tool.as_str(), approval.risk);
+        let call = CallFacts { tool, risk, in_advance: true, shell: None, scripts: None };
+        match proposed(scope, &approval.thread, now, &call) {
+            Some(proposal) => book.add(approval, scope, proposal, now).await.map(Some),
+            None => Ok(None),
+        }
     }
 
     fn minutes(count: u32) -> Scope {
@@ -290,7 +262,7 @@ mod tests {
         Revoker { author: "web:user:bob".parse().unwrap(), via: "http".to_owned() }
     }
 
-    async fn numbers(book: &GrantBook, now: Timestamp) -> Vec<String> {
+    async fn numbers(book: &FileGrants, now: Timestamp) -> Vec<String> {
         book.list(now).await.unwrap().iter().map(|grant| grant.number.to_string()).collect()
     }
 
@@ -299,7 +271,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (book, paper) = book(dir.path());
         for scope in [Scope::Thread, minutes(5), Scope::Project] {
-            book.add(approval(scope), scope, at(0)).await.unwrap();
+            add(&book, scope, at(0)).await.unwrap();
         }
         assert_eq!(numbers(&book, at(1)).await, ["G1", "G2", "G3"]);
         let gone = book.revoke(GrantNumber(3), bob(), at(2)).await.unwrap().unwrap();
@@ -309,10 +281,10 @@ mod tests {
         book.revoke(GrantNumber(1), bob(), at(6)).await.unwrap();
         // Another process, a later day: only the file is left to know.
         let (later, _) = self::book(dir.path());
-        later.add(approval(Scope::Thread), Scope::Thread, at(7)).await.unwrap();
+        add(&later, Scope::Thread, at(7)).await.unwrap();
         assert_eq!(numbers(&later, at(8)).await, ["G4"]);
         assert_eq!(
-            *paper.0.lock().unwrap(),
+            told(&paper).await,
             [
                 "grant-added G1 web:user:ada",
                 "grant-added G2 web:user:ada",
@@ -328,9 +300,9 @@ mod tests {
     async fn once_grants_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let (book, paper) = book(dir.path());
-        book.add(approval(Scope::Once), Scope::Once, at(0)).await.unwrap();
+        add(&book, Scope::Once, at(0)).await.unwrap();
         assert!(numbers(&book, at(0)).await.is_empty());
-        assert!(paper.0.lock().unwrap().is_empty() && !dir.path().join("grants.json").exists());
+        assert!(told(&paper).await.is_empty() && !dir.path().join("grants.json").exists());
     }
 
     #[tokio::test]
@@ -338,19 +310,19 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("grants.json");
         let (book, paper) = book(dir.path());
-        book.add(approval(Scope::Thread), Scope::Thread, at(0)).await.unwrap();
+        add(&book, Scope::Thread, at(0)).await.unwrap();
         let good = std::fs::read_to_string(&path).unwrap();
         for garbled in
             [good.replace("grants", "granted"), good.replace("G1", "X1"), good + "}", "[]".to_owned()]
         {
-            replace(&path, garbled.as_bytes(), 0).unwrap();
-            assert!(matches!(GrantBook::read(dir.path()), Err(StoreError::Garbled { .. })), "{garbled}");
-            assert!(book.add(approval(Scope::Thread), Scope::Thread, at(1)).await.is_err());
+            replace_file(&path, garbled.as_bytes(), 0o600).unwrap();
+            assert_eq!(book.all().await.unwrap_err().kind(), StoreErrorKind::Invalid, "{garbled}");
+            assert!(add(&book, Scope::Thread, at(1)).await.is_err());
             assert!(book.revoke(GrantNumber(1), bob(), at(1)).await.is_err());
             assert!(book.list(at(1)).await.is_err());
             assert_eq!(std::fs::read_to_string(&path).unwrap(), garbled);
         }
-        assert_eq!(paper.0.lock().unwrap().len(), 1);
+        assert_eq!(told(&paper).await.len(), 1);
     }
 
     #[tokio::test]
@@ -361,19 +333,19 @@ mod tests {
              "requestedBy":null,"by":null,"at":"2025-01-01T00:00:00Z","summary":"git commit -m x"},
             {"id":"G2","tool":"exec_shell","calls":{"commands":[{"exactly":["make","all"]}]},"reach":"project",
              "requestedBy":null,"by":null,"at":"2025-01-01T00:00:00Z","summary":"make all"}]}"#;
-        replace(&dir.path().join("grants.json"), old.as_bytes(), 0).unwrap();
+        replace_file(&dir.path().join("grants.json"), old.as_bytes(), 0o600).unwrap();
         let (book, _) = book(dir.path());
-        let read = GrantBook::read(dir.path()).unwrap();
+        let read = book.all().await.unwrap();
         let exactly = |words: &[&str]| GrantedCommand {
             pattern: Pattern::Exactly(words.iter().map(|word| (*word).to_owned()).collect()),
             folders: vec![String::new()],
         };
-        assert_eq!(read[0].grant.calls, Calls::Commands(vec![exactly(&["git", "commit"])]));
-        assert_eq!(read[1].grant.calls, Calls::Commands(vec![exactly(&["make", "all"])]));
+        assert_eq!(read[0].calls, Calls::Commands(vec![exactly(&["git", "commit"])]));
+        assert_eq!(read[1].calls, Calls::Commands(vec![exactly(&["make", "all"])]));
         let listed = book.list(at(0)).await.unwrap();
         assert_eq!(listed[0].commands, ["git commit"]);
         assert!(book.revoke(GrantNumber(1), bob(), at(0)).await.unwrap().is_some());
         assert_eq!(numbers(&book, at(0)).await, ["G2"]);
-        assert_eq!(GrantBook::read(dir.path()).unwrap()[0], read[1], "the rest is written as it was read");
+        assert_eq!(book.all().await.unwrap()[0], read[1], "the rest is written as it was read");
     }
 }

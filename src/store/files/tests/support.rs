@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex};
 use crate::domain::{DeliveryId, Intent, OutboundIntent, ThreadId, Timestamp};
 use crate::ports::{Commit, Durability, OutboxEntry, OutboxLine, Receipt, Work};
 use crate::store::ThreadFiles;
-use crate::store::disk::{Disk, SystemDisk};
-use crate::store::writer::Bounds;
+use crate::store::files::disk::{Disk, SystemDisk};
+use crate::store::files::writer::Bounds;
 use crate::uimessage::{Metadata, Part, Role, RunStatus, TextPart, UiMessage};
 
 pub(super) fn thread(name: &str) -> ThreadId {

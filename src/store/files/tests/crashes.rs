@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use super::support::*;
 use crate::domain::ThreadId;
 use crate::ports::{Commit, Durability, OutboxLine, ThreadStore, Work};
-use crate::store::outbox::Outbox;
+use crate::store::files::outbox::Outbox;
 use crate::store::{Reader, ThreadFiles};
 
 /// What a directory comes to.
@@ -225,7 +225,7 @@ proptest! {
             let other = crate::store::Layout::new(crashed.path());
             other.create().unwrap();
             overwrite(&other.journal(1), &journal[..cut]);
-            let journaled = crate::store::journal::Contents::read(&other.journal(1)).unwrap();
+            let journaled = crate::store::files::journal::Contents::read(&other.journal(1)).unwrap();
             let whole = journaled.records.len().saturating_sub(1);
             // Data files may hold any part of what the journal tells, never more.
             for (thread, content) in &expected[whole].files {
@@ -296,7 +296,7 @@ fn a_journal_begun_in_vain_is_not_believed() {
     assert_eq!(write_until_refused(&store, &[work]), 1);
     let layout = store.layout().clone();
     drop(store);
-    let stale = crate::store::record::Record::Checkpoint { open: vec![thread("b")] };
+    let stale = crate::store::files::record::Record::Checkpoint { open: vec![thread("b")] };
     overwrite(&layout.journal(2), &stale.encode().unwrap());
     for _ in 0..2 {
         assert_eq!(open(dir.path()).unfinished(), std::slice::from_ref(&a));

@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::code::normal;
-use super::shared_file::Touched;
+use super::document::Touched;
+use super::pairing_code::normal;
 use crate::domain::{Author, AuthorId, AuthorRole, Platform, Role, ThreadId, Timestamp};
 use crate::ports::{
     AccessList, Applicant, Approved, Guest, Invitation, Member, OpenChat, PairingRequest, Removed,
@@ -28,7 +28,7 @@ const NAME_LETTERS: usize = 80;
 /// Everything the book knows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct AccessRecords {
+pub struct AccessRecords {
     #[serde(default)]
     people: Vec<Member>,
     #[serde(default)]

@@ -4,27 +4,43 @@
 //! what stands in the file at that moment, so that none is lost. A file that cannot be understood is never written
 //! over.
 
-use std::fs::{DirBuilder, File, Metadata, OpenOptions};
+use std::fs::{File, Metadata};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::Replace;
-use crate::ports::StoreError;
+use super::atomic::replace_file;
+use super::disk::refused;
+use super::layout::{private_dir, private_file};
+use crate::ports::{Audit, StoreError, StoreErrorKind};
+use crate::store::access::AccessBookOf;
+use crate::store::access_records::AccessRecords;
+use crate::store::document::{Document, Touched};
+use crate::store::grants::{GrantRecords, GrantsOf};
 
 const FILE_MODE: u32 = 0o600;
-const DIR_MODE: u32 = 0o700;
 
-/// Whether a change changed anything.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Touched {
-    /// It did: the file is written.
-    Yes,
-    No,
+/// The grants in `.ship/grants.json`.
+pub type FileGrants = GrantsOf<SharedFile<GrantRecords>>;
+/// The access list in `.ship/access.json`.
+pub type FileAccess = AccessBookOf<SharedFile<AccessRecords>>;
+
+impl FileGrants {
+    /// The grants of this `.ship` directory. Touches nothing.
+    pub fn new(ship_dir: &Path, audit: Arc<dyn Audit>) -> Self {
+        Self::over(SharedFile::new(ship_dir, "grants"), audit)
+    }
+}
+
+impl FileAccess {
+    /// The access list of this `.ship` directory. Touches nothing.
+    pub fn new(ship_dir: &Path, audit: Arc<dyn Audit>) -> Self {
+        Self::over(SharedFile::new(ship_dir, "access"), audit)
+    }
 }
 
 /// What tells one content of the file from another.
@@ -41,31 +57,58 @@ impl From<&Metadata> for Stamp {
     }
 }
 
+/// The file, and what was read of it last.
 #[derive(Debug)]
-pub(super) struct SharedFile<T> {
+pub struct SharedFile<T> {
+    inner: Arc<Inner<T>>,
+}
+
+#[derive(Debug)]
+struct Inner<T> {
     path: PathBuf,
     lock: PathBuf,
-    replace: Replace,
     known: Mutex<Option<(Stamp, Arc<T>)>>,
 }
 
 impl<T: Serialize + DeserializeOwned + Default> SharedFile<T> {
     /// The file `<name>.json` of a `.ship` directory. Touches nothing.
-    pub(super) fn new(ship_dir: &Path, name: &str, replace: Replace) -> Self {
-        Self {
+    fn new(ship_dir: &Path, name: &str) -> Self {
+        let inner = Inner {
             path: ship_dir.join(format!("{name}.json")),
             lock: ship_dir.join("run").join(format!("{name}.lock")),
-            replace,
             known: Mutex::new(None),
-        }
+        };
+        Self { inner: Arc::new(inner) }
+    }
+}
+
+impl<T> Document<T> for SharedFile<T>
+where
+    T: Serialize + DeserializeOwned + Default + Send + Sync + std::fmt::Debug + 'static,
+{
+    async fn read(&self) -> Result<Arc<T>, StoreError> {
+        let inner = self.inner.clone();
+        let read = tokio::task::spawn_blocking(move || inner.read());
+        read.await.map_err(|_| StoreError::closed())?
     }
 
-    /// What stands in it; the empty content where there is no file.
-    pub(super) fn read(&self) -> Result<Arc<T>, StoreError> {
+    async fn change<R: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut T) -> (R, Touched) + Send + 'static,
+    ) -> Result<R, StoreError> {
+        let inner = self.inner.clone();
+        let changed = tokio::task::spawn_blocking(move || inner.change(work));
+        changed.await.map_err(|_| StoreError::closed())?
+    }
+}
+
+impl<T: Serialize + DeserializeOwned + Default> Inner<T> {
+    /// Costs a look at the file's facts while it is unchanged.
+    fn read(&self) -> Result<Arc<T>, StoreError> {
         let facts = match std::fs::metadata(&self.path) {
             Ok(facts) => facts,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Arc::default()),
-            Err(source) => return Err(self.refused(source)),
+            Err(source) => return Err(refused(&self.path, source)),
         };
         let stamp = Stamp::from(&facts);
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -74,50 +117,42 @@ impl<T: Serialize + DeserializeOwned + Default> SharedFile<T> {
         {
             return Ok(content.clone());
         }
-        let content = Arc::new(self.load()?);
+        let content: Arc<T> = Arc::new(load(&self.path)?);
         // Should it have been replaced since, the stamp is that of the old one, and the next look reads it anew.
         *known = Some((stamp, content.clone()));
         Ok(content)
     }
 
-    /// Changes it, with nobody else in between.
-    pub(super) fn change<R>(&self, work: impl FnOnce(&mut T) -> (R, Touched)) -> Result<R, StoreError> {
-        let _turn = self.take_turn().map_err(|source| StoreError::Io { path: self.lock.clone(), source })?;
-        let mut content = self.load()?;
+    fn change<R>(&self, work: impl FnOnce(&mut T) -> (R, Touched)) -> Result<R, StoreError> {
+        let _turn = self.take_turn().map_err(|source| refused(&self.lock, source))?;
+        let mut content = load(&self.path)?;
         let (result, touched) = work(&mut content);
         if touched == Touched::Yes {
-            let bytes = serde_json::to_vec_pretty(&content).map_err(|error| self.refused(error.into()))?;
-            (self.replace)(&self.path, &bytes, FILE_MODE).map_err(|source| self.refused(source))?;
+            let bytes =
+                serde_json::to_vec_pretty(&content).map_err(|error| refused(&self.path, error.into()))?;
+            replace_file(&self.path, &bytes, FILE_MODE).map_err(|source| refused(&self.path, source))?;
         }
         Ok(result)
-    }
-
-    fn load(&self) -> Result<T, StoreError> {
-        load(&self.path)
     }
 
     /// The lock, which goes when the file is closed.
     fn take_turn(&self) -> io::Result<File> {
         if let Some(dir) = self.lock.parent() {
-            DirBuilder::new().recursive(true).mode(DIR_MODE).create(dir)?;
+            private_dir(dir)?;
         }
-        let file =
-            OpenOptions::new().create(true).truncate(false).write(true).mode(FILE_MODE).open(&self.lock)?;
+        let file = private_file().create(true).truncate(false).write(true).open(&self.lock)?;
         file.lock()?;
         Ok(file)
-    }
-
-    fn refused(&self, source: io::Error) -> StoreError {
-        StoreError::Io { path: self.path.clone(), source }
     }
 }
 
 /// What stands in a file; the empty content where there is none.
-pub(super) fn load<T: DeserializeOwned + Default>(path: &Path) -> Result<T, StoreError> {
+fn load<T: DeserializeOwned + Default>(path: &Path) -> Result<T, StoreError> {
     match std::fs::read(path) {
-        Ok(bytes) => parse(&bytes).map_err(|source| StoreError::Garbled { path: path.to_owned(), source }),
+        Ok(bytes) => parse(&bytes)
+            .map_err(|source| StoreError::new(StoreErrorKind::Invalid, path.to_string_lossy(), source)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(T::default()),
-        Err(source) => Err(StoreError::Io { path: path.to_owned(), source }),
+        Err(source) => Err(refused(path, source)),
     }
 }
 
@@ -131,16 +166,7 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> serde_json::Result<T> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-
     use super::*;
-
-    fn replace(path: &Path, bytes: &[u8], _mode: u32) -> io::Result<()> {
-        let mut temp = tempfile::NamedTempFile::new_in(path.parent().unwrap())?;
-        temp.write_all(bytes)?;
-        temp.persist(path)?;
-        Ok(())
-    }
 
     #[derive(Debug, Default, Serialize, serde::Deserialize)]
     struct Numbers {
@@ -148,8 +174,8 @@ mod tests {
         all: Vec<u32>,
     }
 
-    fn file(dir: &Path) -> SharedFile<Numbers> {
-        SharedFile::new(dir, "numbers", replace)
+    fn file(dir: &Path) -> Arc<Inner<Numbers>> {
+        SharedFile::new(dir, "numbers").inner
     }
 
     #[test]
@@ -183,10 +209,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("numbers.json");
         for garbled in [&b"{\"all\": [1, 2"[..], b"[]", b"", b"{\"all\": 1}"] {
-            replace(&path, garbled, 0).unwrap();
+            replace_file(&path, garbled, FILE_MODE).unwrap();
             let file = file(dir.path());
-            assert!(matches!(file.read(), Err(StoreError::Garbled { .. })), "{garbled:?}");
-            assert!(matches!(file.change(|_| ((), Touched::Yes)), Err(StoreError::Garbled { .. })));
+            assert_eq!(file.read().unwrap_err().kind(), StoreErrorKind::Invalid, "{garbled:?}");
+            assert_eq!(file.change(|_| ((), Touched::Yes)).unwrap_err().kind(), StoreErrorKind::Invalid);
             assert_eq!(std::fs::read(&path).unwrap(), garbled);
         }
     }

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::support::*;
 use crate::domain::ThreadId;
 use crate::ports::{Commit, ThreadStore, Work};
-use crate::store::index::LAG_BYTES;
+use crate::store::files::index::LAG_BYTES;
 use crate::store::{Layout, Reader, TAIL_BYTES, TAIL_MESSAGES};
 use crate::uimessage::{UiMessage, fold};
 

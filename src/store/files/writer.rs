@@ -18,7 +18,7 @@ use super::outbox::Outbox;
 use super::record::{Append, Record, join};
 use super::stats::Stats;
 use crate::domain::ThreadId;
-use crate::ports::{Durability, StoreError, Work};
+use crate::ports::{Durability, StoreError, StoreErrorKind, Work};
 
 /// Beyond this many the changed threads are no longer told one by one.
 const MAX_CHANGED: usize = 4096;
@@ -166,7 +166,11 @@ impl Writer {
     /// Writes one commit. Where there is no room, giving the journal up may make some.
     pub(super) fn write_alone(&mut self, draft: &Draft) -> Result<(), StoreError> {
         match self.write(&[draft]) {
-            Err(StoreError::Full { .. }) if self.debts.is_empty() && self.journal.holds_room() => {
+            Err(error)
+                if error.kind() == StoreErrorKind::Full
+                    && self.debts.is_empty()
+                    && self.journal.holds_room() =>
+            {
                 self.rotate()?;
                 self.write(&[draft])
             }

@@ -1,64 +1,54 @@
-//! The access book on disk: `.ship/access.json`. The daemon and the command line change it side by side.
+//! The access list: who was let in beyond the settings. The rules are in `access_records`; this adds fresh codes and the
+//! audit trail, over the document that a store keeps.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use super::Replace;
 use super::access_records::AccessRecords;
-use super::code;
-use super::shared_file::{SharedFile, Touched};
+use super::document::{Document, Touched};
+use super::pairing_code;
 use crate::domain::{Author, AuthorId, Platform, Role, ThreadId, Timestamp};
 use crate::ports::{
     AccessBook, AccessList, Approved, Audit, AuditEvent, AuditLine, AuditOutcome, BoxFuture, Guest,
-    Invitation, Member, PairingRequest, StoreError,
+    Invitation, Member, PairingRequest, StoreError, StoreErrorKind,
 };
 
-/// The file's name, without its ending.
-const NAME: &str = "access";
-
 fn fresh_code() -> Result<String, StoreError> {
-    let code = code::fresh().map_err(std::io::Error::other);
-    code.map_err(|source| StoreError::Io { path: NAME.into(), source })
+    pairing_code::fresh().map_err(|source| StoreError::new(StoreErrorKind::Unavailable, "access", source))
 }
 
-/// The access book of one project.
+/// The access list over a document.
 #[derive(Debug)]
-pub struct FileAccess {
-    file: Arc<SharedFile<AccessRecords>>,
+pub struct AccessBookOf<D> {
+    records: D,
     audit: Arc<dyn Audit>,
 }
 
-impl FileAccess {
-    /// The book of this `.ship` directory. Touches nothing.
-    pub fn new(ship_dir: &Path, replace: Replace, audit: Arc<dyn Audit>) -> Self {
-        Self { file: Arc::new(SharedFile::new(ship_dir, NAME, replace)), audit }
+impl<D: Document<AccessRecords>> AccessBookOf<D> {
+    pub(super) const fn over(records: D, audit: Arc<dyn Audit>) -> Self {
+        Self { records, audit }
     }
 
-    /// Changes the book, beside the runtime: whoever else changes it is waited for.
     async fn change<R: Send + 'static>(
         &self,
         work: impl FnOnce(&mut AccessRecords) -> (R, Touched) + Send + 'static,
     ) -> Result<R, StoreError> {
-        let file = self.file.clone();
-        let changed = tokio::task::spawn_blocking(move || file.change(work));
-        changed.await.map_err(|_| StoreError::Closed)?
+        self.records.change(work).await
     }
 
-    fn look<R>(&self, work: impl FnOnce(&AccessRecords) -> R) -> Result<R, StoreError> {
-        // Only a book that has just changed is read; otherwise this is one look at the file's facts.
-        Ok(work(&*self.file.read()?))
+    async fn look<R>(&self, work: impl FnOnce(&AccessRecords) -> R) -> Result<R, StoreError> {
+        Ok(work(&*self.records.read().await?))
     }
 }
 
-impl AccessBook for FileAccess {
+impl<D: Document<AccessRecords>> AccessBook for AccessBookOf<D> {
     fn role_of(&self, author: &AuthorId) -> BoxFuture<'_, Result<Option<Role>, StoreError>> {
-        let role = self.look(|guests| guests.role_of(author));
-        Box::pin(async move { role })
+        let author = author.clone();
+        Box::pin(async move { self.look(|guests| guests.role_of(&author)).await })
     }
 
     fn is_removed(&self, author: &AuthorId) -> BoxFuture<'_, Result<bool, StoreError>> {
-        let removed = self.look(|guests| guests.is_removed(author));
-        Box::pin(async move { removed })
+        let author = author.clone();
+        Box::pin(async move { self.look(|guests| guests.is_removed(&author)).await })
     }
 
     fn ask_in(&self, who: Author, now: Timestamp) -> BoxFuture<'_, Result<PairingRequest, StoreError>> {
@@ -70,10 +60,12 @@ impl AccessBook for FileAccess {
     }
 
     fn is_open(&self, platform: &Platform, chat: &str) -> BoxFuture<'_, Result<bool, StoreError>> {
-        // A chat whose id makes no thread cannot have been opened.
-        let open = ThreadId::of_chat(platform, chat)
-            .map_or(Ok(false), |chat| self.look(|guests| guests.is_open(&chat)));
-        Box::pin(async move { open })
+        let chat = ThreadId::of_chat(platform, chat);
+        Box::pin(async move {
+            // A chat whose id makes no thread cannot have been opened.
+            let Ok(chat) = chat else { return Ok(false) };
+            self.look(|guests| guests.is_open(&chat)).await
+        })
     }
 
     fn open_chat(
@@ -87,7 +79,7 @@ impl AccessBook for FileAccess {
         Box::pin(async move {
             let Ok(chat) = chat else { return Ok(()) };
             // An owner speaks often, and opens a group once.
-            if self.look(|guests| guests.is_open(&chat))? {
+            if self.look(|guests| guests.is_open(&chat)).await? {
                 return Ok(());
             }
             let (opened, author) = (chat.clone(), by.clone());
@@ -104,8 +96,7 @@ impl AccessBook for FileAccess {
     }
 
     fn list(&self, now: Timestamp) -> BoxFuture<'_, Result<AccessList, StoreError>> {
-        let list = self.look(|guests| guests.list(now));
-        Box::pin(async move { list })
+        Box::pin(async move { self.look(|guests| guests.list(now)).await })
     }
 
     fn approve(

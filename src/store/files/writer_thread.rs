@@ -51,7 +51,7 @@ pub(super) fn start(
             retirement.give_up(&old)?;
         } else {
             // The receiver is in this function: it cannot be gone.
-            retired.send(old).map_err(|_| StoreError::Closed)?;
+            retired.send(old).map_err(|_| StoreError::closed())?;
         }
     }
     let retirement = spawn(&layout, "store-archive", move || retirement.run(&to_retire))?;
@@ -149,10 +149,9 @@ struct Cause<'a>(&'a StoreError);
 
 impl std::fmt::Display for Cause<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.0 {
-            StoreError::Full { source, .. } | StoreError::Io { source, .. } => source.fmt(f),
-            StoreError::Garbled { source, .. } => source.fmt(f),
-            StoreError::Closed => f.write_str("closed"),
+        match std::error::Error::source(self.0) {
+            Some(source) => write!(f, "{source}"),
+            None => write!(f, "{}", self.0),
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::atomic::replace_file;
+use super::disk::refused;
 use super::layout::private_dir;
 use crate::domain::StoredFile;
 use crate::ports::{BoxFuture, FileStore, StoreError};
@@ -29,8 +30,8 @@ impl FileStore for FileShelf {
                 private_dir(path.parent().unwrap_or(&path))?;
                 replace_file(&path, &content, 0o600)
             };
-            let done = tokio::task::spawn_blocking(write).await.map_err(|_| StoreError::Closed)?;
-            done.map_err(|source| StoreError::Io { path: place, source })
+            let done = tokio::task::spawn_blocking(write).await.map_err(|_| StoreError::closed())?;
+            done.map_err(|source| refused(&place, source))
         })
     }
 }

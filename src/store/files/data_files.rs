@@ -141,7 +141,7 @@ pub(super) fn forget_index(disk: &dyn Disk, layout: &Layout, key: &FileKey) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::disk::SystemDisk;
+    use crate::store::files::disk::SystemDisk;
 
     #[test]
     fn an_index_goes_with_the_lines_it_may_tell_of() {

@@ -54,7 +54,7 @@ impl FileApprovals {
         let layout = self.layout.clone();
         Box::pin(async move {
             let done = tokio::task::spawn_blocking(move || work(&layout)).await;
-            done.map_err(|_| StoreError::Closed)?
+            done.map_err(|_| StoreError::closed())?
         })
     }
 }
@@ -63,7 +63,7 @@ impl ApprovalBook for FileApprovals {
     fn next_number(&self) -> BoxFuture<'_, Result<ApprovalNumber, StoreError>> {
         Box::pin(async move {
             // One at a time, so that no number is given out twice.
-            let _turn = self.numbering.acquire().await.map_err(|_| StoreError::Closed)?;
+            let _turn = self.numbering.acquire().await.map_err(|_| StoreError::closed())?;
             self.blocking(next_number).await
         })
     }

@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use super::disk::refused;
 use crate::domain::ThreadId;
 use crate::ports::StoreError;
 
@@ -123,10 +124,10 @@ impl Layout {
     /// Makes the directories the store itself writes to.
     pub(super) fn create(&self) -> Result<(), StoreError> {
         for dir in [self.threads(), self.outboxes(), self.indexes(), self.journals(), self.run()] {
-            private_dir(&dir).map_err(|source| StoreError::Io { path: dir, source })?;
+            private_dir(&dir).map_err(|source| refused(&dir, source))?;
         }
         let ignore = self.root.join(".gitignore");
-        keep_out_of_git(&ignore).map_err(|source| StoreError::Io { path: ignore, source })
+        keep_out_of_git(&ignore).map_err(|source| refused(&ignore, source))
     }
 }
 
