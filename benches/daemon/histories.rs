@@ -15,7 +15,7 @@ use crate::thread_files;
 
 const THREADS: usize = 200;
 /// About a megabyte of JSON.
-const MESSAGES: usize = 1_720;
+const MESSAGES: usize = 1_900;
 /// Half of the minute in which all are used; the other half is left to the daemon.
 const USED_WITHIN: Duration = Duration::from_secs(30);
 const LATER: Duration = Duration::from_secs(600);

@@ -10,7 +10,6 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    clippy::unreachable,
     clippy::indexing_slicing,
     clippy::print_stdout,
     reason = "a benchmark that cannot measure has nothing better to do than to say so and stop"

@@ -262,7 +262,7 @@ impl Soak {
             Channel::Qq => {
                 self.qq.says(Place::C2c(self.qq_users[person]), words);
             }
-            Channel::Http => unreachable!("HTTP is asked, not written to"),
+            Channel::Http => panic!("HTTP is asked, not written to"),
         }
     }
 
@@ -280,7 +280,7 @@ impl Soak {
                 let user = self.qq_users[person];
                 self.qq.wait_for("answers", |rules| answered(&rules.texts(user)).then_some(())).await;
             }
-            Channel::Http => unreachable!("HTTP is asked, not written to"),
+            Channel::Http => panic!("HTTP is asked, not written to"),
         }
     }
 
