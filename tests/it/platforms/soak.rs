@@ -12,11 +12,11 @@ const PEOPLE: usize = 6;
 async fn all_platforms_at_once_lose_nothing_repeat_nothing_and_keep_order_over_kills() {
     let plan = Plan {
         people: PEOPLE,
-        messages: 14,
+        messages: 50,
         http_chats: PEOPLE,
-        http_messages: 40,
+        http_messages: 200,
         at_once: PEOPLE,
-        kill_within: Some(Duration::from_millis(2_500)),
+        kill_within: Some(Duration::from_millis(900)),
         seed: seed(),
     };
     println!("SHIPAGENT_TEST_SEED={}", plan.seed);
