@@ -29,7 +29,7 @@ use crate::ports::{
 use crate::sandbox;
 use crate::store::{InstructionsFile, State};
 use crate::telemetry::Redactor;
-use crate::threads::{AgentFacts, Asking, Limits, RedactingModel, Router, Runtime};
+use crate::threads::{AgentFacts, Asking, FrozenMemory, Limits, RedactingModel, Router, Runtime};
 use crate::tools::{Scratch, all_tools, sweep};
 
 /// How long one call of a tool may take.
@@ -190,7 +190,7 @@ impl App {
         // Whoever has the lock is alone here: what commands of an earlier daemon left is nobody's any more.
         let left_behind = Scratch::of(&settings.state).left_behind();
         threads.tasks.spawn_blocking(move || sweep(left_behind));
-        let tools = all_tools(exec_settings(settings, world.shell.clone(), found.clone()));
+        let tools = all_tools(exec_settings(settings, &state, world.shell.clone(), found.clone()));
         let redact = redact(&world.shell.redactor);
         let judge = project_judge(settings, &tools, world.clock.clone(), &state, redact, found)?;
         let chats = Chats::new(&ChatShared {
@@ -208,6 +208,7 @@ impl App {
             grants: state.grants.clone(),
             access: state.access.clone(),
             audit: state.audit.clone(),
+            files: state.files.clone(),
             ids: world.ids.clone(),
             healths: healths.clone(),
             recovered: recovered.clone(),
@@ -288,7 +289,8 @@ fn adapter_set(
         },
         model: world.model.name().to_owned(),
         operator_name: None,
-        files: settings.state.join("files"),
+        // Logins that a browser stored with earlier versions are told apart by this path.
+        project: settings.state.join("files"),
         stop_grace: settings.limits.stop,
     };
     set.with_adapter(Arc::new(WebAdapter::new(name, options, parts, web.listener)))
@@ -325,6 +327,7 @@ fn runtime(
         access: state.access,
         grants: state.grants,
         memory: state.memory,
+        frozen: FrozenMemory::new(settings.memory.refresh),
         audit: state.audit,
         asking: Asking {
             rights: rights(settings),

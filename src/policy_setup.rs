@@ -31,9 +31,15 @@ pub fn sandbox_mode(settings: &Settings) -> sandbox::Mode {
 }
 
 /// How commands are run.
-pub(crate) fn exec_settings(settings: &Settings, shell: ShellWorld, found: sandbox::Finding) -> ExecSettings {
+pub(crate) fn exec_settings(
+    settings: &Settings,
+    state: &State,
+    shell: ShellWorld,
+    found: sandbox::Finding,
+) -> ExecSettings {
     let wanted = &settings.permissions.exec_shell;
     ExecSettings {
+        outputs: state.outputs.clone(),
         helper: sandbox::own_binary(),
         mode: sandbox_mode(settings),
         found,

@@ -16,7 +16,7 @@ use super::file::{LanguageChoice, ShipFile};
 use super::forms;
 use super::problem::{Fault, Places, Position, Problem};
 use super::resolve::{self, Faults};
-use super::settings::{Limits, Queue, Settings};
+use super::settings::{Limits, MemorySettings, Queue, Settings};
 use crate::domain::{AuthorId, Language};
 
 const DOT_ENV: &str = ".env";
@@ -238,6 +238,9 @@ fn settings(project: &Path, agent_md: String, config: &mut Config) -> Result<Set
             history_cache: file.limits.history_cache_mb.saturating_mul(1 << 20),
             stop: Duration::from_secs(file.limits.stop_secs),
             command_memory_mb: file.limits.command_memory_mb,
+        },
+        memory: MemorySettings {
+            refresh: Duration::from_secs(file.memory.refresh_minutes.saturating_mul(60)),
         },
         secrets,
         has_file: config.has_file,

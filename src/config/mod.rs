@@ -37,6 +37,6 @@ pub use load::{ConfigCheck, ConfigErrors, check_config};
 pub use problem::{Fault, JsonType, Position, Problem, ProblemReport, Range, SyntaxFault, Words};
 pub use schema::schema;
 pub use settings::{
-    Approvals, Endpoint, ExecShell, FeishuSettings, GroupSettings, Idle, IdleAdapter, Limits, ModelSettings,
-    Permissions, Provider, QqSettings, Queue, Settings, TelegramSettings, WebSettings,
+    Approvals, Endpoint, ExecShell, FeishuSettings, GroupSettings, Idle, IdleAdapter, Limits, MemorySettings,
+    ModelSettings, Permissions, Provider, QqSettings, Queue, Settings, TelegramSettings, WebSettings,
 };

@@ -48,6 +48,8 @@ pub struct Settings {
     pub queue: Queue,
     /// Bounds of the daemon.
     pub limits: Limits,
+    /// What is remembered, and how a conversation is kept inside the model's window.
+    pub memory: MemorySettings,
     /// Every value that must not be seen, for redaction.
     pub secrets: Vec<SecretString>,
     /// Whether there is a `ship.json`.
@@ -271,4 +273,11 @@ pub struct Limits {
     pub stop: Duration,
     /// How many megabytes of memory one command may use; nothing means half of the machine's.
     pub command_memory_mb: Option<u64>,
+}
+
+/// What is remembered, and how a conversation is kept inside the model's window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemorySettings {
+    /// After how long a silence core memory is read anew.
+    pub refresh: Duration,
 }

@@ -20,6 +20,7 @@ mod store;
 mod store_error;
 mod threads_handle;
 mod tool;
+mod tool_outputs;
 mod toolbox;
 
 use std::future::Future;
@@ -37,7 +38,7 @@ pub use audit::{
     StoredAuditLine,
 };
 pub use clock::{Clock, Ids, RandomIds, SystemClock};
-pub use file_store::FileStore;
+pub use file_store::{FileStore, FileWriter, OpenFile};
 pub use grants::{Grants, Revoker};
 pub use hook::{Hook, HookAnswer, HookRequest};
 pub use instructions::{CurrentInstructions, FixedInstructions, Instructions};
@@ -53,6 +54,7 @@ pub use threads_handle::{
     Acceptance, Request, RunOutcome, Saying, Subscription, ThreadView, ThreadsHandle, WeakThreadsHandle,
 };
 pub use tool::{CallSite, Progress, TextChange, Tool, ToolContext, ToolFailure, ToolOutcome};
+pub use tool_outputs::{ToolOutput, ToolOutputs};
 pub use toolbox::ToolBox;
 
 /// A future behind a pointer, for traits that are used as objects.

@@ -5,6 +5,7 @@
 
 mod adapters;
 mod llm;
+mod memory;
 mod permissions;
 mod root;
 
@@ -13,6 +14,7 @@ pub use adapters::{
     TelegramFile, TelegramMode, WebFile,
 };
 pub use llm::{DEFAULT_BASE_URL, FallbackFile, LlmFile, ProviderChoice};
+pub use memory::MemoryFile;
 pub use permissions::{ExecShellFile, PermissionsFile, Sandbox, ToolFile};
 
 pub use crate::policy::{Compound, Mode};

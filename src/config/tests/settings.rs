@@ -235,6 +235,9 @@ fn what_is_left_out_has_these_values() {
             stop: 10s,
             command_memory_mb: None,
         },
+        memory: MemorySettings {
+            refresh: 3600s,
+        },
         secrets: [],
         has_file: false,
         warnings: [],
