@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
+use shipagent::adapters::builtin;
 use shipagent::app::{App, Environment, ShellWorld};
 use shipagent::config::{Env, Settings};
 use shipagent::domain::{
@@ -53,7 +54,7 @@ impl InProcess {
     /// Takes the project up.
     pub(crate) fn start(project: &Project, clock: &Arc<HandClock>) -> Self {
         shipagent::http_client::install_tls();
-        let settings = Settings::load(project.path(), &Env::default()).unwrap();
+        let settings = Settings::load(project.path(), &Env::default(), &builtin()).unwrap();
         let state = State::files(&settings.state).unwrap();
         let store = state.threads.clone();
         let shell = ShellWorld { environment: Vec::new(), redactor: Redactor::new([""; 0]).unwrap() };

@@ -10,6 +10,7 @@ pub(crate) mod dice;
 pub(crate) mod fake_model;
 pub(crate) mod feishu;
 pub(crate) mod in_process;
+pub(crate) mod irc;
 pub(crate) mod prompt;
 pub(crate) mod qq;
 pub(crate) mod sdk;

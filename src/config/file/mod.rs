@@ -9,10 +9,7 @@ mod memory;
 mod permissions;
 mod root;
 
-pub use adapters::{
-    AdaptersFile, FeishuFile, FeishuMode, GroupRespond, GroupThreading, GroupsFile, Pairing, QqFile, QqMode,
-    TelegramFile, TelegramMode, WebFile,
-};
+pub use adapters::{AdaptersFile, WebFile};
 pub use llm::{DEFAULT_BASE_URL, FallbackFile, LlmFile, ProviderChoice};
 pub use memory::MemoryFile;
 pub use permissions::{ExecShellFile, PermissionsFile, Sandbox, ToolFile};
