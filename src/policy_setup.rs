@@ -29,11 +29,6 @@ pub fn sandbox_mode(settings: &Settings) -> sandbox::Mode {
     }
 }
 
-/// The memory limits of commands.
-pub(crate) fn memory_limits(settings: &Settings) -> sandbox::MemoryLimits {
-    sandbox::MemoryLimits::on_this_machine(settings.limits.command_memory_mb)
-}
-
 /// The settings of the shell tool.
 pub(crate) fn exec_settings(
     settings: &Settings,
@@ -55,7 +50,9 @@ pub(crate) fn exec_settings(
         grace: EXEC_GRACE,
         limits: sandbox::Limits::default(),
         max_processes: settings.limits.max_processes,
-        memory: sandbox::Memory::new(memory_limits(settings)),
+        memory: sandbox::Memory::new(sandbox::MemoryLimits::on_this_machine(
+            settings.limits.command_memory_mb,
+        )),
         redact: redact(&shell.redactor),
     }
 }
