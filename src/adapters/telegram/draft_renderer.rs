@@ -220,7 +220,7 @@ impl DraftRenderer {
                 if is_unable(&error) {
                     tracing::info!(
                         %error,
-                        "the server does not know drafts: answers are shown by changing a message"
+                        "drafts not supported, streaming by edits"
                     );
                     self.drafts.is_missing(&error);
                 }
@@ -240,8 +240,8 @@ impl DraftRenderer {
         }
         match tokio::time::timeout(SIGN, self.post.ask(place, "sendChatAction", &body)).await {
             Ok(Ok(_)) => {}
-            Ok(Err(error)) => tracing::debug!(chat = place.chat, %error, "typing could not be shown"),
-            Err(_) => tracing::debug!(chat = place.chat, "typing is not waited for"),
+            Ok(Err(error)) => tracing::debug!(chat = place.chat, %error, "typing indicator failed"),
+            Err(_) => tracing::debug!(chat = place.chat, "typing indicator timed out"),
         }
     }
 
@@ -299,7 +299,7 @@ impl DraftTarget for DraftRenderer {
     fn over(&self, thread: ThreadId, correlation: CorrelationId) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             if tokio::time::timeout(DEADLINE, self.clear(&thread, &correlation)).await.is_err() {
-                tracing::debug!(%thread, "what a turn has shown could not be taken away in time");
+                tracing::debug!(%thread, "draft removal timed out");
             }
         })
     }
