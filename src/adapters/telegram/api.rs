@@ -49,7 +49,7 @@ pub enum ApiError {
     #[error("not sent: {0}")]
     NotSent(String),
     /// A gateway error: the server may have received the call all the same.
-    #[error("somebody answered {0} for the server")]
+    #[error("gateway error {0}")]
     Gateway(u16),
     /// Sent, without a readable response: it may have taken effect.
     #[error("no usable answer: {0}")]

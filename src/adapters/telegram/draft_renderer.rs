@@ -65,7 +65,7 @@ impl DraftRenderer {
         self.stroke(thread, correlation, |stroke| stroke.reply_to = Some(reply_to));
     }
 
-    /// Ends the display of what a turn has said so far. The turn may go on; its silence counts from now.
+    /// Ends the display of a turn's text so far. The turn may continue; its silence counts from now.
     pub(super) fn forget(&self, thread: &ThreadId, correlation: &CorrelationId) {
         self.locked(|strokes| {
             if strokes.get(thread).is_none_or(|stroke| stroke.correlation != *correlation) {

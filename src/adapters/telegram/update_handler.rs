@@ -310,7 +310,7 @@ impl UpdateHandler {
 
     async fn invited(&self, invitation: Invitation) -> Result<Done, StoreError> {
         let Invitation { chat, by, language } = invitation;
-        // In a served group the bot stays, whoever added it.
+        // In a served group the bot stays, independent of who added it.
         if self.is_served(chat).await? {
             return Ok(Done::kept(Vec::new()));
         }
