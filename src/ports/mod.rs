@@ -42,8 +42,8 @@ pub use key_value_store::KeyValueStore;
 pub use memory::Memory;
 pub use model::{CallDelta, Completion, Model, ModelDelta, ModelError, Prompt, ToolCall, Usage};
 pub use store::{
-    Commit, Durability, OutboxEntry, OutboxLine, StoreError, StoreTotals, ThreadRecord, ThreadStore,
-    ThreadSummary, Work,
+    Among, Commit, Durability, ListPosition, OutboxEntry, OutboxLine, StoreError, StoreTotals, ThreadPage,
+    ThreadQuery, ThreadRecord, ThreadStore, ThreadSummary, Work,
 };
 pub use threads_handle::{
     Acceptance, Request, RunOutcome, Saying, Subscription, ThreadView, ThreadsHandle, WeakThreadsHandle,

@@ -1,12 +1,13 @@
 //! What the threads ask of the disk.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::{BoxFuture, Receipt};
-use crate::domain::{DeliveryId, MessageId, OutboundIntent, ThreadId, ThreadState, Timestamp};
+use crate::domain::{DeliveryId, MessageId, OutboundIntent, Platform, ThreadId, ThreadState, Timestamp};
 use crate::uimessage::UiMessage;
 
 /// Why something could not be read or written.
@@ -130,6 +131,72 @@ pub struct ThreadSummary {
     pub pending_approvals: u64,
 }
 
+/// A part of the list of threads, which is ordered by the time of the last message, newest first.
+#[derive(Clone, Debug)]
+pub struct ThreadQuery {
+    /// The most threads to give.
+    pub limit: usize,
+    /// Only threads behind this position.
+    pub before: Option<ListPosition>,
+    pub platform: Option<Platform>,
+    pub among: Among,
+}
+
+impl ThreadQuery {
+    /// The newest threads, of any platform.
+    pub const fn newest(limit: usize) -> Self {
+        Self { limit, before: None, platform: None, among: Among::All }
+    }
+}
+
+/// Which threads a query is about. The store does not know the live states, so a caller that does names the threads.
+#[derive(Clone, Debug)]
+pub enum Among {
+    All,
+    Only(BTreeSet<ThreadId>),
+    Except(BTreeSet<ThreadId>),
+}
+
+/// A position in the list of threads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ListPosition {
+    /// Behind the threads that are newer than this time, and behind the named one of the same time.
+    Time(Timestamp, Option<ThreadId>),
+    /// Behind this thread, at the time it has now.
+    Thread(ThreadId),
+}
+
+impl std::fmt::Display for ListPosition {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Time(at, None) => f.write_str(&at.rfc3339()),
+            Self::Time(at, Some(thread)) => write!(f, "{},{thread}", at.rfc3339()),
+            Self::Thread(thread) => thread.fmt(f),
+        }
+    }
+}
+
+impl std::str::FromStr for ListPosition {
+    type Err = crate::domain::BadId;
+
+    /// `TIME`, `TIME,THREAD` or `THREAD`.
+    fn from_str(raw: &str) -> Result<Self, Self::Err> {
+        let (time, thread) = raw.split_once(',').map_or((raw, None), |(time, thread)| (time, Some(thread)));
+        match Timestamp::parse_rfc3339(time) {
+            Some(at) => Ok(Self::Time(at, thread.map(str::parse).transpose()?)),
+            None => raw.parse().map(Self::Thread),
+        }
+    }
+}
+
+/// Some threads of the list, newest first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ThreadPage {
+    pub threads: Vec<ThreadSummary>,
+    /// Where the list goes on; nothing at its end.
+    pub next: Option<ListPosition>,
+}
+
 /// What a store has written since it was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoreTotals {
@@ -166,14 +233,40 @@ pub trait ThreadStore: Send + Sync + std::fmt::Debug {
     /// Writes, all or nothing, in the order of the calls.
     fn commit(&self, commit: Commit) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// Every thread, newest first.
-    fn list(&self) -> BoxFuture<'_, Result<Vec<ThreadSummary>, StoreError>>;
+    /// A page of the list of threads.
+    fn list(&self, query: ThreadQuery) -> BoxFuture<'_, Result<ThreadPage, StoreError>>;
 
-    /// Threads that had work left when the last daemon ended.
+    /// Threads that had work left when the last daemon ended, as far as that is known at the start.
     fn unfinished(&self) -> Vec<ThreadId>;
+
+    /// Further such threads, which a scan in the background finds. Ends with the scan; only the first caller gets them.
+    fn found_unfinished(&self) -> BoxFuture<'_, Vec<ThreadId>> {
+        Box::pin(async { Vec::new() })
+    }
 
     /// What it has written so far; nothing where it does not count.
     fn totals(&self) -> StoreTotals {
         StoreTotals::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_position_in_the_list_can_be_written_and_read() {
+        let thread: ThreadId = "telegram:chat:-1:topic:7".parse().unwrap();
+        let at = Timestamp::from_millis(1_767_225_600_123);
+        for position in [
+            ListPosition::Time(at, Some(thread.clone())),
+            ListPosition::Time(at, None),
+            ListPosition::Thread(thread),
+        ] {
+            assert_eq!(position.to_string().parse::<ListPosition>().unwrap(), position);
+        }
+        for bad in ["", "yesterday", "2026-01-01T00:00:00Z,", "web"] {
+            assert!(bad.parse::<ListPosition>().is_err(), "{bad:?}");
+        }
     }
 }

@@ -59,6 +59,7 @@ mod reader;
 mod record;
 mod recover;
 mod stats;
+mod summary;
 #[cfg(test)]
 mod tests;
 mod thread_files;

@@ -96,6 +96,8 @@ pub(super) struct Writer {
     pub(super) files: DataFiles,
     /// Threads with work left.
     pub(super) open: BTreeSet<ThreadId>,
+    /// Whether `open` may lack threads, because the scan for them has not ended.
+    pub(super) scanning: bool,
     /// Files that the journal tells of.
     pub(super) touched: BTreeSet<FileKey>,
     /// Where old journals go.
@@ -126,6 +128,7 @@ impl Writer {
             journal,
             files,
             open: BTreeSet::new(),
+            scanning: false,
             touched: BTreeSet::new(),
             retired,
             suspect: false,
@@ -335,6 +338,22 @@ impl Writer {
             }
         };
         Ok(())
+    }
+
+    /// Whether a thread may have work left.
+    pub(super) fn may_be_open(&self, thread: &ThreadId) -> bool {
+        self.scanning || self.open.contains(thread)
+    }
+
+    /// Takes in what the scan found. The marker goes when a journal tells of it.
+    pub(super) fn end_scan(&mut self, found: BTreeSet<ThreadId>) -> Result<(), StoreError> {
+        self.open.extend(found);
+        self.pay_debts()?;
+        self.rotate()?;
+        self.sync_journal()?;
+        self.scanning = false;
+        let marker = self.layout.scan_marker();
+        self.disk.remove(&marker).map_err(|source| refused(marker, source))
     }
 
     /// What changed since the last time somebody asked.

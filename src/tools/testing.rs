@@ -10,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 use super::Confinement;
 use crate::domain::{MessageId, Permit, ThreadId, Timestamp};
 use crate::ports::{
-    Acceptance, BoxFuture, Clock, Commit, Request, Saying, StoreError, ThreadRecord, ThreadStore,
-    ThreadSummary, ThreadsHandle, ToolContext,
+    Acceptance, BoxFuture, Clock, Commit, Request, Saying, StoreError, ThreadPage, ThreadQuery, ThreadRecord,
+    ThreadStore, ThreadsHandle, ToolContext,
 };
 use crate::store::FileMemory;
 use crate::uimessage::UiMessage;
@@ -71,7 +71,7 @@ impl ThreadStore for History {
         Box::pin(async { Err(StoreError::Closed) })
     }
 
-    fn list(&self) -> BoxFuture<'_, Result<Vec<ThreadSummary>, StoreError>> {
+    fn list(&self, _: ThreadQuery) -> BoxFuture<'_, Result<ThreadPage, StoreError>> {
         Box::pin(async { Err(StoreError::Closed) })
     }
 

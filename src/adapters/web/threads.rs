@@ -1,20 +1,22 @@
 //! The threads: which there are, what was said in them, and saying something.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
+use axum::{Extension, Json};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::body::JsonBody;
 use super::ingress::said_or_command;
+use super::login::Caller;
 use super::problem::Problem;
 use super::server::Web;
-use crate::domain::{Command, IngressKind, MessageId, Said, ThreadId};
+use crate::domain::{Command, IngressKind, MessageId, Platform, Said, ThreadId, ThreadState};
+use crate::ports::{Among, AuditEvent, AuditLine, ThreadQuery, ThreadSummary, ThreadView};
 
 const DEFAULT_PAGE: usize = 50;
 const LARGEST_PAGE: usize = 200;
@@ -22,26 +24,83 @@ const LARGEST_PAGE: usize = 200;
 /// Platforms whose threads are written by whoever holds the token. The others' belong to the people there.
 const OWN_PLATFORMS: [&str; 2] = ["web", "cli"];
 
-/// Every thread, newest first, each with what it is doing now.
-pub(super) async fn list(State(web): State<Arc<Web>>) -> Result<Json<Value>, Problem> {
-    let summaries = web.parts.store.list().await?;
-    let live: HashMap<_, _> = web.door.views().await.into_iter().collect();
-    let threads: Vec<Value> = summaries
-        .into_iter()
-        .map(|thread| {
-            let now = live.get(&thread.thread_id);
-            let waiting = now.and_then(|view| u64::try_from(view.pending_approvals).ok());
-            json!({
-                "threadId": thread.thread_id,
-                "state": now.map_or(thread.state, |view| view.state),
-                "title": thread.title,
-                "updatedAt": thread.updated_at.rfc3339(),
-                "messageCount": thread.message_count,
-                "pendingApprovals": waiting.unwrap_or(thread.pending_approvals),
-            })
+#[derive(Debug, Deserialize)]
+pub(super) struct ListQuery {
+    limit: Option<usize>,
+    before: Option<String>,
+    state: Option<String>,
+    platform: Option<String>,
+}
+
+/// A page of the threads, newest first, each with its live state.
+pub(super) async fn list(
+    State(web): State<Arc<Web>>,
+    query: Result<Query<ListQuery>, QueryRejection>,
+) -> Result<Json<Value>, Problem> {
+    let Query(query) =
+        query.map_err(|_| Problem::bad(format!("limit must be a number from 1 to {LARGEST_PAGE}")))?;
+    let live: HashMap<ThreadId, ThreadView> = web.door.views().await.into_iter().collect();
+    let among = match query.state.as_deref() {
+        None => Among::All,
+        Some("idle") => Among::Except(in_state(&live, |state| state != ThreadState::Idle)),
+        Some("running") => Among::Only(in_state(&live, |state| state == ThreadState::Running)),
+        Some("awaiting-approval") => {
+            Among::Only(in_state(&live, |state| state == ThreadState::AwaitingApproval))
+        }
+        Some(other) => {
+            let text = format!("there is no state `{other}`");
+            return Err(Problem::bad(text).hint("known states: idle, running, awaiting-approval"));
+        }
+    };
+    let before = query.before.map(|before| {
+        before.parse().map_err(|_| {
+            Problem::bad("before must be the nextBefore of an earlier page, a thread id or a time")
         })
-        .collect();
-    Ok(Json(json!({ "threads": threads })))
+    });
+    let platform = query.platform.map(|platform| {
+        platform.parse::<Platform>().map_err(|bad| Problem::of_id("platform", &platform, &bad))
+    });
+    let query = ThreadQuery {
+        limit: query.limit.unwrap_or(DEFAULT_PAGE).clamp(1, LARGEST_PAGE),
+        before: before.transpose()?,
+        platform: platform.transpose()?,
+        among,
+    };
+    web.thread_page(query, &live).await.map(Json)
+}
+
+fn in_state(
+    live: &HashMap<ThreadId, ThreadView>,
+    wanted: impl Fn(ThreadState) -> bool,
+) -> BTreeSet<ThreadId> {
+    live.iter().filter(|(_, view)| wanted(view.state)).map(|(thread, _)| thread.clone()).collect()
+}
+
+impl Web {
+    /// A page of the list as clients get it.
+    pub(super) async fn thread_page(
+        &self,
+        query: ThreadQuery,
+        live: &HashMap<ThreadId, ThreadView>,
+    ) -> Result<Value, Problem> {
+        let page = self.parts.store.list(query).await?;
+        let threads = page.threads.iter().map(|thread| thread_row(thread, live.get(&thread.thread_id)));
+        let threads: Vec<Value> = threads.collect();
+        Ok(json!({ "threads": threads, "nextBefore": page.next.map(|next| next.to_string()) }))
+    }
+}
+
+/// A thread as clients get it. The live state wins over the stored one.
+fn thread_row(thread: &ThreadSummary, live: Option<&ThreadView>) -> Value {
+    let waiting = live.and_then(|view| u64::try_from(view.pending_approvals).ok());
+    json!({
+        "threadId": thread.thread_id,
+        "state": live.map_or(thread.state, |view| view.state),
+        "title": thread.title,
+        "updatedAt": thread.updated_at.rfc3339(),
+        "messageCount": thread.message_count,
+        "pendingApprovals": waiting.unwrap_or(thread.pending_approvals),
+    })
 }
 
 #[derive(Debug, Deserialize)]
@@ -100,10 +159,11 @@ pub(super) async fn say(
     Ok((StatusCode::ACCEPTED, Json(body)))
 }
 
-/// Ends the running turn of a thread.
+/// Ends the running turn of a thread, of whatever platform: the operator may stop any.
 pub(super) async fn stop(
     State(web): State<Arc<Web>>,
     Path(thread): Path<String>,
+    Extension(caller): Extension<Caller>,
 ) -> Result<Json<Value>, Problem> {
     let thread: ThreadId = thread.parse()?;
     // A command leaves a record, and a record would make a thread of what is none.
@@ -112,6 +172,13 @@ pub(super) async fn stop(
     }
     let author = web.operator(&"web".parse()?)?;
     let kind = IngressKind::Command(Command::Stop.into());
-    let taken = web.submit(&thread, author, web.fresh_message()?, kind).await?;
+    let taken = web.submit(&thread, author.clone(), web.fresh_message()?, kind).await?;
+    web.parts.audit.record(AuditLine {
+        thread: Some(thread),
+        correlation: taken.correlation,
+        author: Some(author.id),
+        via: Some(caller.via().to_owned()),
+        ..AuditLine::new(AuditEvent::ThreadStopped, web.clock.now())
+    });
     Ok(Json(json!({ "messageId": taken.message })))
 }

@@ -17,8 +17,8 @@ use shipagent::policy::Rights;
 use shipagent::ports::{
     Acceptance, Adapter, AdapterIo, Audit, AuditLine, BoxFuture, CallToJudge, Commit, Completion, Delivering,
     DeliveryError, FixedInstructions, Grants, Judge, Judgement, Model, ModelDelta, ModelError, OutboxEntry,
-    Prompt, RandomIds, Receipt, Revoker, Ruling, Running, StoreError, SystemClock, ThreadRecord, ThreadStore,
-    ThreadSummary, ThreadsHandle, ToolBox,
+    Prompt, RandomIds, Receipt, Revoker, Ruling, Running, StoreError, SystemClock, ThreadPage, ThreadQuery,
+    ThreadRecord, ThreadStore, ThreadsHandle, ToolBox,
 };
 use shipagent::store::{FileApprovals, FileShelf, ThreadFiles, replace_file};
 use shipagent::telemetry::Redactor;
@@ -234,12 +234,16 @@ impl ThreadStore for FailingStore {
         self.inner.commit(commit)
     }
 
-    fn list(&self) -> BoxFuture<'_, Result<Vec<ThreadSummary>, StoreError>> {
-        self.inner.list()
+    fn list(&self, query: ThreadQuery) -> BoxFuture<'_, Result<ThreadPage, StoreError>> {
+        self.inner.list(query)
     }
 
     fn unfinished(&self) -> Vec<ThreadId> {
         self.inner.unfinished()
+    }
+
+    fn found_unfinished(&self) -> BoxFuture<'_, Vec<ThreadId>> {
+        self.inner.found_unfinished()
     }
 }
 

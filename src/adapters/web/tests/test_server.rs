@@ -22,9 +22,9 @@ use crate::domain::{IngressEvent, Intent, MessageId, ThreadId, Timestamp};
 use crate::metrics::Metrics;
 use crate::permissions::{FileAccess, GrantBook};
 use crate::ports::{
-    Acceptance, AdapterIo, Audit, AuditLine, BoxFuture, Clock, Commit, HealthReporter, Hook, HookAnswer,
-    HookRequest, Ids, Request, RunOutcome, StoreError, Subscription, ThreadRecord, ThreadStore,
-    ThreadSummary, ThreadView, ThreadsHandle,
+    Acceptance, AdapterIo, Among, Audit, AuditLine, BoxFuture, Clock, Commit, HealthReporter, Hook,
+    HookAnswer, HookRequest, Ids, ListPosition, Request, RunOutcome, StoreError, Subscription, ThreadPage,
+    ThreadQuery, ThreadRecord, ThreadStore, ThreadSummary, ThreadView, ThreadsHandle,
 };
 use crate::store::replace_file;
 use crate::uimessage::{Metadata, Part, Role, RunStatus, TextPart, UiMessage};
@@ -115,7 +115,7 @@ impl ThreadStore for FakeStore {
         Box::pin(async { Err(StoreError::Closed) })
     }
 
-    fn list(&self) -> BoxFuture<'_, Result<Vec<ThreadSummary>, StoreError>> {
+    fn list(&self, query: ThreadQuery) -> BoxFuture<'_, Result<ThreadPage, StoreError>> {
         let threads = self.threads.lock().unwrap();
         let list = threads.iter().map(|(thread, messages)| ThreadSummary {
             thread_id: thread.clone(),
@@ -125,8 +125,26 @@ impl ThreadStore for FakeStore {
             message_count: u64::try_from(messages.len()).unwrap(),
             pending_approvals: 0,
         });
-        let list = list.collect();
-        Box::pin(async move { Ok(list) })
+        let listed = |thread: &ThreadSummary| {
+            query.platform.as_ref().is_none_or(|platform| thread.thread_id.platform() == platform)
+                && match &query.among {
+                    Among::All => true,
+                    Among::Only(only) => only.contains(&thread.thread_id),
+                    Among::Except(except) => !except.contains(&thread.thread_id),
+                }
+                && match &query.before {
+                    Some(ListPosition::Time(_, Some(last)) | ListPosition::Thread(last)) => {
+                        thread.thread_id > *last
+                    }
+                    Some(ListPosition::Time(_, None)) | None => true,
+                }
+        };
+        let mut threads: Vec<ThreadSummary> = list.filter(listed).collect();
+        let more = threads.len() > query.limit;
+        threads.truncate(query.limit);
+        let last = threads.last().filter(|_| more);
+        let next = last.map(|last| ListPosition::Time(last.updated_at, Some(last.thread_id.clone())));
+        Box::pin(async move { Ok(ThreadPage { threads, next }) })
     }
 
     fn unfinished(&self) -> Vec<ThreadId> {
