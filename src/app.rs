@@ -24,8 +24,8 @@ use crate::permissions::{FileAccess, GrantBook, ProjectJudge};
 use crate::policy::shell::BadRule;
 use crate::policy_setup::{EXEC_GRACE, exec_settings, project_judge, redact, rights, sandbox_mode};
 use crate::ports::{
-    AccessBook, Adapter, ApprovalBook, Audit, Clock, Grants, Ids, Model, RandomIds, StoreError, SystemClock,
-    ThreadStore, ThreadsHandle, ToolBox,
+    AccessBook, Adapter, ApprovalBook, Audit, Changes, Clock, Grants, Ids, Model, RandomIds, StoreError,
+    SystemClock, ThreadStore, ThreadsHandle, ToolBox,
 };
 use crate::sandbox;
 use crate::store::{AuditLog, FileApprovals, FileMemory, FileShelf, InstructionsFile, replace_file};
@@ -209,6 +209,7 @@ impl App {
     ) -> Result<Self, StartError> {
         let metrics = Arc::new(Metrics::default());
         let healths = AdapterHealths::default();
+        let changes = Changes::default();
         let (recovered_sender, recovered) = watch::channel(false);
         let redactor = world.shell.redactor.clone();
         let redacted = Box::new(move |text: &str| redactor.apply(text).into_owned());
@@ -242,12 +243,16 @@ impl App {
             healths: healths.clone(),
             recovered: recovered.clone(),
             metrics: metrics.clone(),
+            changes: changes.clone(),
             sandbox: sandbox.clone(),
         };
         let adapters = adapter_set(settings, web, &world, parts, chats.adapters);
         let access = books.access.clone();
         let clock = world.clock.clone();
-        let runtime = runtime(settings, store, world, (tools, judge), books, &adapters, metrics.clone());
+        let runtime = Runtime {
+            changes,
+            ..runtime(settings, store, world, (tools, judge), books, &adapters, metrics.clone())
+        };
         let (router, door) = Router::new(Arc::new(runtime), threads.stop.clone());
         let cut = threads.tasks.spawn(router.run(recovered_sender)).abort_handle();
         let (keeper_threads, keeper_healths, stop) = (door.clone(), healths.clone(), ingress.stop.clone());
@@ -347,6 +352,7 @@ fn runtime(
     };
     let fallbacks: Duration = settings.model.fallbacks.iter().map(patience).sum();
     Runtime {
+        changes: Changes::default(),
         store,
         model: Arc::new(RedactingModel::new(world.model, &world.shell.redactor)),
         tools,

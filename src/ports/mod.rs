@@ -7,6 +7,7 @@ mod access;
 mod adapter;
 mod approvals;
 mod audit;
+mod changes;
 mod clock;
 mod file_store;
 mod grants;
@@ -32,6 +33,7 @@ pub use adapter::{
 };
 pub use approvals::ApprovalBook;
 pub use audit::{Audit, AuditEvent, AuditLine, AuditOutcome, AuditVerdict};
+pub use changes::{Change, Changes};
 pub use clock::{Clock, Ids, RandomIds, SystemClock};
 pub use file_store::FileStore;
 pub use grants::{Grants, Revoker};

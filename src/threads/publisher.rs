@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tokio::sync::{broadcast, watch};
 
-use crate::domain::Intent;
-use crate::ports::{Subscription, ThreadView};
+use crate::domain::{Intent, ThreadId};
+use crate::ports::{Change, Changes, Subscription, ThreadView};
 use crate::uimessage::UiMessage;
 
 /// How many written messages a slow watcher may be behind before it has to read the thread anew.
@@ -19,6 +19,9 @@ pub(super) struct Publisher {
     view: watch::Sender<ThreadView>,
     /// Has room for all that a watcher may miss, so it is there while somebody watches and not before.
     rows: Option<Subscribers>,
+    thread: ThreadId,
+    /// Where clients that show all threads hear of this one.
+    changes: Changes,
 }
 
 /// What only those hear who watch.
@@ -30,9 +33,9 @@ struct Subscribers {
 
 impl Publisher {
     /// Nobody watches yet but the router, by what is returned beside.
-    pub(super) fn new() -> (Self, watch::Receiver<ThreadView>) {
+    pub(super) fn new(thread: ThreadId, changes: Changes) -> (Self, watch::Receiver<ThreadView>) {
         let (view, routers) = watch::channel(ThreadView::default());
-        (Self { view, rows: None }, routers)
+        (Self { view, rows: None, thread, changes }, routers)
     }
 
     /// Whether anybody but the router looks.
@@ -55,11 +58,27 @@ impl Publisher {
 
     /// Shows what the thread is doing.
     pub(super) fn show(&self, view: ThreadView) {
-        self.view.send_replace(view);
+        let before = self.view.send_replace(view);
+        let now = self.view.borrow();
+        if (before.state, before.pending_approvals) != (now.state, now.pending_approvals) {
+            drop(now);
+            self.announce();
+        }
+    }
+
+    fn announce(&self) {
+        let (state, pending_approvals) = {
+            let view = self.view.borrow();
+            (view.state, view.pending_approvals)
+        };
+        self.changes.announce(Change::Thread { thread: self.thread.clone(), state, pending_approvals });
     }
 
     /// Tells what was written.
     pub(super) fn tell(&mut self, messages: Vec<UiMessage>) {
+        if !messages.is_empty() {
+            self.announce();
+        }
         let Some(rows) = &self.rows else { return };
         if rows.messages.receiver_count() == 0 && rows.notices.receiver_count() == 0 {
             self.rows = None;
@@ -89,7 +108,7 @@ mod tests {
 
     #[tokio::test]
     async fn room_for_what_is_missed_is_there_only_while_somebody_watches() {
-        let (mut stage, _router) = Publisher::new();
+        let (mut stage, _router) = Publisher::new("web:chat:1".parse().unwrap(), Changes::default());
         stage.mention(said("to nobody"));
         stage.tell(Vec::new());
         assert!(!stage.is_watched() && stage.rows.is_none());

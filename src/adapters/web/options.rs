@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use crate::adapters::AdapterHealths;
 use crate::domain::{Language, SandboxReport};
 use crate::metrics::Metrics;
-use crate::ports::{AccessBook, ApprovalBook, Audit, Grants, Hook, Ids, ThreadStore};
+use crate::ports::{AccessBook, ApprovalBook, Audit, Changes, Grants, Hook, Ids, ThreadStore};
 
 /// What is known about this daemon before it runs.
 #[derive(Clone, Debug)]
@@ -57,6 +57,8 @@ pub struct WebParts {
     pub healths: AdapterHealths,
     /// Turns true when the threads of the last daemon have been taken up.
     pub recovered: watch::Receiver<bool>,
+    /// Tells of changes anywhere.
+    pub changes: Changes,
     /// What has been counted.
     pub metrics: Arc<Metrics>,
     /// What keeps commands in; nothing until it is known.

@@ -24,8 +24,8 @@ use super::request_checks::{
 };
 use super::sse::{MAX_STREAMS, MAX_WATCHERS};
 use super::{
-    WebOptions, WebParts, access, approvals, chat, events, execute, files, grants, health, hooks, page,
-    threads,
+    WebOptions, WebParts, access, all_events, approvals, chat, events, execute, files, grants, health, hooks,
+    page, threads,
 };
 use crate::blocking::PoolProbe;
 use crate::ports::{AdapterIo, Clock, ThreadsHandle};
@@ -89,6 +89,7 @@ pub(super) fn router(web: Arc<Web>) -> Router {
         .route("/threads/{id}/messages", get(threads::messages).post(threads::say))
         .route("/threads/{id}/events", get(events::events))
         .route("/threads/{id}/stop", post(threads::stop))
+        .route("/events", get(all_events::events))
         .route("/approvals", get(approvals::list))
         .route("/approvals/{id}", post(approvals::decide))
         .route("/grants", get(grants::list))

@@ -18,7 +18,7 @@ use super::server::Web;
 use crate::domain::{Command, IngressKind, MessageId, Platform, Said, ThreadId, ThreadState};
 use crate::ports::{Among, AuditEvent, AuditLine, ThreadQuery, ThreadSummary, ThreadView};
 
-const DEFAULT_PAGE: usize = 50;
+pub(super) const DEFAULT_PAGE: usize = 50;
 const LARGEST_PAGE: usize = 200;
 
 /// Platforms whose threads are written by whoever holds the token. The others' belong to the people there.
@@ -86,12 +86,16 @@ impl Web {
         let page = self.parts.store.list(query).await?;
         let threads = page.threads.iter().map(|thread| thread_row(thread, live.get(&thread.thread_id)));
         let threads: Vec<Value> = threads.collect();
-        Ok(json!({ "threads": threads, "nextBefore": page.next.map(|next| next.to_string()) }))
+        let mut body = json!({ "threads": threads });
+        if let (Some(next), Some(body)) = (page.next, body.as_object_mut()) {
+            body.insert("nextBefore".to_owned(), next.to_string().into());
+        }
+        Ok(body)
     }
 }
 
 /// A thread as clients get it. The live state wins over the stored one.
-fn thread_row(thread: &ThreadSummary, live: Option<&ThreadView>) -> Value {
+pub(super) fn thread_row(thread: &ThreadSummary, live: Option<&ThreadView>) -> Value {
     let waiting = live.and_then(|view| u64::try_from(view.pending_approvals).ok());
     json!({
         "threadId": thread.thread_id,

@@ -307,6 +307,7 @@ impl Stage {
             },
             slots: Arc::new(Semaphore::new(4)),
             metrics: metrics.clone(),
+            changes: shipagent::ports::Changes::default(),
             redactor: Redactor::new([""; 0]).unwrap(),
         };
         let (router, door) = Router::new(Arc::new(runtime), stop.clone());

@@ -272,6 +272,7 @@ pub(super) struct TestServer {
     pub(super) web: Arc<Web>,
     pub(super) router: Router,
     pub(super) store: Arc<FakeStore>,
+    pub(super) audit: Arc<RecordingAudit>,
     pub(super) stop: CancellationToken,
     pub(super) recovered: watch::Sender<bool>,
     pub(super) clock: Arc<ManualClock>,
@@ -289,13 +290,14 @@ impl TestServer {
         let files = tempfile::tempdir().unwrap();
         let recovered = watch::Sender::new(false);
         let options = WebOptions { token: SecretString::from(token), ..options(files.path()) };
-        let parts = parts(Arc::clone(&store), recovered.subscribe());
+        let audit = Arc::new(RecordingAudit::default());
+        let parts = WebParts { audit: audit.clone(), ..parts(Arc::clone(&store), recovered.subscribe()) };
         let clock = Arc::new(ManualClock::default());
         let io = AdapterIo { clock: clock.clone(), ..io(ThreadsHandle::new(requests)) };
         let stop = CancellationToken::new();
         let web = Arc::new(Web::new(options, parts, &io, "127.0.0.1:7717".parse().unwrap(), stop.clone()));
         let router = router(Arc::clone(&web));
-        (Self { web, router, store, stop, recovered, clock, files }, Threads(inbox))
+        (Self { web, router, store, audit, stop, recovered, clock, files }, Threads(inbox))
     }
 
     pub(super) async fn send(&self, request: HttpRequest<Body>) -> Response<Body> {
@@ -327,27 +329,37 @@ pub(super) fn options(files: &std::path::Path) -> WebOptions {
     }
 }
 
-/// An audit trail that nobody reads.
-#[derive(Debug)]
-struct Unread;
+/// An audit trail in memory.
+#[derive(Debug, Default)]
+pub(super) struct RecordingAudit(Mutex<Vec<AuditLine>>);
 
-impl Audit for Unread {
-    fn record(&self, _line: AuditLine) {}
+impl RecordingAudit {
+    pub(super) fn lines(&self) -> Vec<AuditLine> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+impl Audit for RecordingAudit {
+    fn record(&self, line: AuditLine) {
+        self.0.lock().unwrap().push(line);
+    }
 }
 
 pub(super) fn parts(store: Arc<FakeStore>, recovered: watch::Receiver<bool>) -> WebParts {
+    let audit = Arc::new(RecordingAudit::default());
     let nowhere = std::path::Path::new("/nonexistent");
     WebParts {
         hooks: vec![Arc::new(EchoHook)],
         approvals: Arc::new(crate::store::FileApprovals::new(nowhere)),
-        grants: Arc::new(GrantBook::without_proposals(nowhere, replace_file, Arc::new(Unread))),
-        access: Arc::new(FileAccess::new(nowhere, replace_file, Arc::new(Unread))),
-        audit: Arc::new(Unread),
+        grants: Arc::new(GrantBook::without_proposals(nowhere, replace_file, audit.clone())),
+        access: Arc::new(FileAccess::new(nowhere, replace_file, audit.clone())),
+        audit,
         store,
         ids: Arc::new(CountedIds::default()),
         healths: AdapterHealths::default(),
         recovered,
         metrics: Arc::new(Metrics::default()),
+        changes: crate::ports::Changes::default(),
         sandbox: watch::channel(None).1,
     }
 }
@@ -377,6 +389,14 @@ pub(super) fn post(path: &str, body: Value) -> HttpRequest<Body> {
 pub(super) async fn text(response: Response<Body>) -> (StatusCode, String) {
     let status = response.status();
     (status, Reader::new(response).rest().await)
+}
+
+/// The message of a refusal, which must have the shape of all refusals.
+pub(super) async fn refusal(response: Response<Body>) -> (StatusCode, String) {
+    assert_eq!(response.headers().get("content-type").unwrap(), "application/json");
+    let (status, body) = json(response).await;
+    assert!(body["error"]["code"].as_str().is_some_and(|code| !code.is_empty()), "{body}");
+    (status, body["error"]["message"].as_str().unwrap().to_owned())
 }
 
 pub(super) async fn json(response: Response<Body>) -> (StatusCode, Value) {
