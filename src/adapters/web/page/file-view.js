@@ -41,7 +41,7 @@ const sight = new IntersectionObserver((seen) => {
     sight.unobserve(target);
     wanted.get(target)?.();
   }
-}, { scrollMargin: '600px' });
+}, /** @type {IntersectionObserverInit} */ ({ scrollMargin: '600px' }));
 
 /** The path of a file of the daemon's own, in one spelling; null for others. */
 export function ownFile(url) {

@@ -11,19 +11,16 @@ export class Inbox extends Source {
     super(changed);
     this.pending = [];
     this.history = [];
-    this.seen = '';
+    /** How many wait, also while nobody looks at which. */
+    this.count = 0;
+    this.wantsHistory = false;
   }
 
-  /** The thread list tells cheaply whether something may have changed. */
-  heard(threads) {
-    const waiting = threads.filter((thread) => thread.pendingApprovals > 0);
-    const seen = JSON.stringify(waiting.map((thread) => [thread.threadId, thread.pendingApprovals, thread.updatedAt]));
-    // The list and the questions are asked for one after the other: what was true in between is not the last word.
-    const agreed = waiting.reduce((sum, thread) => sum + thread.pendingApprovals, 0) === this.pending.length;
-    // A daemon that could not be reached is back: what it was asked is asked again.
-    if (seen === this.seen && agreed && !this.failed) return;
-    this.seen = seen;
-    this.refresh();
+  /** The daemon told how many wait; which they are is read only while somebody looks. */
+  heard(count, looking) {
+    this.count = count;
+    if (looking) this.refresh();
+    else this.changed();
   }
 
   async load() {
@@ -33,6 +30,7 @@ export class Inbox extends Source {
     ]);
     // The oldest first: it has waited longest.
     this.pending = pending.reverse();
+    this.count = pending.length;
     this.history = history;
   }
 

@@ -81,6 +81,7 @@ function renderBlock(block, open = false) {
 }
 
 // What a line of a difference is, by how it begins.
+/** @type {[RegExp, string][]} */
 const DIFF_LINES = [[/^(?:\+\+\+|---) /, 'diff-file'], [/^@@/, 'diff-hunk'], [/^\+/, 'diff-add'], [/^-/, 'diff-del']];
 
 // Each line with its own line break inside: what is copied is the text as it was.

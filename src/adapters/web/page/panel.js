@@ -3,6 +3,7 @@
 
 import { setAttr, setText } from './dom.js';
 
+/** @type {(id: string) => any} */
 const $ = (id) => document.getElementById(id);
 
 export class Panel {
@@ -17,7 +18,7 @@ export class Panel {
     // A click beside the panel lands on the dialog itself; the link to a thread
     // leads away from it.
     this.el.addEventListener('click', (event) => {
-      if (event.target === this.el || event.target.closest('a[href^="#/t/"]')) this.close();
+      if (event.target === this.el || /** @type {Element} */ (event.target).closest('a[href^="#/t/"]')) this.close();
     });
   }
 

@@ -1,4 +1,4 @@
-// Something that the daemon is asked for again and again. Knows nothing of the DOM.
+// Something that the daemon is asked for whenever it may have changed. Knows nothing of the DOM.
 
 export class Source {
   /** `changed()` after any change, also for the worse. */
@@ -7,7 +7,7 @@ export class Source {
     /** Why the last question got no answer, or null. */
     this.failed = null;
     this.asking = null;
-    this.askedAt = 0;
+    this.again = false;
   }
 
   /** Asks the daemon; one question at a time, and once more if asked meanwhile. */
@@ -16,7 +16,6 @@ export class Source {
       this.again = true;
       return this.asking;
     }
-    this.askedAt = Date.now();
     this.asking = this.load()
       .then(() => {
         this.failed = null;
@@ -33,8 +32,6 @@ export class Source {
     return this.asking;
   }
 
-  /** Asks unless it was asked not long ago. */
-  refreshAfter(ms) {
-    if (Date.now() - this.askedAt >= ms) this.refresh();
-  }
+  /** @returns {Promise<void>} */
+  async load() {}
 }
