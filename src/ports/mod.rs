@@ -18,6 +18,7 @@ mod key_value_store;
 mod memory;
 mod model;
 mod store;
+mod store_error;
 mod threads_handle;
 mod tool;
 mod toolbox;
@@ -32,7 +33,10 @@ pub use adapter::{
     Adapter, AdapterError, AdapterIo, Delivering, DeliveryError, HealthReporter, Receipt, Running,
 };
 pub use approvals::ApprovalBook;
-pub use audit::{Audit, AuditEvent, AuditLine, AuditOutcome, AuditVerdict};
+pub use audit::{
+    Audit, AuditEvent, AuditLine, AuditLines, AuditOutcome, AuditQuery, AuditVerdict, Redaction,
+    StoredAuditLine,
+};
 pub use changes::{Change, Changes};
 pub use clock::{Clock, Ids, RandomIds, SystemClock};
 pub use file_store::FileStore;
@@ -44,9 +48,10 @@ pub use key_value_store::KeyValueStore;
 pub use memory::Memory;
 pub use model::{CallDelta, Completion, Model, ModelDelta, ModelError, Prompt, ToolCall, Usage};
 pub use store::{
-    Among, Commit, Durability, ListPosition, OutboxEntry, OutboxLine, StoreError, StoreTotals, ThreadPage,
-    ThreadQuery, ThreadRecord, ThreadStore, ThreadSummary, Work,
+    Among, Commit, Durability, ListPosition, OutboxEntry, OutboxLine, StoreTotals, ThreadPage, ThreadQuery,
+    ThreadRecord, ThreadStore, ThreadSummary, Work,
 };
+pub use store_error::{StoreError, StoreErrorKind};
 pub use threads_handle::{
     Acceptance, Request, RunOutcome, Saying, Subscription, ThreadView, ThreadsHandle, WeakThreadsHandle,
 };

@@ -1,42 +1,13 @@
 //! What the threads ask of the disk.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{BoxFuture, Receipt};
+use super::{BoxFuture, Receipt, StoreError};
 use crate::domain::{DeliveryId, MessageId, OutboundIntent, Platform, ThreadId, ThreadState, Timestamp};
 use crate::uimessage::UiMessage;
-
-/// Why something could not be read or written.
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    /// The disk is full, or a file may not grow further.
-    #[error("no space left to write {}", path.display())]
-    Full {
-        /// What was to be written.
-        path: PathBuf,
-        source: std::io::Error,
-    },
-    #[error("cannot access {}", path.display())]
-    Io {
-        /// What was to be read or written.
-        path: PathBuf,
-        source: std::io::Error,
-    },
-    /// What stands in a file makes no sense. Nothing in it counts, and it is left as it is.
-    #[error("{} cannot be understood and counts for nothing: mend it, or remove it", path.display())]
-    Garbled {
-        path: PathBuf,
-        /// What is wrong with it.
-        source: serde_json::Error,
-    },
-    /// The store is closing or its writer has ended.
-    #[error("the store is closed")]
-    Closed,
-}
 
 /// How sure a write must be before the caller goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -236,12 +207,25 @@ pub trait ThreadStore: Send + Sync + std::fmt::Debug {
     /// A page of the list of threads.
     fn list(&self, query: ThreadQuery) -> BoxFuture<'_, Result<ThreadPage, StoreError>>;
 
+    /// Whether there is such a thread.
+    fn exists(&self, thread: &ThreadId) -> BoxFuture<'_, Result<bool, StoreError>>;
+
     /// Threads that had work left when the last daemon ended, as far as that is known at the start.
     fn unfinished(&self) -> Vec<ThreadId>;
 
     /// Further such threads, which a scan in the background finds. Ends with the scan; only the first caller gets them.
     fn found_unfinished(&self) -> BoxFuture<'_, Vec<ThreadId>> {
-        Box::pin(async { Vec::new() })
+        Box::pin(std::future::ready(Vec::new()))
+    }
+
+    /// Whether what is committed is still written, or refused, by anybody. Waits for as long as the store waits.
+    fn answers(&self) -> BoxFuture<'_, bool> {
+        Box::pin(std::future::ready(true))
+    }
+
+    /// Writes what was committed before, and gives up what it holds. Commits that come later are refused as closed.
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
     }
 
     /// What it has written so far; nothing where it does not count.

@@ -50,10 +50,11 @@ impl Actor {
         Ok(())
     }
 
-    /// Lets calls like this one run unasked from now on. The call itself is allowed whatever becomes of that.
+    /// Lets calls like this one run unasked from now on. The call itself is allowed even if the grant fails.
     pub(super) async fn grant(&self, approval: Approval, scope: Scope) {
-        let number = approval.number;
-        if let Err(error) = self.runtime.grants.add(approval, scope, self.runtime.clock.now()).await {
+        let (number, now) = (approval.number, self.runtime.clock.now());
+        let Some(proposal) = self.runtime.judge.propose(&approval, scope, now).await else { return };
+        if let Err(error) = self.runtime.grants.add(approval, scope, proposal, now).await {
             tracing::error!(error = &error as &dyn std::error::Error, "a grant could not be kept");
             let language = self.conversation.language();
             self.show(Intent::Progress { text: GrantPhrase::NotKept(number).say(language), call_id: None });
@@ -138,7 +139,7 @@ impl Actor {
             tools: Arc::default(),
         };
         let (live, deltas) = mpsc::channel(1);
-        // Nobody watches it think.
+        // No subscriber needs these deltas.
         drop(deltas);
         self.runtime.metrics.model_calls.count();
         let (id, shown) = (message.clone(), words.clone());
@@ -163,7 +164,7 @@ impl Actor {
         self.conversation.next_expiry().map(|at| Duration::from_millis(at.millis_since(now)))
     }
 
-    /// Whoever waits for the end of the run hears that it waits for a person.
+    /// Tells the waiters of a run that it waits for an approval.
     pub(super) fn parked(&mut self, correlation: &CorrelationId) {
         let outcome = self.parked_outcome(correlation);
         self.waiters.tell(correlation, &outcome);

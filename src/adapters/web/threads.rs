@@ -39,14 +39,11 @@ pub(super) async fn list(
 ) -> Result<Json<Value>, Problem> {
     let Query(query) =
         query.map_err(|_| Problem::bad(format!("limit must be a number from 1 to {LARGEST_PAGE}")))?;
-    let live: HashMap<ThreadId, ThreadView> = web.door.views().await.into_iter().collect();
-    let among = match query.state.as_deref() {
-        None => Among::All,
-        Some("idle") => Among::Except(in_state(&live, |state| state != ThreadState::Idle)),
-        Some("running") => Among::Only(in_state(&live, |state| state == ThreadState::Running)),
-        Some("awaiting-approval") => {
-            Among::Only(in_state(&live, |state| state == ThreadState::AwaitingApproval))
-        }
+    let wanted = match query.state.as_deref() {
+        None => None,
+        Some("idle") => Some(ThreadState::Idle),
+        Some("running") => Some(ThreadState::Running),
+        Some("awaiting-approval") => Some(ThreadState::AwaitingApproval),
         Some(other) => {
             let text = format!("there is no state `{other}`");
             return Err(Problem::bad(text).hint("known states: idle, running, awaiting-approval"));
@@ -60,10 +57,18 @@ pub(super) async fn list(
     let platform = query.platform.map(|platform| {
         platform.parse::<Platform>().map_err(|bad| Problem::of_id("platform", &platform, &bad))
     });
+    let (before, platform) = (before.transpose()?, platform.transpose()?);
+    let live: HashMap<ThreadId, ThreadView> = web.door.views().await.into_iter().collect();
+    let among = match wanted {
+        None => Among::All,
+        // Threads that are not in memory are idle.
+        Some(ThreadState::Idle) => Among::Except(in_state(&live, |state| state != ThreadState::Idle)),
+        Some(wanted) => Among::Only(in_state(&live, |state| state == wanted)),
+    };
     let query = ThreadQuery {
         limit: query.limit.unwrap_or(DEFAULT_PAGE).clamp(1, LARGEST_PAGE),
-        before: before.transpose()?,
-        platform: platform.transpose()?,
+        before,
+        platform,
         among,
     };
     web.thread_page(query, &live).await.map(Json)

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::stage::{EN, ZH, offline};
-use crate::support::console::{Console, DESKTOP, part};
-use crate::support::daemon::{Daemon, Project, TOKEN};
-use crate::support::webdriver::Browser;
+use crate::fakes::console::{Console, DESKTOP, part};
+use crate::fakes::daemon::{Daemon, Project, TOKEN};
+use crate::fakes::webdriver::Browser;
 
 fn with_token(token: &str) -> Project {
     let web = json!({ "listen": "127.0.0.1:0", "token": token });
@@ -187,7 +187,7 @@ async fn the_page_of_localhost_moves_to_the_bound_address_before_it_logs_in() {
     let address = console.browser.address().await;
     assert!(address.starts_with(&daemon.base) && !address.contains(TOKEN), "{address}");
     // Any file of the daemon opens this origin; nothing was stored in it.
-    console.browser.visit(&format!("http://localhost:{port}/app.css")).await;
+    console.browser.visit(&format!("http://localhost:{port}/nowhere")).await;
     assert_eq!(console.browser.eval("localStorage.length").await, 0);
 }
 

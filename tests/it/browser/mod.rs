@@ -1,9 +1,14 @@
 //! The console in a real browser, before a real daemon.
 
+mod access;
+mod approvals;
 mod conversation;
 mod files;
+mod grants;
 mod history;
+mod kill;
 mod login;
 mod other_ports;
+mod overview;
 mod reader;
 mod stage;

@@ -20,13 +20,12 @@ use crate::adapters::web::server::{Web, router};
 use crate::adapters::web::{WebOptions, WebParts};
 use crate::domain::{IngressEvent, Intent, MessageId, ThreadId, Timestamp};
 use crate::metrics::Metrics;
-use crate::permissions::{FileAccess, GrantBook};
 use crate::ports::{
-    Acceptance, AdapterIo, Among, Audit, AuditLine, BoxFuture, Clock, Commit, HealthReporter, Hook,
-    HookAnswer, HookRequest, Ids, ListPosition, Request, RunOutcome, StoreError, Subscription, ThreadPage,
-    ThreadQuery, ThreadRecord, ThreadStore, ThreadSummary, ThreadView, ThreadsHandle,
+    Acceptance, AdapterIo, Among, BoxFuture, Clock, Commit, HealthReporter, Hook, HookAnswer, HookRequest,
+    Ids, ListPosition, Request, RunOutcome, StoreError, Subscription, ThreadPage, ThreadQuery, ThreadRecord,
+    ThreadStore, ThreadSummary, ThreadView, ThreadsHandle,
 };
-use crate::store::replace_file;
+use crate::store::memory::{MemoryAccess, MemoryAudit, MemoryGrants};
 use crate::uimessage::{Metadata, Part, Role, RunStatus, TextPart, UiMessage};
 
 pub(super) const TOKEN: &str = "s3cret";
@@ -81,7 +80,7 @@ impl FakeStore {
 
 impl ThreadStore for FakeStore {
     fn load(&self, _: &ThreadId) -> BoxFuture<'_, Result<ThreadRecord, StoreError>> {
-        Box::pin(async { Err(StoreError::Closed) })
+        Box::pin(async { Err(StoreError::closed()) })
     }
 
     fn contains(&self, thread: &ThreadId, id: &MessageId) -> BoxFuture<'_, Result<bool, StoreError>> {
@@ -112,7 +111,7 @@ impl ThreadStore for FakeStore {
     }
 
     fn commit(&self, _: Commit) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(async { Err(StoreError::Closed) })
+        Box::pin(async { Err(StoreError::closed()) })
     }
 
     fn list(&self, query: ThreadQuery) -> BoxFuture<'_, Result<ThreadPage, StoreError>> {
@@ -145,6 +144,10 @@ impl ThreadStore for FakeStore {
         let last = threads.last().filter(|_| more);
         let next = last.map(|last| ListPosition::Time(last.updated_at, Some(last.thread_id.clone())));
         Box::pin(async move { Ok(ThreadPage { threads, next }) })
+    }
+
+    fn exists(&self, _: &ThreadId) -> BoxFuture<'_, Result<bool, StoreError>> {
+        Box::pin(async { Ok(true) })
     }
 
     fn unfinished(&self) -> Vec<ThreadId> {
@@ -272,7 +275,7 @@ pub(super) struct TestServer {
     pub(super) web: Arc<Web>,
     pub(super) router: Router,
     pub(super) store: Arc<FakeStore>,
-    pub(super) audit: Arc<RecordingAudit>,
+    pub(super) audit: Arc<MemoryAudit>,
     pub(super) stop: CancellationToken,
     pub(super) recovered: watch::Sender<bool>,
     pub(super) clock: Arc<ManualClock>,
@@ -290,7 +293,7 @@ impl TestServer {
         let files = tempfile::tempdir().unwrap();
         let recovered = watch::Sender::new(false);
         let options = WebOptions { token: SecretString::from(token), ..options(files.path()) };
-        let audit = Arc::new(RecordingAudit::default());
+        let audit = Arc::new(MemoryAudit::default());
         let parts = WebParts { audit: audit.clone(), ..parts(Arc::clone(&store), recovered.subscribe()) };
         let clock = Arc::new(ManualClock::default());
         let io = AdapterIo { clock: clock.clone(), ..io(ThreadsHandle::new(requests)) };
@@ -329,30 +332,14 @@ pub(super) fn options(files: &std::path::Path) -> WebOptions {
     }
 }
 
-/// An audit trail in memory.
-#[derive(Debug, Default)]
-pub(super) struct RecordingAudit(Mutex<Vec<AuditLine>>);
-
-impl RecordingAudit {
-    pub(super) fn lines(&self) -> Vec<AuditLine> {
-        self.0.lock().unwrap().clone()
-    }
-}
-
-impl Audit for RecordingAudit {
-    fn record(&self, line: AuditLine) {
-        self.0.lock().unwrap().push(line);
-    }
-}
-
 pub(super) fn parts(store: Arc<FakeStore>, recovered: watch::Receiver<bool>) -> WebParts {
-    let audit = Arc::new(RecordingAudit::default());
     let nowhere = std::path::Path::new("/nonexistent");
+    let audit = Arc::new(MemoryAudit::default());
     WebParts {
         hooks: vec![Arc::new(EchoHook)],
         approvals: Arc::new(crate::store::FileApprovals::new(nowhere)),
-        grants: Arc::new(GrantBook::without_proposals(nowhere, replace_file, audit.clone())),
-        access: Arc::new(FileAccess::new(nowhere, replace_file, audit.clone())),
+        grants: Arc::new(MemoryGrants::new(audit.clone())),
+        access: Arc::new(MemoryAccess::new(audit.clone())),
         audit,
         store,
         ids: Arc::new(CountedIds::default()),
