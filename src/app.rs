@@ -191,7 +191,7 @@ impl App {
         // Whoever has the lock is alone here: what commands of an earlier daemon left is nobody's any more.
         let left_behind = Scratch::of(&settings.state).left_behind();
         threads.tasks.spawn_blocking(move || sweep(left_behind));
-        let tools = all_tools(exec_settings(settings, world.shell.clone(), found.clone()));
+        let tools = all_tools(exec_settings(settings, &state, world.shell.clone(), found.clone()));
         let redact = redact(&world.shell.redactor);
         let judge = project_judge(settings, &tools, world.clock.clone(), &state, redact, found)?;
         let chats = Chats::new(&ChatShared {
@@ -209,6 +209,7 @@ impl App {
             grants: state.grants.clone(),
             access: state.access.clone(),
             audit: state.audit.clone(),
+            files: state.files.clone(),
             ids: world.ids.clone(),
             healths: healths.clone(),
             recovered: recovered.clone(),
@@ -293,7 +294,8 @@ fn adapter_set(
         },
         model: world.model.name().to_owned(),
         operator_name: None,
-        files: settings.state.join("files"),
+        // Logins that a browser stored with earlier versions are told apart by this path.
+        project: settings.state.join("files"),
         stop_grace: settings.limits.stop,
     };
     set.with_adapter(Arc::new(WebAdapter::new(name, options, parts, web.listener)))

@@ -84,7 +84,7 @@ impl Shared<'_> {
             deciders: Deciders::new(move |led, by, role| rights.may_answer(led, by, role)),
             notes: self.state.notes.shelf(platform.as_str()),
             http: self.http.client(server)?,
-            files: self.settings.state.join("files"),
+            files: self.state.files.clone(),
             clock: self.clock.clone(),
             ids: self.ids.clone(),
             language: self.settings.language,

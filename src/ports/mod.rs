@@ -21,6 +21,7 @@ mod store;
 mod store_error;
 mod threads_handle;
 mod tool;
+mod tool_outputs;
 mod toolbox;
 
 use std::future::Future;
@@ -39,7 +40,7 @@ pub use audit::{
 };
 pub use changes::{Change, Changes};
 pub use clock::{Clock, Ids, RandomIds, SystemClock};
-pub use file_store::FileStore;
+pub use file_store::{FileStore, FileWriter, OpenFile};
 pub use grants::{Grants, Revoker};
 pub use hook::{Hook, HookAnswer, HookRequest};
 pub use instructions::{CurrentInstructions, FixedInstructions, Instructions};
@@ -56,6 +57,7 @@ pub use threads_handle::{
     Acceptance, Request, RunOutcome, Saying, Subscription, ThreadView, ThreadsHandle, WeakThreadsHandle,
 };
 pub use tool::{CallSite, Progress, TextChange, Tool, ToolContext, ToolFailure, ToolOutcome};
+pub use tool_outputs::{ToolOutput, ToolOutputs};
 pub use toolbox::ToolBox;
 
 /// A future behind a pointer, for traits that are used as objects.

@@ -1,5 +1,6 @@
 //! What the threads ask of the disk.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -117,6 +118,41 @@ impl ThreadQuery {
     /// The newest threads, of any platform.
     pub const fn newest(limit: usize) -> Self {
         Self { limit, before: None, platform: None, among: Among::All }
+    }
+
+    /// The page that this query asks for, out of all threads: for stores that have them all in memory.
+    pub fn page_of(&self, mut all: Vec<ThreadSummary>) -> ThreadPage {
+        let order = |at: Timestamp, thread: &ThreadId| (Reverse(at), thread.clone());
+        all.sort_by_cached_key(|summary| order(summary.updated_at, &summary.thread_id));
+        let behind = match &self.before {
+            None => None,
+            Some(ListPosition::Time(at, thread)) => Some((*at, thread.clone())),
+            Some(ListPosition::Thread(thread)) => match all.iter().find(|known| known.thread_id == *thread) {
+                Some(known) => Some((known.updated_at, Some(thread.clone()))),
+                None => return ThreadPage::default(),
+            },
+        };
+        all.retain(|summary| {
+            let is_behind = match &behind {
+                None => true,
+                Some((at, None)) => summary.updated_at < *at,
+                Some((at, Some(thread))) => {
+                    order(summary.updated_at, &summary.thread_id) > order(*at, thread)
+                }
+            };
+            is_behind
+                && self.platform.as_ref().is_none_or(|platform| summary.thread_id.platform() == platform)
+                && match &self.among {
+                    Among::All => true,
+                    Among::Only(only) => only.contains(&summary.thread_id),
+                    Among::Except(except) => !except.contains(&summary.thread_id),
+                }
+        });
+        let more = all.len() > self.limit;
+        all.truncate(self.limit);
+        let next = all.last().filter(|_| more);
+        let next = next.map(|last| ListPosition::Time(last.updated_at, Some(last.thread_id.clone())));
+        ThreadPage { threads: all, next }
     }
 }
 

@@ -247,6 +247,7 @@ impl Actor {
             permit: Permit::of(class),
             history: self.runtime.store.clone(),
             memory: self.runtime.memory.clone(),
+            files: self.runtime.shelf.clone(),
             person: self.conversation.private_with(),
             door: self.door.open(),
             progress: Some(progress),

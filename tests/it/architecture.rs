@@ -142,6 +142,90 @@ fn pure_modules_do_no_io() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
+/// Who touches files, and which. State under `.ship/` is the store's alone: others use the ports of `State`.
+const FILE_ACCESS: &[(&str, &str)] = &[
+    ("store/", "state under .ship/, and Agent.md by a reader that it is given"),
+    ("files/", "files of the project by resolved paths; of .ship/ only the thread's own attachments"),
+    ("tools/", "files of the project through files/; scratch folders of commands outside the project"),
+    ("permissions/digests.rs", "files of the project through files/"),
+    ("sandbox/", "mounts, /proc, control groups; hides .ship/ from commands"),
+    ("config/", "ship.json, .env, Agent.md"),
+    ("commands/init/", "files of a new project"),
+    ("commands/doctor/", "modes and disk space"),
+    ("commands/threads/export.rs", "the file that the person names"),
+    ("commands/chat/", "the terminal, standard input"),
+    ("adapters/telegram/attachments.rs", "files that a Bot API server on this machine offers"),
+];
+const OPENS_FILES: &[&str] = &[
+    "std::fs",
+    "tokio::fs",
+    "rustix::fs",
+    "fs::read",
+    "fs::write",
+    "File::open",
+    "File::create",
+    "OpenOptions",
+    "DirBuilder",
+    "tempfile",
+    "read_dir(",
+    "remove_file(",
+    "create_dir",
+    "replace_file",
+    "private_dir",
+];
+
+/// The places outside the store that name a path under `.ship/`, and why. None of them opens it.
+const STATE_PATHS: &[(&str, &str)] = &[
+    ("config/load.rs", "the directory itself"),
+    ("commands/cli_context.rs", "the directory itself"),
+    ("commands/doctor/run.rs", "the directory itself"),
+    ("commands/memory.rs", "shown to the operator"),
+    ("app.rs", "an identity for the page's stored logins"),
+    ("files/resolve.rs", "the one folder of .ship/ that a thread's tools may read"),
+    ("tools/exec_shell/tool.rs", "shown to commands inside the sandbox"),
+];
+
+#[test]
+fn only_the_store_opens_files_under_the_state_directory() {
+    let within =
+        |list: &[(&str, &str)], relative: &str| list.iter().any(|(home, _)| relative.starts_with(home));
+    let mut faults = Vec::new();
+    for (path, text) in sources() {
+        let relative = relative(&path);
+        if is_test_file(&relative) {
+            continue;
+        }
+        for line in code(&text) {
+            let opens = OPENS_FILES.iter().any(|name| line.contains(name));
+            if opens && !within(FILE_ACCESS, &relative) {
+                faults.push(format!("{relative} opens files: {}", line.trim()));
+            }
+            let names_state = line.contains("join(\".ship")
+                || line.contains("\".ship/files")
+                || line.contains("state.join(");
+            let is_store = relative.starts_with("store/");
+            if names_state && !is_store && !within(STATE_PATHS, &relative) {
+                faults.push(format!("{relative} names a path under .ship/: {}", line.trim()));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn ports_have_no_path_types() {
+    let mut faults = Vec::new();
+    for (path, text) in sources() {
+        let relative = relative(&path);
+        // Tools work on the project's files; their context names its directory.
+        if relative.starts_with("ports/") && relative != "ports/tool.rs" {
+            let paths = code(&text).filter(|line| line.contains("PathBuf") || line.contains("std::path"));
+            faults.extend(paths.map(|line| format!("{relative}: {}", line.trim())));
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
 #[test]
 fn confined_crates_are_used_by_one_module_only() {
     let mut faults = Vec::new();

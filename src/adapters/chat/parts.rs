@@ -1,11 +1,10 @@
 //! What every chat adapter is given.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::Deciders;
 use crate::domain::Language;
-use crate::ports::{AccessBook, ApprovalBook, Clock, Ids, KeyValueStore};
+use crate::ports::{AccessBook, ApprovalBook, Clock, FileStore, Ids, KeyValueStore};
 
 /// What every chat adapter is given, beside its own options.
 #[derive(Clone, Debug)]
@@ -20,8 +19,8 @@ pub struct ChatParts {
     pub notes: Arc<dyn KeyValueStore>,
     /// The one client that everybody shares. It bounds how long a connection takes to be made, and nothing else.
     pub http: reqwest::Client,
-    /// Where the files of all threads are.
-    pub files: PathBuf,
+    /// The files of all threads.
+    pub files: Arc<dyn FileStore>,
     pub clock: Arc<dyn Clock>,
     /// TtlCache ids and chance.
     pub ids: Arc<dyn Ids>,

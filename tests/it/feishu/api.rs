@@ -15,7 +15,7 @@ use shipagent::ports::{
     Acceptance, Adapter as _, AdapterIo, Clock as _, HealthReporter, Hook as _, HookRequest, RandomIds,
     Request, SystemClock, ThreadsHandle,
 };
-use shipagent::store::{AuditLog, FileAccess, FileApprovals, FileNotes};
+use shipagent::store::{AttachmentFiles, AuditLog, FileAccess, FileApprovals, FileNotes};
 use tempfile::TempDir;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
@@ -64,7 +64,7 @@ impl Hooked {
             deciders: Deciders::new(|led, by, _| led == by),
             notes: Arc::new(FileNotes::new(dir.path(), &"feishu".parse().unwrap())),
             http: client(),
-            files: dir.path().join("files"),
+            files: Arc::new(AttachmentFiles::new(dir.path())),
             clock: Arc::new(SystemClock),
             ids: Arc::new(RandomIds),
             language: None,

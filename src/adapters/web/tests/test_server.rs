@@ -21,11 +21,12 @@ use crate::adapters::web::{WebOptions, WebParts};
 use crate::domain::{IngressEvent, Intent, MessageId, ThreadId, Timestamp};
 use crate::metrics::Metrics;
 use crate::ports::{
-    Acceptance, AdapterIo, Among, BoxFuture, Clock, Commit, HealthReporter, Hook, HookAnswer, HookRequest,
-    Ids, ListPosition, Request, RunOutcome, StoreError, Subscription, ThreadPage, ThreadQuery, ThreadRecord,
-    ThreadStore, ThreadSummary, ThreadView, ThreadsHandle,
+    Acceptance, AdapterIo, BoxFuture, Clock, Commit, HealthReporter, Hook, HookAnswer, HookRequest, Ids,
+    Request, RunOutcome, StoreError, Subscription, ThreadPage, ThreadQuery, ThreadRecord, ThreadStore,
+    ThreadSummary, ThreadView, ThreadsHandle,
 };
-use crate::store::memory::{MemoryAccess, MemoryAudit, MemoryGrants};
+use crate::store::AttachmentFiles;
+use crate::store::memory::{InMemoryAccess, InMemoryAudit, InMemoryGrants};
 use crate::uimessage::{Metadata, Part, Role, RunStatus, TextPart, UiMessage};
 
 pub(super) const TOKEN: &str = "s3cret";
@@ -124,26 +125,8 @@ impl ThreadStore for FakeStore {
             message_count: u64::try_from(messages.len()).unwrap(),
             pending_approvals: 0,
         });
-        let listed = |thread: &ThreadSummary| {
-            query.platform.as_ref().is_none_or(|platform| thread.thread_id.platform() == platform)
-                && match &query.among {
-                    Among::All => true,
-                    Among::Only(only) => only.contains(&thread.thread_id),
-                    Among::Except(except) => !except.contains(&thread.thread_id),
-                }
-                && match &query.before {
-                    Some(ListPosition::Time(_, Some(last)) | ListPosition::Thread(last)) => {
-                        thread.thread_id > *last
-                    }
-                    Some(ListPosition::Time(_, None)) | None => true,
-                }
-        };
-        let mut threads: Vec<ThreadSummary> = list.filter(listed).collect();
-        let more = threads.len() > query.limit;
-        threads.truncate(query.limit);
-        let last = threads.last().filter(|_| more);
-        let next = last.map(|last| ListPosition::Time(last.updated_at, Some(last.thread_id.clone())));
-        Box::pin(async move { Ok(ThreadPage { threads, next }) })
+        let page = query.page_of(list.collect());
+        Box::pin(async move { Ok(page) })
     }
 
     fn exists(&self, _: &ThreadId) -> BoxFuture<'_, Result<bool, StoreError>> {
@@ -275,7 +258,7 @@ pub(super) struct TestServer {
     pub(super) web: Arc<Web>,
     pub(super) router: Router,
     pub(super) store: Arc<FakeStore>,
-    pub(super) audit: Arc<MemoryAudit>,
+    pub(super) audit: Arc<InMemoryAudit>,
     pub(super) stop: CancellationToken,
     pub(super) recovered: watch::Sender<bool>,
     pub(super) clock: Arc<ManualClock>,
@@ -293,8 +276,11 @@ impl TestServer {
         let files = tempfile::tempdir().unwrap();
         let recovered = watch::Sender::new(false);
         let options = WebOptions { token: SecretString::from(token), ..options(files.path()) };
-        let audit = Arc::new(MemoryAudit::default());
-        let parts = WebParts { audit: audit.clone(), ..parts(Arc::clone(&store), recovered.subscribe()) };
+        let audit = Arc::new(InMemoryAudit::default());
+        let parts = WebParts {
+            audit: audit.clone(),
+            ..parts(Arc::clone(&store), recovered.subscribe(), files.path())
+        };
         let clock = Arc::new(ManualClock::default());
         let io = AdapterIo { clock: clock.clone(), ..io(ThreadsHandle::new(requests)) };
         let stop = CancellationToken::new();
@@ -327,20 +313,25 @@ pub(super) fn options(files: &std::path::Path) -> WebOptions {
         provider: "offline".to_owned(),
         model: "offline".to_owned(),
         operator_name: Some("Ada".to_owned()),
-        files: files.to_owned(),
+        project: files.to_owned(),
         stop_grace: Duration::from_secs(2),
     }
 }
 
-pub(super) fn parts(store: Arc<FakeStore>, recovered: watch::Receiver<bool>) -> WebParts {
+pub(super) fn parts(
+    store: Arc<FakeStore>,
+    recovered: watch::Receiver<bool>,
+    files: &std::path::Path,
+) -> WebParts {
     let nowhere = std::path::Path::new("/nonexistent");
-    let audit = Arc::new(MemoryAudit::default());
+    let audit = Arc::new(InMemoryAudit::default());
     WebParts {
         hooks: vec![Arc::new(EchoHook)],
         approvals: Arc::new(crate::store::FileApprovals::new(nowhere)),
-        grants: Arc::new(MemoryGrants::new(audit.clone())),
-        access: Arc::new(MemoryAccess::new(audit.clone())),
+        grants: Arc::new(InMemoryGrants::new(audit.clone())),
+        access: Arc::new(InMemoryAccess::new(audit.clone())),
         audit,
+        files: Arc::new(AttachmentFiles::new(files)),
         store,
         ids: Arc::new(CountedIds::default()),
         healths: AdapterHealths::default(),
