@@ -179,6 +179,9 @@ export class ToolView {
     if (this.asked === key) return;
     this.asked = key;
     setAttr(this.approval, 'data-approval-id', id);
+    // A question stands below its call; its outcome above what came of it.
+    if (waits) this.el.append(this.approval);
+    else this.details.before(this.approval);
     setAttr(this.approval, 'data-outcome', waits ? null : part.approval.approved ? 'approved' : 'denied');
     if (waits) {
       const { kind, scopes } = part.approval?.descriptor ?? {};
