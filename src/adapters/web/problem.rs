@@ -16,11 +16,11 @@ pub(super) struct Problem {
     /// The kind of problem, where the status alone does not tell.
     pub(super) code: Option<&'static str>,
     pub(super) text: String,
-    pub(super) hint: Option<String>,
+    pub(super) hint: Option<Box<str>>,
     /// Seconds after which it may work.
     pub(super) retry_after: Option<u64>,
     /// Which credential is wanted, for `WWW-Authenticate`.
-    pub(super) challenge: Option<HeaderValue>,
+    pub(super) challenge: Option<Box<HeaderValue>>,
 }
 
 impl Problem {
@@ -58,13 +58,13 @@ impl Problem {
     /// The same problem, with what to do about it.
     #[must_use]
     pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
+        self.hint = Some(hint.into().into_boxed_str());
         self
     }
 
     #[must_use]
     pub(super) fn wanting(mut self, challenge: HeaderValue) -> Self {
-        self.challenge = Some(challenge);
+        self.challenge = Some(challenge.into());
         self
     }
 
@@ -101,7 +101,7 @@ impl IntoResponse for Problem {
             "message": self.text,
         });
         if let (Some(hint), Some(error)) = (self.hint, error.as_object_mut()) {
-            error.insert("hint".to_owned(), hint.into());
+            error.insert("hint".to_owned(), hint.into_string().into());
         }
         let mut response =
             (self.status, Body::from(format!("{}\n", json!({ "error": error })))).into_response();
@@ -110,7 +110,7 @@ impl IntoResponse for Problem {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         if let Some(challenge) = self.challenge {
-            response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, *challenge);
         }
         // The rest of the body is not read, so the line cannot be used again: the client must know that.
         if matches!(self.status, StatusCode::PAYLOAD_TOO_LARGE | StatusCode::REQUEST_TIMEOUT) {

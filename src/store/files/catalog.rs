@@ -250,7 +250,6 @@ impl Catalog {
         let slots = self.slots.get_or_insert_default();
         let mut bytes = Vec::new();
         let mut moved = Vec::with_capacity(slots.len());
-        #[expect(clippy::iter_over_hash_type, reason = "the order of the lines means nothing")]
         for (hash, slot) in slots.iter().filter(|(_, slot)| slot.line > 0) {
             let from = usize::try_from(slot.offset).unwrap_or(usize::MAX);
             let to = from.saturating_add(usize::try_from(slot.line).unwrap_or(0));

@@ -90,7 +90,6 @@ async fn an_unknown_query_key_is_refused_with_the_known_ones() {
 
 #[tokio::test]
 async fn a_handler_that_panics_is_answered_in_the_same_shape() {
-    #[expect(clippy::panic, reason = "what is tested")]
     async fn broken() -> &'static str {
         panic!("broken")
     }
