@@ -182,6 +182,7 @@ export class ToolView {
     // A question stands below its call; its outcome above what came of it.
     if (waits) this.el.append(this.approval);
     else this.details.before(this.approval);
+    setAttr(this.approval, 'data-testid', waits ? 'approval' : 'approval-answered');
     setAttr(this.approval, 'data-outcome', waits ? null : part.approval.approved ? 'approved' : 'denied');
     if (waits) {
       const { kind, scopes } = part.approval?.descriptor ?? {};
