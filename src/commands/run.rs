@@ -18,7 +18,7 @@ use crate::cli::{Exit, RunArgs};
 use crate::config::{Env, Settings, WebSettings};
 use crate::http_client::install_tls;
 use crate::notify;
-use crate::ports::{ThreadStore, ThreadsHandle};
+use crate::ports::{AdapterTable, ThreadStore, ThreadsHandle};
 use crate::signals::Signals;
 use crate::store::{OpenError, State, address, daemon_log, survive_file_size_limits};
 use crate::telemetry::{self, Console, Options, Redactor};
@@ -48,11 +48,14 @@ const FIRST_CHECKS: Duration = Duration::from_secs(10);
 pub fn run(
     project: &Path,
     env: &Env,
+    adapters: &AdapterTable,
     args: RunArgs,
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> anyhow::Result<Exit> {
-    let Some(mut settings) = load_or_say(project, env, err)? else { return Ok(Exit::Configuration) };
+    let Some(mut settings) = load_or_say(project, env, adapters, err)? else {
+        return Ok(Exit::Configuration);
+    };
     if let Some(listen) = args.listen {
         let Some(web) = settings.web.as_mut() else {
             writeln!(err, "--listen: the console is turned off in ship.json (adapters.web.enabled)")?;

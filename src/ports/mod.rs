@@ -5,6 +5,8 @@
 
 mod access;
 mod adapter;
+mod adapter_def;
+mod adapter_parts;
 mod approvals;
 mod audit;
 mod changes;
@@ -33,6 +35,11 @@ pub use access::{
 pub use adapter::{
     Adapter, AdapterError, AdapterIo, Delivering, DeliveryError, HealthReporter, Receipt, Running,
 };
+pub use adapter_def::{
+    AdapterDef, AdapterTable, BuiltAdapter, ConfiguredAdapter, InitKey, InitValue, Invited, Probe,
+    ProbeLevel, ProbeParts, parse_section, section_schema,
+};
+pub use adapter_parts::{AdapterParts, ChatParts, Deciders, MayAnswer};
 pub use approvals::ApprovalBook;
 pub use audit::{
     Audit, AuditEvent, AuditLine, AuditLines, AuditOutcome, AuditQuery, AuditVerdict, Redaction,

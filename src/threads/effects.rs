@@ -187,7 +187,7 @@ impl Actor {
 
     async fn call_model(&mut self) {
         let runtime = self.runtime.clone();
-        let (project_memory, person_memory) = self.remembered().await;
+        let memory = self.remembered().await;
         let instructions = runtime.agent.instructions.current().await;
         if instructions.changed {
             runtime.changes.announce(Change::Instructions);
@@ -201,8 +201,8 @@ impl Actor {
             project: project.as_deref().unwrap_or_default(),
             thread: &self.id,
             now: runtime.clock.now(),
-            project_memory: project_memory.as_deref(),
-            person_memory: person_memory.as_deref(),
+            project_memory: memory.project.as_deref(),
+            person_memory: memory.person.as_deref(),
             context_tokens: runtime.agent.context_tokens,
         };
         let (prompt, estimate) = build_prompt(&self.conversation, &facts, runtime.tools_of(&self.id).specs());

@@ -258,6 +258,7 @@ impl Stage {
             access: Arc::new(FileAccess::new(dir, audit.clone())),
             grants: Arc::new(InMemoryGrants::new(audit.clone())),
             memory: Arc::new(shipagent::store::FileMemory::new(dir)),
+            frozen: shipagent::threads::FrozenMemory::new(Duration::from_secs(3600)),
             audit,
             asking: Asking {
                 rights: Rights { requester: true, people: Vec::new(), ..Rights::default() },

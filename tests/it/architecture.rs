@@ -9,7 +9,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("uimessage", &["domain"]),
     ("render", &["domain"]),
     ("policy", &["domain"]),
-    ("ports", &["domain", "uimessage", "policy"]),
+    ("ports", &["domain", "uimessage", "policy", "metrics"]),
     ("blocking", &["domain"]),
     ("files", &["domain", "policy"]),
     ("permissions", &["domain", "policy", "ports", "files", "blocking"]),
@@ -31,7 +31,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "memory_release",
         ],
     ),
-    ("config", &["domain", "policy"]),
+    ("config", &["domain", "policy", "ports"]),
     ("store", &["domain", "uimessage", "ports", "policy"]),
     ("model", &["domain", "uimessage", "ports", "http_client"]),
     ("sandbox", &["domain"]),
@@ -43,9 +43,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("cli", &["domain"]),
     ("build", &[]),
     ("app", ANYTHING),
-    ("chats", ANYTHING),
+    ("adapter_setup", ANYTHING),
     ("policy_setup", ANYTHING),
     ("commands", ANYTHING),
+    ("program", ANYTHING),
     ("main", ANYTHING),
     ("lib", ANYTHING),
 ];
@@ -144,6 +145,7 @@ fn pure_modules_do_no_io() {
 
 /// Who touches files, and which. State under `.ship/` is the store's alone: others use the ports of `State`.
 const FILE_ACCESS: &[(&str, &str)] = &[
+    ("build.rs", "the sources of the page, at build time"),
     ("store/", "state under .ship/, and Agent.md by a reader that it is given"),
     ("files/", "files of the project by resolved paths; of .ship/ only the thread's own attachments"),
     ("tools/", "files of the project through files/; scratch folders of commands outside the project"),
@@ -282,6 +284,42 @@ fn core_names_no_platform() {
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// Files besides a platform's own folder that may name it, and why. Adding a platform touches only the first two.
+const NAME_PLATFORMS: &[(&str, &str)] = &[
+    ("adapters/mod.rs", "declares the module of each platform"),
+    ("adapters/table.rs", "is the table: one line for each platform"),
+];
+
+/// Ids in texts that show people what an id looks like.
+const EXAMPLE_IDS: &[&str] = &["telegram:user:", "telegram:chat:"];
+
+#[test]
+fn nothing_but_its_folder_and_the_table_names_a_platform() {
+    let table = shipagent::adapters::builtin();
+    let names: Vec<&str> =
+        table.iter().flat_map(|def| [def.name].into_iter().chain(def.aliases.iter().copied())).collect();
+    let mut faults = Vec::new();
+    for (path, text) in sources() {
+        let relative = relative(&path);
+        let own_folder = names.iter().any(|name| relative.starts_with(&format!("adapters/{name}/")));
+        let excepted = NAME_PLATFORMS.iter().any(|(file, _)| *file == relative);
+        if own_folder || excepted || is_test_file(&relative) {
+            continue;
+        }
+        for line in code(&text) {
+            let low = EXAMPLE_IDS.iter().fold(line.to_lowercase(), |line, id| line.replace(id, ""));
+            let mut words = low.split(|c: char| !c.is_alphanumeric());
+            if words.any(|word| names.iter().any(|name| word.starts_with(name)) || word == "irc") {
+                faults.push(format!("{relative}: {}", line.trim()));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    for (file, reason) in NAME_PLATFORMS {
+        assert!(Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(file).is_file(), "{file}: {reason}");
+    }
 }
 
 /// Names that were replaced by domain terms. No type, function or file may carry one of them again.

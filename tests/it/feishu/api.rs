@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use cbc::cipher::{BlockEncryptMut as _, KeyIvInit as _, block_padding::Pkcs7};
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
-use shipagent::adapters::chat::{AllowList, ChatParts, Deciders, Respond};
+use shipagent::adapters::chat::{AllowList, ChatParts, Deciders, Respond, Threading};
 use shipagent::adapters::feishu::{About, Api, CheckStatus, FeishuAdapter, FeishuMode, FeishuOptions, check};
 use shipagent::domain::{CorrelationId, IngressEvent, IngressKind};
 use shipagent::ports::{
@@ -40,7 +40,7 @@ fn options(feishu: &Feishu, mode: FeishuMode) -> FeishuOptions {
         mode,
         guests: AllowList { people: vec!["feishu:user:ou_ada".parse().unwrap()], ..AllowList::default() },
         respond: Respond::Mention,
-        per_user: false,
+        threading: Threading::Shared,
         followup: std::time::Duration::ZERO,
         admins_decide: false,
     }
