@@ -407,8 +407,16 @@ function signOut() {
   location.reload();
 }
 
-/** After page load and after every login. A daemon that wants a login says so on the first request. */
-function start() {
+/** After page load and after every login. */
+async function start() {
+  // Without a login there is nothing to show; which of the stored ones is meant, the daemon says when it refuses.
+  if (credential() === null) {
+    try {
+      await api.renewLogin();
+    } catch (error) {
+      if (error.status === 401) return;
+    }
+  }
   login.hide();
   if (page.thread) page.thread.resume();
   route();

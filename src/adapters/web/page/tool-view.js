@@ -201,7 +201,8 @@ export class ToolView {
   /** What was asked and what became of it; stands between the call and its result. */
   answered(part) {
     const { approved, reason, descriptor } = part.approval;
-    const title = [descriptor?.number, descriptor?.summary].filter(Boolean).join(' · ');
+    // The file of a thread keeps the call and the answer, not how the question was put.
+    const title = [descriptor?.number, descriptor?.summary ?? summarize(part)].filter(Boolean).join(' · ');
     const known = this.decision?.id === part.approval.id ? this.decision : null;
     const words = (known && outcomeWords(known)) || t(approved ? 'outcomeApproved' : 'outcomeDenied');
     const facts = [words, known ? scopeWords(known.scope) : '', reason ? t('approvalReason', { reason }) : ''].filter(Boolean).join(' · ');
