@@ -208,5 +208,3 @@ async fn after_too_many_wrong_tokens_the_form_says_how_long_to_wait() {
         console.assert_only_network_complaints().await;
     }
 }
-
-/// Events as they may arrive: split anywhere, with any line end, over several lines.

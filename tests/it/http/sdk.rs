@@ -162,7 +162,11 @@ async fn errors_reach_the_client_in_words() {
     client.finish(json!({ "do": "open", "chat": "error", "token": "wrong" })).await;
     let shown = client.finish(send("let me in")).await;
     let told: Value = serde_json::from_str(shown["error"].as_str().unwrap_or_default()).unwrap();
-    assert_eq!((&shown["status"], &told["error"]["code"]), (&json!("error"), &json!("unauthorized")), "{shown:#}");
+    assert_eq!(
+        (&shown["status"], &told["error"]["code"]),
+        (&json!("error"), &json!("unauthorized")),
+        "{shown:#}"
+    );
     assert!(told["error"]["message"].as_str().unwrap().contains("token"), "{shown:#}");
     judge_project(&project).await;
 }
