@@ -1,4 +1,4 @@
-//! What an actor tells the world of its thread.
+//! Publishes an actor's view, messages and notices to the subscribers of its thread.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use crate::domain::{Intent, ThreadId};
 use crate::ports::{Change, Changes, Subscription, ThreadView};
 use crate::uimessage::UiMessage;
 
-/// How many written messages a slow watcher may be behind before it has to read the thread anew.
+/// Most messages that a slow subscriber may lag behind before it has to read the thread again.
 const BACKLOG: usize = 64;
-/// How many fleeting words it may be behind before it misses some.
+/// Most ephemeral notices that a subscriber may lag behind before it misses some.
 const FLEETING: usize = 16;
 
-/// Where one thread is watched.
+/// The publishing side of one thread.
 #[derive(Debug)]
 pub(super) struct Publisher {
     view: watch::Sender<ThreadView>,
@@ -24,7 +24,7 @@ pub(super) struct Publisher {
     changes: Changes,
 }
 
-/// What only those hear who watch.
+/// The channels of the subscribers.
 #[derive(Debug)]
 struct Subscribers {
     messages: broadcast::Sender<Arc<UiMessage>>,
@@ -43,7 +43,7 @@ impl Publisher {
         self.view.receiver_count() > 1
     }
 
-    /// A place for one more.
+    /// Adds a subscriber.
     pub(super) fn subscribe(&mut self) -> Subscription {
         let rows = self.rows.get_or_insert_with(|| Subscribers {
             messages: broadcast::Sender::new(BACKLOG),
@@ -56,7 +56,7 @@ impl Publisher {
         }
     }
 
-    /// Shows what the thread is doing.
+    /// Publishes a view.
     pub(super) fn show(&self, view: ThreadView) {
         let before = self.view.send_replace(view);
         let now = self.view.borrow();
@@ -74,7 +74,7 @@ impl Publisher {
         self.changes.announce(Change::Thread { thread: self.thread.clone(), state, pending_approvals });
     }
 
-    /// Tells what was written.
+    /// Publishes stored messages.
     pub(super) fn tell(&mut self, messages: Vec<UiMessage>) {
         if !messages.is_empty() {
             self.announce();
@@ -85,7 +85,7 @@ impl Publisher {
             return;
         }
         for message in messages {
-            // The last watcher may leave at any time.
+            // The last subscriber may leave at any time.
             drop(rows.messages.send(message.into()));
         }
     }

@@ -1,4 +1,4 @@
-//! How a call ends that a person decided about and that is not run: what its part says, and what the model is told.
+//! How a call ends that a person decided about and that does not run: its part, and the text for the model.
 
 use serde_json::{Value, json};
 
@@ -6,13 +6,13 @@ use super::run::TOOL_METADATA;
 use crate::domain::{Approval, ApprovalKind, ApprovalState};
 use crate::uimessage::{ApprovalAnswer, ToolPart, ToolState};
 
-/// Puts an end to a call; that it had begun matters no more.
+/// Ends a call and removes the mark that it had begun.
 pub(super) fn close_part(part: &mut ToolPart, end: ToolState) {
     part.extra.shift_remove(TOOL_METADATA);
     part.state = end;
 }
 
-/// The end of a call of which a person says that it was done before the restart.
+/// The end of a call that, as a person says, was done before the restart.
 pub(super) fn done_before(approval: &Approval, input: Value) -> ToolState {
     let output =
         json!({ "outcome": "done", "note": "The user says that this call took effect before the restart." });
@@ -21,7 +21,7 @@ pub(super) fn done_before(approval: &Approval, input: Value) -> ToolState {
     ToolState::OutputAvailable { input, output, approval: Some(answer), preliminary: None }
 }
 
-/// The end of a call that is not run, or not run again: the model is told why.
+/// The end of a call that is not run, or not run again, with the reason for the model.
 pub(super) fn not_run(approval: &Approval, input: Value) -> ToolState {
     let answer = ApprovalAnswer {
         id: approval.id.to_string(),

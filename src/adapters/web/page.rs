@@ -23,7 +23,7 @@ pub(super) const STYLE_PATH: &str = concat!("/assets/", env!("PAGE_STYLE"));
 
 const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 
-/// The routes of the console's files. They hold no secret, so they need no token.
+/// The routes of the console's files. They hold no secret, so they need no credential.
 pub(super) fn routes() -> Router<Arc<Web>> {
     Router::new()
         .route("/", get(index))

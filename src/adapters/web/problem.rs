@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::domain::BadId;
 use crate::ports::{StoreError, StoreErrorKind};
 
-/// Why a request was not served.
+/// Why a request was refused.
 #[derive(Debug)]
 pub(super) struct Problem {
     pub(super) status: StatusCode,
@@ -40,7 +40,7 @@ impl Problem {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "the daemon is stopping: try again in a moment").after(5)
     }
 
-    /// Whose id of a request's field is wrong, and how.
+    /// An invalid id in a field of the request.
     pub(super) fn of_id(field: &str, raw: &str, bad: &BadId) -> Self {
         if raw.is_empty() {
             return Self::bad(format!("{field} must not be empty"));
@@ -83,8 +83,8 @@ impl From<BadId> for Problem {
 
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
-        // The path is the operator's matter, so it goes to the log and not over the wire.
-        tracing::error!(error = &error as &dyn std::error::Error, "cannot read state");
+        // The path concerns only the operator, so it is logged and not sent.
+        tracing::error!(error = &error as &dyn std::error::Error, "state not readable");
         if error.kind() == StoreErrorKind::Invalid {
             let name = error.subject().rsplit('/').next().unwrap_or_default();
             let text = format!("{name} cannot be understood and counts for nothing: mend it, or remove it");
@@ -112,7 +112,7 @@ impl IntoResponse for Problem {
         if let Some(challenge) = self.challenge {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, *challenge);
         }
-        // The rest of the body is not read, so the line cannot be used again: the client must know that.
+        // The rest of the body is not read, so the connection cannot be reused: the client must know that.
         if matches!(self.status, StatusCode::PAYLOAD_TOO_LARGE | StatusCode::REQUEST_TIMEOUT) {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }

@@ -9,7 +9,9 @@ use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use super::limits::{Exceeded, MemoryLimits, MemoryScope};
 
@@ -19,6 +21,10 @@ const MOUNTED: &str = "/sys/fs/cgroup";
 const DAEMON: &str = "daemon";
 const COMMANDS: &str = "commands";
 const CONTROLLERS: &str = "+memory +pids";
+
+/// The kernel frees processes that it killed a moment after they are gone; until then their group cannot be removed.
+const REMOVAL_PAUSE: Duration = Duration::from_millis(20);
+const REMOVAL_ATTEMPTS: u32 = 500;
 
 /// What keeps the memory of commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,10 +45,19 @@ pub fn control_of(daemon: Option<u32>) -> MemoryControl {
     if found { MemoryControl::Groups } else { MemoryControl::Sampling }
 }
 
-/// The limit of memory of the daemon's own group, in bytes.
-pub(super) fn limit_of_own_group() -> Option<u64> {
-    let group = group_of(Path::new(MOUNTED), "self")?;
-    fs::read_to_string(group.join("memory.max")).ok()?.trim().parse().ok()
+/// The smallest limit of memory of a process's group and of those around it, in bytes. Without a process id: of this
+/// process.
+pub(super) fn limit_of_group(process: Option<u32>) -> Option<u64> {
+    let mounted = Path::new(MOUNTED);
+    let process = process.map_or_else(|| "self".to_owned(), |pid| pid.to_string());
+    limit_around(mounted, &group_of(mounted, &process)?)
+}
+
+fn limit_around(mounted: &Path, group: &Path) -> Option<u64> {
+    let around = group.ancestors().take_while(|group| group.starts_with(mounted));
+    let limits = around
+        .filter_map(|group| fs::read_to_string(group.join("memory.max")).ok()?.trim().parse::<u64>().ok());
+    limits.min()
 }
 
 /// The groups of all commands.
@@ -51,8 +66,15 @@ pub(super) struct Groups {
     commands: PathBuf,
     limits: MemoryLimits,
     next: AtomicU64,
-    /// Groups that could not be removed yet.
-    left: Mutex<BTreeSet<PathBuf>>,
+    left: Mutex<LeftGroups>,
+}
+
+/// Groups that could not be removed yet.
+#[derive(Debug, Default)]
+struct LeftGroups {
+    paths: BTreeSet<PathBuf>,
+    /// Whether a thread tries again to remove them.
+    removing: bool,
 }
 
 /// The group of one command. It is removed with it.
@@ -80,24 +102,26 @@ impl Groups {
         let commands = group.join(COMMANDS);
         make(&commands)?;
         // What a daemon left behind that was killed.
-        for entry in fs::read_dir(&commands)?.flatten() {
-            remove(&entry.path());
-        }
+        let stale = fs::read_dir(&commands)?.flatten().map(|entry| entry.path()).filter(|path| path.is_dir());
+        let stale: Vec<PathBuf> = stale.collect();
         set(&commands, "cgroup.subtree_control", CONTROLLERS)?;
         set(&commands, "memory.max", &limits.together.to_string())?;
         // A machine without swap has no such file.
         set(&commands, "memory.swap.max", "0").ok();
-        Ok(Arc::new(Self { commands, limits, next: AtomicU64::new(0), left: Mutex::default() }))
+        let groups = Arc::new(Self { commands, limits, next: AtomicU64::new(0), left: Mutex::default() });
+        for path in stale {
+            groups.end(path);
+        }
+        Ok(groups)
     }
 
     /// Makes a group and moves a process into it, with all that it starts from now on.
     pub(super) fn enter(self: &Arc<Self>, pid: u32, processes: u64) -> io::Result<Group> {
-        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
-        left.retain(|path| !remove(path));
-        drop(left);
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let path = self.commands.join(format!("command-{number}"));
-        make(&path)?;
+        self.fill(self.create()?, pid, processes)
+    }
+
+    /// Sets the limits of a new group and moves a process into it.
+    fn fill(self: &Arc<Self>, path: PathBuf, pid: u32, processes: u64) -> io::Result<Group> {
         let group = Group { path, groups: self.clone() };
         set(&group.path, "memory.max", &self.limits.command.to_string())?;
         set(&group.path, "memory.swap.max", "0").ok();
@@ -106,6 +130,55 @@ impl Groups {
         set(&group.path, "pids.max", &processes.to_string())?;
         set(&group.path, "cgroup.procs", &pid.to_string())?;
         Ok(group)
+    }
+
+    /// A group that no command was in before.
+    fn create(&self) -> io::Result<PathBuf> {
+        loop {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            let path = self.commands.join(format!("command-{number}"));
+            match fs::create_dir(&path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                created => return created.map(|()| path),
+            }
+        }
+    }
+
+    /// Kills what is left in a group, and removes it as soon as the kernel lets it go.
+    fn end(self: &Arc<Self>, path: PathBuf) {
+        set(&path, "cgroup.kill", "1").ok();
+        if remove(&path) {
+            return;
+        }
+        let mut left = self.left();
+        left.paths.insert(path);
+        if left.removing {
+            return;
+        }
+        let groups = self.clone();
+        let removing = move || groups.remove_left();
+        // Without a thread the next group that is left tries again.
+        left.removing = thread::Builder::new().name("command-groups".to_owned()).spawn(removing).is_ok();
+    }
+
+    fn remove_left(&self) {
+        for _ in 0..REMOVAL_ATTEMPTS {
+            thread::sleep(REMOVAL_PAUSE);
+            let mut left = self.left();
+            left.paths.retain(|path| !remove(path));
+            if left.paths.is_empty() {
+                left.removing = false;
+                return;
+            }
+        }
+        let mut left = self.left();
+        left.removing = false;
+        tracing::warn!(groups = left.paths.len(), "control groups not removed");
+    }
+
+    fn left(&self) -> MutexGuard<'_, LeftGroups> {
+        // Nothing here panics while it holds the lock.
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -120,12 +193,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // Its processes have ended, or are to.
-        set(&self.path, "cgroup.kill", "1").ok();
-        if !remove(&self.path) {
-            let mut left = self.groups.left.lock().unwrap_or_else(PoisonError::into_inner);
-            left.insert(self.path.clone());
-        }
+        self.groups.end(std::mem::take(&mut self.path));
     }
 }
 
@@ -313,12 +381,12 @@ mod tests {
     fn each_command_has_a_group_with_its_limits_and_what_ended_it_is_known() {
         let dir = tempfile::tempdir().unwrap();
         let commands = dir.path().join(COMMANDS);
-        let command = commands.join("command-0");
         group(&commands, "");
-        group(&command, "");
         let groups = Groups::below(dir.path(), LIMITS).unwrap();
         assert_eq!(read(&commands, "memory.max"), LIMITS.together.to_string());
-        let entered = groups.enter(4711, 64).unwrap();
+        let command = commands.join("command-0");
+        group(&command, "");
+        let entered = groups.fill(command.clone(), 4711, 64).unwrap();
         for (file, expected) in [
             ("memory.max", LIMITS.command.to_string()),
             ("memory.swap.max", "0".to_owned()),
@@ -337,7 +405,39 @@ mod tests {
         assert_eq!(scope, Some((MemoryScope::Together, LIMITS.together)));
         drop(entered);
         assert_eq!(read(&command, "cgroup.kill"), "1");
-        assert!(groups.left.lock().unwrap().contains(&command), "tried again when the next one starts");
+        assert!(groups.left().paths.contains(&command), "tried again until the kernel lets it go");
+        fs::remove_dir_all(&command).unwrap();
+        while groups.left().removing {
+            thread::yield_now();
+        }
+        assert!(groups.left().paths.is_empty());
+    }
+
+    #[test]
+    fn what_a_killed_daemon_left_is_killed_and_its_groups_are_not_used_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let commands = dir.path().join(COMMANDS);
+        let stale = commands.join("command-0");
+        group(&commands, "");
+        group(&stale, "4711");
+        let groups = Groups::below(dir.path(), LIMITS).unwrap();
+        assert_eq!(read(&stale, "cgroup.kill"), "1");
+        assert!(groups.left().paths.contains(&stale));
+        assert_eq!(groups.create().unwrap(), commands.join("command-1"));
+        fs::remove_dir_all(&stale).unwrap();
+    }
+
+    #[test]
+    fn the_smallest_limit_of_the_groups_around_counts() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mounted, own) = (dir.path(), dir.path().join("service/daemon"));
+        group(&own, "");
+        assert_eq!(limit_around(mounted, &own), None);
+        put(&mounted.join("service/memory.max"), "400\n");
+        put(&mounted.join("memory.max"), "900\n");
+        assert_eq!(limit_around(mounted, &own), Some(400));
+        put(&own.join("memory.max"), "300\n");
+        assert_eq!(limit_around(mounted, &own), Some(300));
     }
 
     #[test]

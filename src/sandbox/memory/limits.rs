@@ -20,7 +20,12 @@ impl MemoryLimits {
     /// The limits on this machine: one command gets what is asked for, or else half of the machine's memory; all
     /// together get three quarters of it, or as much as one where that is more.
     pub fn on_this_machine(command_mb: Option<u64>) -> Self {
-        Self::of(command_mb, memory_of_machine())
+        Self::of_daemon(command_mb, None)
+    }
+
+    /// The limits of a daemon, by its process id; of one that would be started as this process was, without.
+    pub fn of_daemon(command_mb: Option<u64>, daemon: Option<u32>) -> Self {
+        Self::of(command_mb, memory_of_machine(daemon))
     }
 
     fn of(command_mb: Option<u64>, machine: u64) -> Self {
@@ -58,11 +63,11 @@ pub(super) fn exceeding<I: Copy>(used: &[(I, u64)], limits: &MemoryLimits) -> Ve
     used.iter().max_by_key(|(_, bytes)| *bytes).map(|(id, _)| (*id, together)).into_iter().collect()
 }
 
-/// The memory of this machine, or of the container that this is.
-fn memory_of_machine() -> u64 {
+/// The memory of this machine, or of the container that a process is in.
+fn memory_of_machine(process: Option<u32>) -> u64 {
     let table = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let machine = kibibytes_in(&table, "MemTotal").map_or(UNKNOWN_MACHINE, |kibibytes| kibibytes * 1024);
-    cgroup::limit_of_own_group().map_or(machine, |limit| machine.min(limit))
+    cgroup::limit_of_group(process).map_or(machine, |limit| machine.min(limit))
 }
 
 /// The number behind a name, in a table such as `/proc/meminfo`.

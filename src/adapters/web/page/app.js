@@ -94,7 +94,7 @@ function open(threadId) {
 }
 
 function newChat() {
-  // An untouched new chat is as new as another one.
+  // An unused new chat is reused.
   if (page.thread?.writable && page.thread.loaded && page.thread.store.entries.length === 0) {
     closeDrawer();
     composer.focus();
@@ -107,8 +107,7 @@ function route() {
   const { hash } = location;
   const token = /^#token=([^&]+)/.exec(hash)?.[1];
   if (token) {
-    // Out of the address bar at once: it must not end up in history or in a
-    // screenshot.
+    // Removed from the address bar at once: it must not end up in history or in a screenshot.
     history.replaceState(null, '', location.pathname + location.search);
     login.withToken(decode(token));
     return;
@@ -127,7 +126,7 @@ function decode(text) {
   }
 }
 
-// --- what follows from a change ---
+// --- rendering ---
 
 function changed() {
   const { thread } = page;
@@ -179,7 +178,7 @@ function renderActivity(thread) {
   const words = [];
   if (notice) words.push(notice.text);
   else if (thread.state === 'awaiting-approval') {
-    // The step itself asks; saying it twice would not make it clearer.
+    // The step itself shows the approval; a second notice would repeat it.
     if (!last?.message.parts.some((part) => part?.state === 'approval-requested')) words.push(t('awaiting'));
   } else if (thread.running && thread.stopping) words.push(t('stopping'));
   else if (thread.running && !speaking) words.push(t('working'));
@@ -283,8 +282,7 @@ document.addEventListener('visibilitychange', () => {
   }
 });
 
-// A page that the browser keeps for "back" is frozen with whatever its stream was
-// doing, and hears of no other tab.
+// A page in the back/forward cache is frozen with its stream, and gets no events of other tabs.
 window.addEventListener('pagehide', () => page.thread?.pause());
 window.addEventListener('pageshow', (event) => {
   if (!event.persisted) return;
@@ -390,18 +388,18 @@ document.addEventListener('keydown', (event) => {
   }
 });
 
-// --- beginning ---
+// --- start ---
 
-/** Covers the page with the login form; what was written stays. */
+/** Covers the page with the login form; a typed draft stays. */
 function askForLogin() {
   page.thread?.pause();
-  // A panel lies above everything, the form included.
+  // A panel is above everything, also the form.
   approvals.close();
   people.close();
   login.show();
 }
 
-/** Leaves nothing of the conversation on the page. */
+/** Removes the conversation from the page. */
 function signOut() {
   forget();
   location.reload();

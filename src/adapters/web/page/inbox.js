@@ -1,5 +1,5 @@
-// The approvals of all threads: how many wait, which they are, and what became
-// of earlier ones. Knows nothing of the DOM.
+// The approvals of all threads: the pending ones, their number, and decided ones. Knows nothing of
+// the DOM.
 
 import { api } from './api.js';
 import { Source } from './source.js';
@@ -34,7 +34,7 @@ export class Inbox extends Source {
     this.history = history;
   }
 
-  /** History is read only while somebody looks at it. */
+  /** The history is fetched only while it is shown. */
   want(history) {
     this.wantsHistory = history;
     return this.refresh();

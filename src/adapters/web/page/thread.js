@@ -1,5 +1,5 @@
-// The open conversation: its history, its event stream and its sending, behind
-// one object the page can open and close. Knows nothing of the DOM.
+// The open thread: its history, its event stream and its sending, as one object that the page opens
+// and closes. Knows nothing of the DOM.
 
 import { api, ApiError, PAGE_SIZE } from './api.js';
 import { MessageStore } from './store.js';
@@ -7,7 +7,7 @@ import { EventStream } from './stream.js';
 
 export const isWritable = (threadId) => threadId.startsWith('web:');
 
-/** The channel a thread came in by: `telegram` of `telegram:chat:-100`. */
+/** The channel of a thread: `telegram` of `telegram:chat:-100`. */
 export const channelOf = (threadId) => threadId.split(':', 1)[0];
 
 const REFRESH_AGAIN_MS = 3_000;
@@ -50,7 +50,7 @@ export class Thread {
     this.elsewhere = elsewhere;
     this.store = new MessageStore(this.notify);
     this.state = 'idle';
-    /** Whether the state above is what the daemon said, and not a guess. */
+    /** Whether `state` came from the daemon and is not a guess. */
     this.known = false;
     this.queued = 0;
     this.pendingApprovals = 0;
@@ -81,8 +81,8 @@ export class Thread {
       up: () => {
         this.connection = 'open';
         this.notify();
-        // Only now: a page fetched before the subscription could miss what was
-        // committed in between.
+        // Only now: a page fetched before the subscription could miss messages committed in
+        // between.
         this.refresh();
       },
       down: (refused) => {
@@ -93,7 +93,7 @@ export class Thread {
     });
   }
 
-  /** Lets go of the connection while nobody looks (browsers allow six in all). */
+  /** Closes the connection while the tab is hidden (browsers allow six in all). */
   pause() {
     this.stream?.close();
     this.stream = null;
@@ -143,7 +143,7 @@ export class Thread {
     this.pendingApprovals = Number(data.pendingApprovals) || 0;
     if (this.state === 'idle') {
       this.stopping = false;
-      // Progress ends with the turn; an error must stay long enough to be read.
+      // Progress ends with the turn; an error stays long enough to be read.
       if (this.notice?.kind === 'progress') this.notice = null;
       this.store.rest();
     } else if (before === 'idle') {
@@ -159,7 +159,7 @@ export class Thread {
     this.notify();
   }
 
-  /** Fetches the newest page; one at a time, and once more if asked meanwhile. */
+  /** Fetches the newest page; one request at a time, and once more if called meanwhile. */
   refresh(reset = false) {
     if (this.refreshing) {
       this.refreshAgain = { reset: reset || this.refreshAgain?.reset === true };
@@ -167,8 +167,8 @@ export class Thread {
     }
     this.refreshing = this.loadNewest(reset)
       .catch((error) => {
-        // A lost connection is the stream's matter and a 401 the login's; any
-        // other refusal is asked again, or the conversation would stay blank.
+        // The stream handles a lost connection and the login form a 401; any other refusal is
+        // retried, or the conversation would stay blank.
         if (error.status === 401 || this.connection !== 'open') return;
         clearTimeout(this.refreshTimer);
         this.refreshTimer = setTimeout(() => this.closed || this.refresh(reset), REFRESH_AGAIN_MS);
@@ -188,7 +188,7 @@ export class Thread {
     const first = !this.loaded;
     this.loaded = true;
     const { connected } = this.store.mergeNewest(messages, { since, running: this.running, reset });
-    // Earlier pages already here stay; otherwise a full page promises more.
+    // Earlier pages already here stay; otherwise a full page means that there is more.
     if (first || !connected) this.hasEarlier = messages.length >= PAGE_SIZE;
     this.notify();
   }
@@ -218,7 +218,7 @@ export class Thread {
     return this.deliver(id, text);
   }
 
-  /** The same id again: if the first try did arrive, the daemon sees a duplicate. */
+  /** Retries with the same id: if the first attempt did arrive, the daemon sees a duplicate. */
   retry(id) {
     const local = this.store.get(id)?.local;
     if (!local || local.state !== 'failed') return;
