@@ -1,4 +1,4 @@
-//! The store of the daemon: the port over the scribe and the reader.
+//! The daemon's thread store: the port over the writer thread and the reader.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,7 +24,7 @@ use crate::ports::{
 };
 use crate::uimessage::UiMessage;
 
-/// So many reads run at once; each has a thread of its own for as long as it takes.
+/// Most concurrent reads; each uses a blocking thread.
 const MAX_READS: usize = 8;
 
 /// The threads of one project, on its disk.
@@ -78,8 +78,8 @@ impl SummaryWork {
 }
 
 impl ThreadFiles {
-    /// Takes the lock, replays what a crash left in the journal, and starts the scribe. Missing directories
-    /// are made. Blocks for a few milliseconds.
+    /// Takes the lock, replays the journal, and starts the writer thread. Missing directories are created. Blocks for a
+    /// few milliseconds.
     pub fn open(ship_dir: &Path) -> Result<Self, OpenError> {
         Self::open_on(Arc::new(SystemDisk), ship_dir, Bounds::default())
     }
@@ -123,7 +123,7 @@ impl ThreadFiles {
         commands.send(command).map_err(|_| StoreError::closed())
     }
 
-    /// Runs a read where it may block.
+    /// Runs a read on a blocking thread.
     fn read<T: Send + 'static>(
         &self,
         question: impl FnOnce(&Arc<Reader>) -> Result<T, StoreError> + Send + 'static,
@@ -141,14 +141,14 @@ impl ThreadFiles {
 }
 
 impl Drop for ThreadFiles {
-    /// Waits for the scribe, so that the lock is free and nothing is written any more when the store is gone.
+    /// Waits for the writer thread, so that the lock is free and no write follows when the store is gone.
     fn drop(&mut self) {
         self.scan = None;
         locked(&self.summaries).end();
         self.commands = None;
         let scribe = self.scribe.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         if scribe.is_some_and(|scribe| scribe.join().is_err()) {
-            tracing::error!("the store's writer ended by a panic");
+            tracing::error!("store writer panicked");
         }
     }
 }
@@ -160,7 +160,7 @@ impl ThreadStore for ThreadFiles {
             reader.load_with(&thread, || {
                 let (answer, is_open) = oneshot::channel();
                 let asked = commands.as_ref().map(|to| to.send(Command::IsOpen(thread.clone(), answer)));
-                // Where nobody answers any more, it costs a longer look.
+                // Without an answer the read is longer than needed, but correct.
                 !matches!(asked, Some(Ok(()))) || is_open.blocking_recv().unwrap_or(true)
             })
         })
@@ -186,8 +186,8 @@ impl ThreadStore for ThreadFiles {
         self.read(move |reader| reader.page(&thread, before.as_ref(), limit))
     }
 
-    /// Submitted over at the call, not at the first poll: the order is that of the calls, and a caller that stops
-    /// waiting does not take the commit back.
+    /// Queued at the call, not at the first poll: the order is that of the calls, and a caller that stops waiting does
+    /// not revoke the commit.
     fn commit(&self, commit: Commit) -> BoxFuture<'_, Result<(), StoreError>> {
         let (ack, done) = oneshot::channel();
         let handed = draft(&self.layout, commit).and_then(|draft| self.tell(Command::Commit(draft, ack)));
@@ -238,7 +238,7 @@ impl ThreadStore for ThreadFiles {
         })
     }
 
-    /// Leaves a small journal and lets the lock go.
+    /// Leaves a small journal and releases the lock.
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             let work = Arc::clone(&self.summaries);
@@ -248,7 +248,7 @@ impl ThreadStore for ThreadFiles {
             }
             let (ack, done) = oneshot::channel();
             if self.tell(Command::Close(ack)).is_ok() && done.await.is_err() {
-                tracing::error!("the store's writer ended before it was told to");
+                tracing::error!("store writer ended early");
             }
         })
     }
@@ -267,7 +267,7 @@ fn locked(work: &Mutex<SummaryWork>) -> std::sync::MutexGuard<'_, SummaryWork> {
     work.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes the lines of a commit, on the caller's thread: the scribe has enough to do.
+/// Serializes the lines of a commit on the caller's thread, to relieve the writer thread.
 fn draft(layout: &Layout, commit: Commit) -> Result<Draft, StoreError> {
     let raw = |lines: Result<Vec<Box<RawValue>>, serde_json::Error>| {
         lines.map_err(|error| refused(layout.thread(&commit.thread), error.into()))
