@@ -208,6 +208,7 @@ phrases! {
     text audit_access_approved() { en: "access-approved", zh: "配对" }
     text audit_access_revoked() { en: "access-revoked", zh: "收回访问权" }
     text audit_access_opened() { en: "access-opened", zh: "开放群组" }
+    text audit_thread_stopped() { en: "thread-stopped", zh: "停止会话" }
     text audit_lines_lost() { en: "lines-lost", zh: "记录缺失" }
     text audit_allow() { en: "allow", zh: "放行" }
     text audit_ask() { en: "ask", zh: "询问" }

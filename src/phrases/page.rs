@@ -294,6 +294,16 @@ phrases! {
     text group_close() { en: "Close", zh: "关闭" }
     format group_close_label(who: &str) { en: "Close the group {who}", zh: "关闭群组 {who}" }
     format group_closed(who: &str) { en: "The group {who} is closed.", zh: "群组 {who} 已关闭。" }
+    text more_threads() { en: "Show earlier conversations", zh: "显示更早的会话" }
+    text connection_lost() {
+        en: "The connection to the daemon is lost. Trying again…",
+        zh: "与守护进程的连接已断开，正在重试…",
+    }
+    text retry_now() { en: "Try now", zh: "立即重试" }
+    text stop_withdraws() { en: "Stop, and take the question back", zh: "停止并撤回询问" }
+    text instructions_read() { en: "Agent.md changed and was read again.", zh: "Agent.md 已更改并重新读取。" }
+    text outcome_approved() { en: "Approved", zh: "已同意" }
+    text outcome_denied() { en: "Denied", zh: "已拒绝" }
     named channel(key: &str) {
         "web" => { en: "Web", zh: "网页" }
         "telegram" => { en: "Telegram", zh: "Telegram" }

@@ -60,6 +60,7 @@ fn event_name(name: &str, language: Language) -> String {
         "access-approved" => words::audit_access_approved,
         "access-revoked" => words::audit_access_revoked,
         "access-opened" => words::audit_access_opened,
+        "thread-stopped" => words::audit_thread_stopped,
         "lines-lost" => words::audit_lines_lost,
         other => return one_line(other, EVENT_COLUMNS),
     };
