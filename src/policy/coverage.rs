@@ -1,4 +1,4 @@
-//! What a longer answer to a question would cover, in words.
+//! The text that says what an approval with a longer scope would cover.
 
 use super::fingerprint::FileDigest;
 use super::grants::{CallFacts, Calls, GrantedCommand, Pattern, grantable};
@@ -6,10 +6,10 @@ use super::shape::varies;
 use crate::domain::Language;
 use crate::phrases::approvals as words;
 
-/// How many files are named.
+/// Most files in the text.
 const MOST_FILES: usize = 3;
 
-/// One sentence in CommonMark: what a longer answer covers, or that the call can only be allowed once.
+/// One sentence in CommonMark: what a longer approval covers, or that the call can only be approved once.
 pub fn coverage(call: &CallFacts<'_>, language: Language) -> String {
     match grantable(call) {
         None => words::only_once(language).to_owned(),
@@ -51,7 +51,7 @@ fn unchanged(scripts: &[FileDigest], language: Language) -> String {
     }
 }
 
-/// A code span that nothing inside of it can close, without what an eye would not see.
+/// A code span that its content cannot close, without invisible characters.
 fn code(text: &str) -> String {
     let text: String = text
         .chars()
