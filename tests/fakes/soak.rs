@@ -244,7 +244,7 @@ impl Soak {
                 let found = numbers_in(said, channel, person);
                 (number..until).all(|number| found.contains(&number))
             };
-            // One that is not answered is found in the end.
+            // An unanswered message is found at the end.
             drop(timeout(ANSWER_WAIT, self.wait_for(channel, person, answered)).await);
             number = until;
         }
@@ -284,7 +284,7 @@ impl Soak {
         }
     }
 
-    /// What the agent said to a person in the end.
+    /// The final texts of the agent to a person.
     fn said(&self, channel: Channel, person: usize) -> Vec<String> {
         match channel {
             Channel::Telegram => self.telegram.read(|world| world.bot_texts(telegram_id(person))),
@@ -322,7 +322,7 @@ fn text_of(message: &Value) -> String {
     parts.iter().filter_map(|part| part["text"].as_str()).collect()
 }
 
-/// Sends messages one after the other. One that gets no answer is sent again, under the same id.
+/// Sends messages one after the other. One without an answer is sent again, under the same id.
 async fn ask_over_http(chat: usize, messages: usize, daemons: &watch::Receiver<(u32, String)>) {
     let http = reqwest::Client::builder().no_proxy().build().unwrap();
     for number in 0..messages {
@@ -342,12 +342,12 @@ async fn ask_over_http(chat: usize, messages: usize, daemons: &watch::Receiver<(
                 sleep(Duration::from_millis(5)).await;
             }
         };
-        // One that is not answered is found in the end.
+        // An unanswered message is found at the end.
         drop(timeout(ANSWER_WAIT, asked).await);
     }
 }
 
-/// Samples the memory of the daemon that runs, until none does any more.
+/// Samples the memory of the running daemon, until there is none.
 async fn sample(begun: Instant, mut daemons: watch::Receiver<(u32, String)>) -> Vec<(Duration, u64)> {
     let mut samples = Vec::new();
     while daemons.has_changed().is_ok() {
