@@ -1,4 +1,4 @@
-//! The server itself: a port of its own that stays while bots come and go, and the door for tests.
+//! The server: a port that stays open while bots come and go, and the interface for tests.
 
 use std::convert::Infallible;
 use std::error::Error as _;
@@ -31,7 +31,7 @@ use super::trouble::{Plan, Trouble};
 use super::webhook;
 use super::world::{Environment, Shared};
 
-/// The server. It ends with this value.
+/// The server. It stops when dropped.
 #[derive(Debug)]
 pub(crate) struct FakeTelegram {
     address: SocketAddr,
@@ -47,7 +47,7 @@ impl FakeTelegram {
 
     /// A server for this bot.
     pub(crate) async fn for_bot(account: Account) -> Self {
-        // Deliveries to a webhook need it, even to a plain one.
+        // Deliveries to a webhook need it, even over plain HTTP.
         shipagent::http_client::install_tls();
         let shared = Shared::new(account);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -58,17 +58,16 @@ impl FakeTelegram {
         Self { address, shared, _serving: serving }
     }
 
-    /// The base address to give to a bot.
+    /// The base URL for a bot.
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// What the bot proves itself with.
+    /// The bot's token.
     pub(crate) fn token(&self) -> String {
         self.read(|world| world.account.token.clone())
     }
 
-    /// A person.
     pub(crate) fn user(&self, id: i64, name: &str) -> User {
         User::new(id, name)
     }
@@ -79,7 +78,7 @@ impl FakeTelegram {
         Chat::new(self.shared.clone(), id)
     }
 
-    /// A group the bot is in. Its number says what it is: `-100…` is a supergroup.
+    /// A group with the bot in it. Its id determines its kind: `-100…` is a supergroup.
     pub(crate) fn group(&self, id: i64) -> Chat {
         assert!(id < 0, "a group has a number below zero");
         let kind = if id <= -1_000_000_000_000 { Kind::Supergroup } else { Kind::Group };
@@ -99,22 +98,22 @@ impl FakeTelegram {
         Chat::new(self.shared.clone(), id)
     }
 
-    /// Looks at everything.
+    /// Reads the state.
     pub(crate) fn read<T>(&self, read: impl FnOnce(&Environment) -> T) -> T {
         self.shared.read(read)
     }
 
-    /// Changes what the bot's account and server can do.
+    /// Changes the features of the bot's account and server.
     pub(crate) fn reconfigure(&self, change: impl FnOnce(&mut Account)) {
         self.shared.change(|world| change(&mut world.account));
     }
 
-    /// Waits until something is so. What it was waiting for in vain, the log shows.
+    /// Waits until a condition holds. On a time-out the log is printed.
     pub(crate) async fn wait_for(&self, so: impl Fn(&Environment) -> bool) {
         self.wait_within(PATIENCE, so).await;
     }
 
-    /// The same, with less patience.
+    /// The same, with a shorter time-out.
     pub(crate) async fn wait_within(&self, patience: Duration, so: impl Fn(&Environment) -> bool) {
         let deadline = tokio::time::Instant::now() + patience;
         let mut bell = self.shared.listen();
@@ -130,7 +129,7 @@ impl FakeTelegram {
         }
     }
 
-    /// Plans a trouble.
+    /// Schedules a failure.
     pub(crate) fn plan(&self, plan: Plan) {
         self.shared.change(|world| world.troubles.plan(plan));
     }
