@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ApprovalId, ApprovalKind, CorrelationId, ErrorKind, Language, Risk, StoredFile, ThreadId, ToolCallId,
+    Approval, ApprovalId, ApprovalKind, CorrelationId, ErrorKind, Language, Risk, ScopeKind, StoredFile,
+    ThreadId, ToolCallId,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,10 +44,22 @@ pub enum Intent {
         risk: Risk,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         details: Option<String>,
+        /// How far a yes can reach.
+        #[serde(default)]
+        scopes: Vec<ScopeKind>,
         /// What can be answered, in the person's language.
         suggested_replies: Vec<String>,
         /// Until when, RFC 3339.
         expires_at: String,
+    },
+    /// A reply did not say plainly what to do about questions that wait: it is asked back, with their answers as
+    /// buttons where there are buttons.
+    ApprovalAskBack {
+        /// What is asked, and how it can be answered in words.
+        text: String,
+        language: Language,
+        /// The questions it is about.
+        choices: Vec<ApprovalChoice>,
     },
     /// A question was answered, or needs no answer any more.
     ApprovalResolved {
@@ -74,6 +87,22 @@ pub enum Intent {
         /// Whether trying again may help.
         retryable: bool,
     },
+}
+
+/// A question that waits, as one of those that somebody can mean.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalChoice {
+    pub id: ApprovalId,
+    /// What people call it: `A1`.
+    pub number: String,
+    pub kind: ApprovalKind,
+}
+
+impl From<&Approval> for ApprovalChoice {
+    fn from(approval: &Approval) -> Self {
+        Self { id: approval.id.clone(), number: approval.number.to_string(), kind: approval.kind }
+    }
 }
 
 /// How a file is best shown.

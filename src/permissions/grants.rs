@@ -145,11 +145,16 @@ impl GrantBook {
 }
 
 impl Grants for GrantBook {
-    fn add(&self, approval: Approval, scope: Scope, now: Timestamp) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn add(
+        &self,
+        approval: Approval,
+        scope: Scope,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<Option<GrantNumber>, StoreError>> {
         Box::pin(async move {
             let (propose, asked) = (self.propose.clone(), approval.clone());
             let proposed = tokio::task::spawn_blocking(move || propose(&asked, scope, now)).await;
-            let Some(proposal) = proposed.map_err(|_| StoreError::Closed)? else { return Ok(()) };
+            let Some(proposal) = proposed.map_err(|_| StoreError::Closed)? else { return Ok(None) };
             let decided = match &approval.state {
                 ApprovalState::Approved { decided, .. } => Some(decided.clone()),
                 _ => None,
@@ -172,7 +177,7 @@ impl Grants for GrantBook {
                 Some(decided) => line.by(decided),
                 None => line,
             });
-            Ok(())
+            Ok(Some(number))
         })
     }
 
@@ -264,6 +269,7 @@ mod tests {
             summary: "write_file a".to_owned(),
             details: None,
             risk: Risk::Medium,
+            scopes: vec![scope.kind()],
             fingerprint: "f".to_owned(),
             requested_by: "web:user:ada".parse().unwrap(),
             created_at: at(0),

@@ -1,7 +1,7 @@
 //! What a longer answer to a question would cover, in words.
 
 use super::fingerprint::FileDigest;
-use super::grants::{CallFacts, Calls, GrantedCommand, Pattern, grantable};
+use super::grants::{CallFacts, Calls, GrantedCommand, Pattern, grantable, named_program};
 use super::shape::varies;
 use crate::domain::Language;
 
@@ -16,7 +16,7 @@ pub fn coverage(call: &CallFacts<'_>, language: Language) -> String {
             Language::Zh => "只能允许这一次。".to_owned(),
         };
     };
-    match (calls, language) {
+    let sentence = match (calls, language) {
         (Calls::Any, Language::En) => {
             format!("A longer yes would cover every call of {} whose risk is not high.", call.tool)
         }
@@ -30,6 +30,32 @@ pub fn coverage(call: &CallFacts<'_>, language: Language) -> String {
         }
         (Calls::Commands(commands), Language::Zh) => {
             format!("若同意更久，将涵盖{}{}。", listed(&commands, language), unchanged(&scripts, language))
+        }
+    };
+    match named_program(call).and_then(|(calls, _)| program(&calls)) {
+        Some(program) => format!("{sentence}{}", by_program(&program, language)),
+        None => sentence,
+    }
+}
+
+fn program(calls: &Calls) -> Option<String> {
+    let Calls::Commands(commands) = calls else { return None };
+    commands.iter().find_map(|command| match &command.pattern {
+        Pattern::ProgramWithPlainArguments(program) => Some(program.clone()),
+        Pattern::Exactly(_) | Pattern::Shape(_) => None,
+    })
+}
+
+/// What a yes that names the program would cover.
+fn by_program(program: &str, language: Language) -> String {
+    match language {
+        Language::En => {
+            let reply = code(&format!("allow {program} for 10 minutes"));
+            format!(" {reply} would cover it with other plain arguments for that time, in this chat.")
+        }
+        Language::Zh => {
+            let reply = code(&format!("在 10 分钟内都同意 {program}"));
+            format!("回复 {reply} 则在这段时间内、本会话中也涵盖其他普通参数。")
         }
     }
 }

@@ -5,8 +5,14 @@ use crate::domain::{Approval, AuthorId, GrantNumber, GrantSummary, Scope, Timest
 
 /// The grants. What it was told is on the disk before it says so.
 pub trait Grants: Send + Sync + std::fmt::Debug {
-    /// Lets calls like this one run unasked, as far as the scope reaches.
-    fn add(&self, approval: Approval, scope: Scope, now: Timestamp) -> BoxFuture<'_, Result<(), StoreError>>;
+    /// Lets calls like this one run unasked, as far as the scope reaches. Gives nothing where the call can only be
+    /// allowed once.
+    fn add(
+        &self,
+        approval: Approval,
+        scope: Scope,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<Option<GrantNumber>, StoreError>>;
 
     /// Every grant that holds somewhere, oldest first. Those whose time is over are cleared away.
     fn list(&self, now: Timestamp) -> BoxFuture<'_, Result<Vec<GrantSummary>, StoreError>>;

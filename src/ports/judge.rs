@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::BoxFuture;
 use crate::domain::Class;
-use crate::domain::{AuthorId, GrantNumber, Risk, ThreadId};
+use crate::domain::{AuthorId, GrantNumber, Risk, ScopeKind, ThreadId};
 
 /// A call that wants to run.
 #[derive(Clone, Debug)]
@@ -39,6 +39,8 @@ pub struct Judgement {
     pub whole: Option<WholeText>,
     /// How dangerous it looks.
     pub risk: Risk,
+    /// How far a yes can reach.
+    pub scopes: Vec<ScopeKind>,
     /// The grants by which it may run unasked, where it is they.
     pub grants: Vec<GrantNumber>,
 }

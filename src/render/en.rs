@@ -2,7 +2,8 @@
 
 use super::phrases::{Phrase, Status};
 use crate::domain::{
-    Answer, Approval, ApprovalKind, ApprovalNumber, ApprovalState, Command, ErrorKind, Language, ThreadState,
+    Answer, Approval, ApprovalKind, ApprovalNumber, ApprovalState, Command, ErrorKind, Language, Scope,
+    ThreadState,
 };
 
 pub(super) fn say(phrase: &Phrase) -> String {
@@ -29,8 +30,12 @@ pub(super) fn say(phrase: &Phrase) -> String {
         }
         Phrase::EmptyAnswer => "(The model gave no answer. Please ask again, perhaps in other words.)".into(),
         Phrase::Resolved { approval, by } => resolved(approval, by.as_deref()),
+        Phrase::ResolvedOnce { number, by } => {
+            let by = by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
+            format!("{number} was approved once{by}: it cannot be allowed for longer.")
+        }
         Phrase::Counted { number, answer } => match answer {
-            Answer::Approve(_) => format!("{number}: approved."),
+            Answer::Approve(scope) => format!("{number}: approved{}.", reach(*scope)),
             Answer::Deny => format!("{number}: denied."),
             Answer::Done => format!("{number}: noted as done."),
         },
@@ -229,6 +234,18 @@ fn duration(seconds: u64) -> String {
     }
 }
 
+/// How far an approval reaches, behind the word for it.
+fn reach(scope: Scope) -> String {
+    match scope {
+        Scope::Once => String::new(),
+        Scope::Thread => " for this chat".to_owned(),
+        Scope::Minutes(minutes) => format!(" for {minutes} minutes"),
+        Scope::Shape => " for commands like this".to_owned(),
+        Scope::Project => " for this project".to_owned(),
+        Scope::Program(minutes) => format!(" for {minutes} minutes, also with other plain arguments"),
+    }
+}
+
 fn resolved(approval: &Approval, by: Option<&str>) -> String {
     let number = approval.number;
     let by = by.map(|by| format!(" by {by}")).unwrap_or_default();
@@ -241,7 +258,9 @@ fn resolved(approval: &Approval, by: Option<&str>) -> String {
         ApprovalState::Expired { .. } if cut_off => {
             format!("{number} expired without a decision and was not run again.")
         }
-        ApprovalState::Approved { .. } | ApprovalState::Spent { .. } => format!("{number} was approved{by}."),
+        ApprovalState::Approved { scope, .. } | ApprovalState::Spent { scope, .. } => {
+            format!("{number} was approved{by}{}.", reach(*scope))
+        }
         ApprovalState::Denied { .. } => format!("{number} was denied{by}."),
         ApprovalState::Expired { .. } => format!("{number} expired without a decision and was not run."),
         ApprovalState::Cancelled { reason, .. } => format!("{number} was withdrawn: {reason}."),

@@ -50,6 +50,11 @@ pub enum Phrase {
         approval: Box<Approval>,
         by: Option<String>,
     },
+    /// A call was approved once, though a longer yes was given.
+    ResolvedOnce {
+        number: ApprovalNumber,
+        by: Option<String>,
+    },
     /// An answer was understood.
     Counted {
         number: ApprovalNumber,

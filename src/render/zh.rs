@@ -2,7 +2,8 @@
 
 use super::phrases::{Phrase, Status};
 use crate::domain::{
-    Answer, Approval, ApprovalKind, ApprovalNumber, ApprovalState, Command, ErrorKind, Language, ThreadState,
+    Answer, Approval, ApprovalKind, ApprovalNumber, ApprovalState, Command, ErrorKind, Language, Scope,
+    ThreadState,
 };
 
 pub(super) fn say(phrase: &Phrase) -> String {
@@ -26,8 +27,12 @@ pub(super) fn say(phrase: &Phrase) -> String {
         Phrase::Truncated => "（回答达到了模型的长度上限，到此为止。回复“继续”可以看后面的内容。）".into(),
         Phrase::EmptyAnswer => "（模型没有给出回答。请再问一次，或换个说法。）".into(),
         Phrase::Resolved { approval, by } => resolved(approval, by.as_deref()),
+        Phrase::ResolvedOnce { number, by } => {
+            let by = by.as_ref().map(|by| format!("{by} ")).unwrap_or_default();
+            format!("{by}已同意 {number}，仅此一次：它不能被长期允许。")
+        }
         Phrase::Counted { number, answer } => match answer {
-            Answer::Approve(_) => format!("{number}：已同意。"),
+            Answer::Approve(scope) => format!("{number}：已同意{}。", reach(*scope)),
             Answer::Deny => format!("{number}：已拒绝。"),
             Answer::Done => format!("{number}：已记为完成。"),
         },
@@ -188,6 +193,18 @@ fn duration(seconds: u64) -> String {
     }
 }
 
+/// How far an approval reaches, behind the word for it.
+fn reach(scope: Scope) -> String {
+    match scope {
+        Scope::Once => String::new(),
+        Scope::Thread => "（本会话）".to_owned(),
+        Scope::Minutes(minutes) => format!("（{minutes} 分钟内）"),
+        Scope::Shape => "（同类命令）".to_owned(),
+        Scope::Project => "（本项目）".to_owned(),
+        Scope::Program(minutes) => format!("（{minutes} 分钟内，也可换成其他普通参数）"),
+    }
+}
+
 fn resolved(approval: &Approval, by: Option<&str>) -> String {
     let number = approval.number;
     let by = by.map(|by| format!("{by} ")).unwrap_or_default();
@@ -198,7 +215,9 @@ fn resolved(approval: &Approval, by: Option<&str>) -> String {
         ApprovalState::Spent { .. } if cut_off => format!("{by}已确认 {number} 做过了。"),
         ApprovalState::Denied { .. } if cut_off => format!("{by}已跳过 {number}。"),
         ApprovalState::Expired { .. } if cut_off => format!("{number} 过期未决定，没有重跑。"),
-        ApprovalState::Approved { .. } | ApprovalState::Spent { .. } => format!("{by}已同意 {number}。"),
+        ApprovalState::Approved { scope, .. } | ApprovalState::Spent { scope, .. } => {
+            format!("{by}已同意 {number}{}。", reach(*scope))
+        }
         ApprovalState::Denied { .. } => format!("{by}已拒绝 {number}。"),
         ApprovalState::Expired { .. } => format!("{number} 过期未决定，没有执行。"),
         ApprovalState::Cancelled { .. } => format!("{number} 已撤回。"),

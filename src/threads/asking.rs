@@ -9,12 +9,9 @@ use tokio::sync::mpsc;
 use super::actor::{Actor, outcome_of};
 use super::jobs::{Done, judge_panicked};
 use super::redaction::redact_judgement;
-use crate::domain::{
-    Approval, ApprovalId, ApprovalState, CorrelationId, Intent, MessageId, Said, Scope, ToolCallId,
-};
+use crate::domain::{Approval, ApprovalId, ApprovalState, CorrelationId, MessageId, Said, Scope, ToolCallId};
 use crate::policy::reply::{INSTRUCTIONS, ModelHint, Named, decided_outright};
 use crate::ports::{AuditLine, CallToJudge, Prompt, RunOutcome, StoreError};
-use crate::render::GrantPhrase;
 use crate::turn::{ApprovalSlot, Event};
 use crate::uimessage::{Content, ModelMessage, Part, ToolState, UiMessage, unfinished_runs};
 
@@ -51,13 +48,16 @@ impl Actor {
     }
 
     /// Lets calls like this one run unasked from now on. The call itself is allowed whatever becomes of that.
-    pub(super) async fn grant(&self, approval: Approval, scope: Scope) {
-        let number = approval.number;
-        if let Err(error) = self.runtime.grants.add(approval, scope, self.runtime.clock.now()).await {
-            tracing::error!(error = &error as &dyn std::error::Error, "a grant could not be kept");
-            let language = self.conversation.language();
-            self.show(Intent::Progress { text: GrantPhrase::NotKept(number).say(language), call_id: None });
+    pub(super) async fn grant(&mut self, approval: Approval, scope: Scope) {
+        let id = approval.id.clone();
+        match self.runtime.grants.add(approval, scope, self.runtime.clock.now()).await {
+            Ok(Some(_)) => return,
+            Ok(None) => tracing::warn!(approval = %id, "grant not added: the call can only be allowed once"),
+            Err(error) => {
+                tracing::error!(error = &error as &dyn std::error::Error, "a grant could not be kept");
+            }
         }
+        self.upcoming.push_back(Event::NotGranted(id));
     }
 
     /// The approvals that the open calls of a thread name.

@@ -15,7 +15,7 @@ use crate::ports::{
     Model, ThreadStore, ToolBox,
 };
 use crate::telemetry::Redactor;
-use crate::turn::{EffectsOf, Rules};
+use crate::turn::{CheckArguments, EffectsOf, Rules};
 
 /// Who the agent is.
 #[derive(Clone, Debug)]
@@ -137,5 +137,14 @@ impl Runtime {
     pub(super) fn effects_of(&self, thread: &ThreadId) -> EffectsOf {
         let tools = self.tools_of(thread);
         Arc::new(move |name| tools.get(name).map(|(spec, _)| spec.effects))
+    }
+
+    /// Checks what a model gave a tool of a thread.
+    pub(super) fn check_arguments(&self, thread: &ThreadId) -> CheckArguments {
+        let tools = self.tools_of(thread);
+        Arc::new(move |name, arguments| match tools.get(name) {
+            Some((_, tool)) => tool.check(arguments).map_err(|failure| failure.to_string()),
+            None => Err(format!("there is no tool named {name:?}")),
+        })
     }
 }

@@ -41,6 +41,10 @@ impl Tool for EditFile {
         }
     }
 
+    fn check(&self, arguments: &Value) -> Result<(), ToolFailure> {
+        parsed(arguments.clone()).map(drop)
+    }
+
     fn preview(&self, arguments: &Value, site: CallSite<'_>) -> Option<Result<TextChange, ToolFailure>> {
         let planned = plan_edit(arguments.clone(), &Confinement::of(site.project, site.thread));
         Some(planned.map(|(change, _)| change.into()))
@@ -60,18 +64,24 @@ impl Tool for EditFile {
     }
 }
 
-/// Works out what a call would change, and how often. That the old text is there is what shows that the file is
-/// as it was when it was read.
-fn plan_edit(arguments: Value, confinement: &Confinement) -> Result<(Change, usize), ToolFailure> {
-    let Arguments { path, old, new, replace_all } = arguments::read(arguments)?;
-    if old.is_empty() {
+fn parsed(arguments: Value) -> Result<Arguments, ToolFailure> {
+    let parsed: Arguments = arguments::read(arguments)?;
+    arguments::check_path(&parsed.path)?;
+    if parsed.old.is_empty() {
         return Err(ToolFailure::BadArguments("`old` is empty; to make a file use write_file".to_owned()));
     }
-    if old == new {
+    if parsed.old == parsed.new {
         return Err(ToolFailure::BadArguments(
             "`old` and `new` are the same; nothing would change".to_owned(),
         ));
     }
+    Ok(parsed)
+}
+
+/// Works out what a call would change, and how often. That the old text is there is what shows that the file is
+/// as it was when it was read.
+fn plan_edit(arguments: Value, confinement: &Confinement) -> Result<(Change, usize), ToolFailure> {
+    let Arguments { path, old, new, replace_all } = parsed(arguments)?;
     let inside = confinement.resolve(&path)?;
     let shown = inside.shown();
     let before = current_text(confinement, &inside)?;

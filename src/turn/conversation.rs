@@ -6,6 +6,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::history::TRIM_EVERY;
 use super::intake::Arrival;
 use super::run::{Phase, Run};
@@ -49,6 +51,9 @@ pub struct Rules {
 /// Looks up what calls of a tool may do; nothing means that there is no such tool.
 pub type EffectsOf = Arc<dyn Fn(&str) -> Option<Effects> + Send + Sync>;
 
+/// Says what is wrong with the arguments of a call, in words for the model.
+pub type CheckArguments = Arc<dyn Fn(&str, &Value) -> Result<(), String> + Send + Sync>;
+
 /// Messages that will be answered together, and are on the disk already.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Waiting {
@@ -71,6 +76,7 @@ pub struct Conversation {
     pub(super) thread: ThreadId,
     pub(super) rules: Arc<Rules>,
     pub(super) effects_of: EffectsOf,
+    pub(super) check_arguments: CheckArguments,
     /// The newest messages as they stand in the file, in the file's order.
     pub(super) history: Vec<UiMessage>,
     pub(super) run: Option<Run>,
@@ -100,12 +106,19 @@ impl std::fmt::Debug for Conversation {
 
 impl Conversation {
     /// A thread with the history it has on the disk. Feed it [`Event::Resumed`] first.
-    pub fn new(thread: ThreadId, rules: Arc<Rules>, effects_of: EffectsOf, record: ThreadRecord) -> Self {
+    pub fn new(
+        thread: ThreadId,
+        rules: Arc<Rules>,
+        effects_of: EffectsOf,
+        check_arguments: CheckArguments,
+        record: ThreadRecord,
+    ) -> Self {
         let sight = QuestionVisibility::resumed(&record);
         Self {
             thread,
             rules,
             effects_of,
+            check_arguments,
             sight,
             history: record.tail,
             has_older: record.has_more,
@@ -132,6 +145,7 @@ impl Conversation {
             Event::ReplyRead { message, words, hint } => {
                 self.reply_read(&message, &words, hint.as_ref(), now, fresh, &mut out)
             }
+            Event::NotGranted(approval) => self.not_granted(&approval, &mut out),
             Event::Tick => self.expire(now, &mut out),
             Event::Arrived { event, ticket, known, lookups } => {
                 let arrival = Arrival { event: *event, ticket, known, lookups };

@@ -63,6 +63,8 @@ pub enum Event {
         /// [`Conversation::needs_seat`]: super::Conversation::needs_seat
         seat: Option<ApprovalSlot>,
     },
+    /// A longer yes to this question could not be kept as a grant.
+    NotGranted(ApprovalId),
     /// A model has looked at a message that came while questions waited and was no decision by the rules.
     ReplyRead {
         message: MessageId,

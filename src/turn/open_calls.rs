@@ -77,6 +77,14 @@ impl OpenCalls {
         asked
     }
 
+    /// The question of this id, if it was allowed and its call has not begun.
+    pub(super) fn find_allowed_mut(&mut self, id: &ApprovalId) -> Option<&mut Approval> {
+        self.calls.values_mut().find_map(|call| match call {
+            Call::Approved(approval) | Call::Checking(approval) if approval.id == *id => Some(approval),
+            _ => None,
+        })
+    }
+
     /// The question of this id, if it waits.
     pub(super) fn find_asked(&self, id: &ApprovalId) -> Option<&Approval> {
         self.asked().into_iter().find(|approval| approval.id == *id)

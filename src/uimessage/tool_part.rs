@@ -42,7 +42,7 @@ pub struct ApprovalAnswer {
     /// The responder's own reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What people were shown.
+    /// What became of it: who decided, when, from where, and how far it reaches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub descriptor: Option<Value>,
 }

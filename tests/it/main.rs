@@ -10,6 +10,7 @@
 
 mod access;
 mod approval_life;
+mod approval_scopes;
 mod approval_words;
 mod approvals;
 mod architecture;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::domain::{ApprovalId, ApprovalKind, ChatKind, CorrelationId, Language, ThreadId};
+use crate::domain::{ApprovalId, ApprovalKind, ChatKind, CorrelationId, Language, ScopeKind, ThreadId};
 use crate::ports::{KeyValueStore, StoreError};
 
 /// How many chats and topics are kept in mind.
@@ -30,6 +30,9 @@ pub(super) struct Shown {
     /// Its words, for the card that takes its place.
     pub(super) question: String,
     pub(super) kind: ApprovalKind,
+    /// How far a yes can reach.
+    #[serde(default)]
+    pub(super) scopes: Vec<ScopeKind>,
     pub(super) language: Language,
 }
 

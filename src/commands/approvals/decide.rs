@@ -89,5 +89,11 @@ fn tell(
     if json {
         return writeln!(out, "{now:#}");
     }
-    writeln!(out, "{}", words::counted(approval, answer, look.language))
+    writeln!(out, "{}", words::counted(approval, answer, look.language))?;
+    // What is recorded is what held.
+    let wanted = answer.scope().filter(|scope| *scope != Scope::Once);
+    if wanted.is_some() && now["scope"]["type"] == "once" {
+        writeln!(out, "{}", words::only_once(look.language))?;
+    }
+    Ok(())
 }

@@ -155,6 +155,14 @@ pub(super) fn settled(approval: &Approval, language: Language) -> String {
     }
 }
 
+/// A longer yes was recorded as one to this call alone.
+pub(super) const fn only_once(language: Language) -> &'static str {
+    match language {
+        Language::En => "This once: the call cannot be allowed for longer.",
+        Language::Zh => "仅此一次：该调用不能被长期允许。",
+    }
+}
+
 pub(super) fn counted(approval: &Approval, answer: Answer, language: Language) -> String {
     let word = match (answer, language) {
         (Answer::Approve(_), Language::En) => "approved",

@@ -53,7 +53,7 @@ impl Question {
         }
     }
 
-    /// The question and how it can be answered: in these words, or with the buttons of the request where it has them.
+    /// The question and how it can be answered: in these words, or with the buttons below it where there are any.
     pub fn with_answers(&self, language: Language, buttons: bool) -> String {
         let Some(first) = self.about().first() else { return self.words(language) };
         let outcome = matches!(self, Self::Outcome { .. });
@@ -64,9 +64,9 @@ impl Question {
             (Language::Zh, true) => format!("请回复“重跑 {first}”、“跳过 {first}”或“已完成 {first}”"),
         };
         let or = match (language, buttons) {
-            (Language::En, true) => ", or press a button under the request.",
+            (Language::En, true) => ", or press a button below.",
             (Language::En, false) => ".",
-            (Language::Zh, true) => "，或点击请求下面的按钮。",
+            (Language::Zh, true) => "，或点击下面的按钮。",
             (Language::Zh, false) => "。",
         };
         format!("{}\n{hint}{or}", self.words(language))
@@ -177,13 +177,13 @@ mod tests {
                 &mean,
                 Language::En,
                 true,
-                "Do you mean: approve A3?\nAnswer `approve A3` or `deny A3`, or press a button under the request.",
+                "Do you mean: approve A3?\nAnswer `approve A3` or `deny A3`, or press a button below.",
             ),
             (
                 &mean,
                 Language::Zh,
                 true,
-                "你的意思是：同意 A3 吗？\n请回复“同意 A3”或“拒绝 A3”，或点击请求下面的按钮。",
+                "你的意思是：同意 A3 吗？\n请回复“同意 A3”或“拒绝 A3”，或点击下面的按钮。",
             ),
             (
                 &Question::Outcome { about },

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use shipagent::domain::{
     Approval, Author, Capabilities, ChatKind, Class, Delivery, GrantNumber, GrantSummary, IngressEvent,
-    IngressKind, Intent, LengthUnit, MessageId, Platform, Risk, Said, Scope, StoredFile, ThreadId, Timestamp,
-    WhileRunning, WhileWaiting,
+    IngressKind, Intent, LengthUnit, MessageId, Platform, Risk, Said, Scope, ScopeKind, StoredFile, ThreadId,
+    Timestamp, WhileRunning, WhileWaiting,
 };
 use shipagent::metrics::Metrics;
 use shipagent::permissions::FileAccess;
@@ -134,6 +134,7 @@ impl Judge for AllowAllJudge {
             details: None,
             whole: None,
             risk: Risk::Low,
+            scopes: vec![ScopeKind::Once],
             grants: Vec::new(),
         };
         Box::pin(async { judgement })
@@ -146,8 +147,8 @@ impl Grants for AllowAllJudge {
         _approval: Approval,
         _scope: Scope,
         _now: Timestamp,
-    ) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(async { Ok(()) })
+    ) -> BoxFuture<'_, Result<Option<GrantNumber>, StoreError>> {
+        Box::pin(async { Ok(None) })
     }
 
     fn list(&self, _now: Timestamp) -> BoxFuture<'_, Result<Vec<GrantSummary>, StoreError>> {

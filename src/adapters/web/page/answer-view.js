@@ -15,15 +15,14 @@ const SCOPES = {
   project: 'project',
 };
 
-const SHELL = 'exec_shell';
-
-// Only a command has a shape; for another tool it would mean the whole project.
-const scopesOf = (tool) => Object.keys(SCOPES).filter((name) => name !== 'shape' || tool === SHELL);
+// Only what can hold for the call, as the daemon says.
+const kindOf = (name) => SCOPES[name].type ?? SCOPES[name];
+const scopesOf = (offered) => Object.keys(SCOPES).filter((name) => (offered ?? ['once']).includes(kindOf(name)));
 
 /** How far an approval reached, in words. */
 export function scopeWords(scope) {
   if (!scope || scope.type === 'once') return '';
-  if (scope.type === 'minutes') return t('scopeMinutes', { count: scope.minutes });
+  if (scope.type === 'minutes' || scope.type === 'program') return t('scopeMinutes', { count: scope.minutes });
   return t('scopes')[scope.type] ?? scope.type;
 }
 
@@ -43,7 +42,7 @@ async function conflictWords(id, error) {
 
 export class AnswerView {
   /**
-   * `question`: `{id, tool, kind}`. `decided(approval)` is called with what the
+   * `question`: `{id, kind, scopes}`. `decided(approval)` is called with what the
    * daemon made of an answer, `trouble()` when it took none.
    */
   constructor(question, { decided, trouble } = {}) {
@@ -60,7 +59,7 @@ export class AnswerView {
       return ['rerun', 'skip', 'done'].map((word) => this.button(word));
     }
     this.scope = h('select', { class: 'scope', 'aria-label': t('scopeLabel'), title: t('scopeLabel'), 'data-testid': 'scope' },
-      ...scopesOf(this.question.tool).map((name) => h('option', { value: name, text: t('scopes')[name] })));
+      ...scopesOf(this.question.scopes).map((name) => h('option', { value: name, text: t('scopes')[name] })));
     return [h('span', { class: 'answer-pair' }, this.button('approve'), this.scope), this.button('deny')];
   }
 

@@ -32,7 +32,7 @@ class PendingCard {
     const unknown = approval.kind === 'unknown-outcome';
     this.thread = h('a', { class: 'question-thread', href: threadHash(approval.threadId), 'data-testid': 'inbox-thread' });
     this.when = h('span');
-    this.answer = new AnswerView({ id: approval.id, tool: approval.tool, kind: approval.kind }, { decided, trouble: decided });
+    this.answer = new AnswerView({ id: approval.id, kind: approval.kind, scopes: approval.scopes }, { decided, trouble: decided });
     this.el = h('li', { class: 'question', 'data-testid': 'inbox-item', 'data-approval-id': approval.id },
       h('div', { class: 'question-head' },
         h('span', { class: 'question-number', text: approval.number }),

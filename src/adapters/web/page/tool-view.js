@@ -176,8 +176,8 @@ export class ToolView {
     }
     setAttr(this.approval, 'data-approval-id', part.approval?.id ?? '');
     if (this.approval.childElementCount) return;
-    const { kind } = part.approval?.descriptor ?? {};
-    const answer = new AnswerView({ id: part.approval?.id ?? '', tool: toolName(part), kind });
+    const { kind, scopes } = part.approval?.descriptor ?? {};
+    const answer = new AnswerView({ id: part.approval?.id ?? '', kind, scopes });
     this.approval.append(icon('waiting'), this.question(part), answer.el);
   }
 
