@@ -16,19 +16,18 @@ use crate::adapters::web::{WebAdapter, WebOptions, WebParts};
 use crate::adapters::{AdapterHealths, AdapterSet, supervise};
 use crate::chats::{Chats, Shared as ChatShared};
 use crate::config::{AGENT_MD, Endpoint, ModelSettings, Provider, Settings, read_agent_md};
-use crate::domain::{Approval, Platform};
+use crate::domain::Platform;
 use crate::http_client::Http;
 use crate::metrics::Metrics;
 use crate::model::{ModelKind, ModelSpec, Shared, build};
-use crate::permissions::{FileAccess, GrantBook, ProjectJudge};
+use crate::permissions::ProjectJudge;
 use crate::policy::shell::BadRule;
 use crate::policy_setup::{EXEC_GRACE, exec_settings, project_judge, redact, rights, sandbox_mode};
 use crate::ports::{
-    AccessBook, Adapter, ApprovalBook, Audit, Clock, Grants, Ids, Model, RandomIds, StoreError, SystemClock,
-    ThreadStore, ThreadsHandle, ToolBox,
+    AccessBook, Adapter, Audit, Clock, Ids, Model, RandomIds, SystemClock, ThreadsHandle, ToolBox,
 };
 use crate::sandbox;
-use crate::store::{AuditLog, FileApprovals, FileMemory, FileShelf, InstructionsFile, replace_file};
+use crate::store::{InstructionsFile, State};
 use crate::telemetry::Redactor;
 use crate::threads::{AgentFacts, Asking, Limits, RedactingModel, Router, Runtime};
 use crate::tools::{Scratch, all_tools, sweep};
@@ -125,35 +124,9 @@ pub enum StartError {
     /// A rule for the shell cannot be understood.
     #[error("ship.json: permissions.exec_shell: {0}")]
     Rule(#[from] BadRule),
-    /// Nothing could be written down.
-    #[error(transparent)]
-    State(#[from] StoreError),
     /// No connection could ever be made.
     #[error("cannot set up http for the chat platforms: {0}")]
     Http(#[from] reqwest::Error),
-}
-
-/// The records of who may do what, and of who did.
-#[derive(Clone, Debug)]
-struct Books {
-    approvals: Arc<dyn ApprovalBook>,
-    grants: Arc<dyn Grants>,
-    access: Arc<dyn AccessBook>,
-    audit: Arc<dyn Audit>,
-}
-
-impl Books {
-    fn open(settings: &Settings, judge: &ProjectJudge, audit: Arc<dyn Audit>) -> Self {
-        let state = &settings.state;
-        let proposer = judge.clone();
-        let propose = Box::new(move |approval: &Approval, scope, now| proposer.propose(approval, scope, now));
-        Self {
-            approvals: Arc::new(FileApprovals::new(state)),
-            grants: Arc::new(GrantBook::new(state, propose, replace_file, audit.clone())),
-            access: Arc::new(FileAccess::new(state, replace_file, audit.clone())),
-            audit,
-        }
-    }
 }
 
 /// A daemon at work.
@@ -169,7 +142,7 @@ pub struct App {
     pub recovered: watch::Receiver<bool>,
     /// Who was let in beyond the settings.
     pub access: Arc<dyn AccessBook>,
-    audit: Arc<AuditLog>,
+    audit: Arc<dyn Audit>,
     /// What keeps its commands in, as soon as that is known.
     pub sandbox: sandbox::SandboxUpdates,
     ingress: Phase,
@@ -197,13 +170,13 @@ impl Phase {
 }
 
 impl App {
-    /// Starts the threads on this store, and the adapters if there is an address to serve them on.
+    /// Starts the threads on this state, and the adapters if there is an address to serve them on.
     ///
     /// # Errors
-    /// When a rule for the shell cannot be understood, or the audit trail cannot be begun.
+    /// When a rule for the shell cannot be understood, or no connection could ever be made.
     pub fn start(
         settings: &Settings,
-        store: Arc<dyn ThreadStore>,
+        state: State,
         world: Environment,
         web: Option<BoundListener>,
     ) -> Result<Self, StartError> {
@@ -211,8 +184,7 @@ impl App {
         let healths = AdapterHealths::default();
         let (recovered_sender, recovered) = watch::channel(false);
         let redactor = world.shell.redactor.clone();
-        let redacted = Box::new(move |text: &str| redactor.apply(text).into_owned());
-        let audit = Arc::new(AuditLog::start(&settings.state, redacted)?);
+        state.audit.redact_with(Box::new(move |text: &str| redactor.apply(text).into_owned()));
         let (ingress, threads) = (Phase::default(), Phase::default());
         let (found, sandbox) = sandbox::find_out(sandbox_mode(settings), recovered.clone(), &threads.tasks);
         // Whoever has the lock is alone here: what commands of an earlier daemon left is nobody's any more.
@@ -220,12 +192,10 @@ impl App {
         threads.tasks.spawn_blocking(move || sweep(left_behind));
         let tools = all_tools(exec_settings(settings, world.shell.clone(), found.clone()));
         let redact = redact(&world.shell.redactor);
-        let judge = project_judge(settings, &tools, world.clock.clone(), redact, found)?;
-        let books = Books::open(settings, &judge, audit.clone());
+        let judge = project_judge(settings, &tools, world.clock.clone(), &state, redact, found)?;
         let chats = Chats::new(&ChatShared {
             settings,
-            approvals: books.approvals.clone(),
-            access: books.access.clone(),
+            state: state.clone(),
             metrics: metrics.clone(),
             clock: world.clock.clone(),
             ids: world.ids.clone(),
@@ -233,11 +203,11 @@ impl App {
         })?;
         let parts = WebParts {
             hooks: chats.hooks,
-            store: store.clone(),
-            approvals: books.approvals.clone(),
-            grants: books.grants.clone(),
-            access: books.access.clone(),
-            audit: books.audit.clone(),
+            store: state.threads.clone(),
+            approvals: state.approvals.clone(),
+            grants: state.grants.clone(),
+            access: state.access.clone(),
+            audit: state.audit.clone(),
             ids: world.ids.clone(),
             healths: healths.clone(),
             recovered: recovered.clone(),
@@ -245,9 +215,9 @@ impl App {
             sandbox: sandbox.clone(),
         };
         let adapters = adapter_set(settings, web, &world, parts, chats.adapters);
-        let access = books.access.clone();
+        let (access, audit) = (state.access.clone(), state.audit.clone());
         let clock = world.clock.clone();
-        let runtime = runtime(settings, store, world, (tools, judge), books, &adapters, metrics.clone());
+        let runtime = runtime(settings, state, world, (tools, judge), &adapters, metrics.clone());
         let (router, door) = Router::new(Arc::new(runtime), threads.stop.clone());
         let cut = threads.tasks.spawn(router.run(recovered_sender)).abort_handle();
         let (keeper_threads, keeper_healths, stop) = (door.clone(), healths.clone(), ingress.stop.clone());
@@ -333,10 +303,9 @@ fn instructions_of(settings: &Settings) -> InstructionsFile {
 
 fn runtime(
     settings: &Settings,
-    store: Arc<dyn ThreadStore>,
+    state: State,
     world: Environment,
     (tools, judge): (ToolBox, ProjectJudge),
-    books: Books,
     adapters: &AdapterSet,
     metrics: Arc<Metrics>,
 ) -> Runtime {
@@ -347,16 +316,16 @@ fn runtime(
     };
     let fallbacks: Duration = settings.model.fallbacks.iter().map(patience).sum();
     Runtime {
-        store,
+        store: state.threads,
         model: Arc::new(RedactingModel::new(world.model, &world.shell.redactor)),
         tools,
         judge: Arc::new(judge),
-        approvals: books.approvals,
-        shelf: Arc::new(FileShelf::new(settings.state.join("files"))),
-        access: books.access,
-        grants: books.grants,
-        memory: Arc::new(FileMemory::new(&settings.state)),
-        audit: books.audit,
+        approvals: state.approvals,
+        shelf: state.files,
+        access: state.access,
+        grants: state.grants,
+        memory: state.memory,
+        audit: state.audit,
         asking: Asking {
             rights: rights(settings),
             expire: settings.approvals.expire,

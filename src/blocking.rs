@@ -32,7 +32,7 @@ impl BlockingJobs {
         Self { all: Arc::new(Semaphore::new(all)), per_thread, threads: Arc::default() }
     }
 
-    /// Runs a job on a blocking thread as soon as the bounds allow. A job that nobody waits for any more goes on and
+    /// Runs a job on a blocking thread as soon as the bounds allow. A job whose caller is gone goes on and
     /// counts until it ends. Dropping the future before the job starts means that it never does.
     ///
     /// # Errors
@@ -68,7 +68,7 @@ impl BlockingJobs {
     }
 }
 
-/// The room that a job takes until it ends.
+/// The capacity that a job holds until it ends.
 #[derive(Debug)]
 struct Held {
     all: Option<OwnedSemaphorePermit>,

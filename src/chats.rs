@@ -17,17 +17,14 @@ use crate::domain::{AuthorId, Platform};
 use crate::http_client::Http;
 use crate::metrics::Metrics;
 use crate::policy_setup::rights;
-use crate::ports::{AccessBook, Adapter, ApprovalBook, Clock, Hook, Ids};
-use crate::store::FileNotes;
+use crate::ports::{Adapter, Clock, Hook, Ids};
+use crate::store::State;
 
 /// What all chat platforms share.
 #[derive(Debug)]
 pub(crate) struct Shared<'a> {
     pub(crate) settings: &'a Settings,
-    /// The questions to people.
-    pub(crate) approvals: Arc<dyn ApprovalBook>,
-    /// Who was let in.
-    pub(crate) access: Arc<dyn AccessBook>,
+    pub(crate) state: State,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<dyn Ids>,
@@ -82,10 +79,10 @@ impl Shared<'_> {
     fn parts(&self, platform: &Platform, server: &str) -> Result<ChatParts, reqwest::Error> {
         let rights = rights(self.settings);
         Ok(ChatParts {
-            approvals: self.approvals.clone(),
-            access: self.access.clone(),
+            approvals: self.state.approvals.clone(),
+            access: self.state.access.clone(),
             deciders: Deciders::new(move |led, by, role| rights.may_answer(led, by, role)),
-            notes: Arc::new(FileNotes::new(&self.settings.state, platform)),
+            notes: self.state.notes.shelf(platform.as_str()),
             http: self.http.client(server)?,
             files: self.settings.state.join("files"),
             clock: self.clock.clone(),

@@ -1,5 +1,4 @@
-//! The connections: one client for everybody who calls a server, be it a model's or a chat platform's, one choice of
-//! cryptography for all of TLS, and what went wrong in words.
+//! HTTP clients for models and chat platforms: shared connections, one TLS provider, and readable errors.
 
 use std::error::Error;
 use std::net::IpAddr;
@@ -57,7 +56,7 @@ impl Http {
             .pool_idle_timeout(Duration::from_secs(60))
             .pool_max_idle_per_host(IDLE_CONNECTIONS)
             // A redirected POST becomes a GET and an answer that explains nothing; and addresses and bodies hold
-            // secrets: nobody but whom they are meant for gets to see them.
+            // secrets that only the intended server may see.
             .redirect(reqwest::redirect::Policy::none())
             .referer(false)
             .build()?;

@@ -35,12 +35,12 @@ fn end(ended: anyhow::Result<Exit>, flushed: io::Result<()>) -> ExitCode {
 }
 
 /// How a command ended, once the last of its output was to be written. Output that is cut short is a failure, unless
-/// whoever read it has seen enough: `shipagent threads list | head -1`.
+/// the reader closed the pipe: `shipagent threads list | head -1`.
 fn judge(ended: anyhow::Result<Exit>, flushed: io::Result<()>) -> anyhow::Result<Exit> {
     match (ended, flushed) {
         (Err(error), _) if is_broken_pipe(&error) => Ok(Exit::Ok),
         (Ok(Exit::Ok), Err(error)) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
-        // What it failed by says more than that nobody could be told.
+        // The command's own error is more useful than the failed flush.
         (ended, _) => ended,
     }
 }

@@ -1,4 +1,4 @@
-//! What the daemon has done so far, in numbers. Whoever does a thing counts it; nothing here decides.
+//! Counters and gauges of the daemon, printed for Prometheus.
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};

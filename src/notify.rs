@@ -10,12 +10,12 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 /// be restarted; several in a row are.
 const LOOKS: u32 = 4;
 
-/// The daemon is ready; `status` is one line for whoever asks the manager.
+/// Tells the service manager that the daemon is ready; `status` is one line of text.
 pub fn ready(status: &str) {
     tell(&[NotifyState::Ready, NotifyState::Status(status)]);
 }
 
-/// How the daemon fares by now, for whoever asks the manager.
+/// Updates the status line at the service manager.
 pub fn status(status: &str) {
     tell(&[NotifyState::Status(status)]);
 }

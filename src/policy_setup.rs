@@ -10,9 +10,9 @@ use crate::config::{Approver, Sandbox, Settings};
 use crate::permissions::{ChangePreview, JudgeSettings, ObjectToReads, Preview, ProjectJudge};
 use crate::policy::Rights;
 use crate::policy::shell::{BadRule, ShellRules};
-use crate::ports::{CallSite, Clock, ToolBox};
+use crate::ports::{CallSite, Clock, Memory, ToolBox};
 use crate::sandbox;
-use crate::store::FileMemory;
+use crate::store::State;
 use crate::telemetry::Redactor;
 use crate::tools::{
     ExecSettings, Redact, Scratch, hides_secrets, object_to_reads, programs_of, redacted_diff,
@@ -60,6 +60,7 @@ pub(crate) fn project_judge(
     settings: &Settings,
     tools: &ToolBox,
     clock: Arc<dyn Clock>,
+    state: &State,
     redact: Redact,
     found: sandbox::Finding,
 ) -> Result<ProjectJudge, BadRule> {
@@ -71,18 +72,13 @@ pub(crate) fn project_judge(
         shell: ShellRules::new(shell.mode, shell.compound, &shell.allow, &shell.deny, root)?,
         modes: settings.permissions.tools.clone(),
         effects_of: Arc::new(move |name| known.get(name).map(|(spec, _)| spec.effects)),
-        preview: preview_in(
-            settings.project.clone(),
-            tools.clone(),
-            FileMemory::new(&settings.state),
-            redact,
-        ),
+        preview: preview_in(settings.project.clone(), tools.clone(), state.memory.clone(), redact),
         object_to_reads: reads_in(settings.project.clone()),
         hides_secrets: {
             let mode = sandbox_mode(settings);
             Arc::new(move || Box::pin(hides_secrets(found.clone(), mode)))
         },
-        state: settings.state.clone(),
+        grants: state.grants.clone(),
         language: settings.language.unwrap_or_default(),
     };
     Ok(ProjectJudge::new(judge, clock))
@@ -94,14 +90,14 @@ fn reads_in(project: PathBuf) -> ObjectToReads {
 }
 
 /// Shows what calls would change in a project: each tool knows for itself.
-fn preview_in(project: PathBuf, tools: ToolBox, memory: FileMemory, redact: Redact) -> Preview {
+fn preview_in(project: PathBuf, tools: ToolBox, memory: Arc<dyn Memory>, redact: Redact) -> Preview {
     Arc::new(move |call| {
         let (_, tool) = tools.get(&call.tool)?;
         let site = CallSite {
             project: &project,
             thread: &call.thread,
             person: call.person.as_ref(),
-            memory: &memory,
+            memory: &*memory,
         };
         let planned = tool.preview(&call.input, site)?;
         let preview = |change| ChangePreview { diff: redacted_diff(&change, &redact) };

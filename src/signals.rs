@@ -7,7 +7,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 /// A signal that asks the process to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopSignal {
-    /// SIGINT: somebody pressed Ctrl-C.
+    /// SIGINT, Ctrl-C.
     Interrupt,
     /// SIGTERM: a service manager, or `kill`.
     Terminate,

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::daemon::{Daemon, Project};
-use crate::support::fake_model::{FakeModel, Reply};
+use crate::fakes::daemon::{Daemon, Project};
+use crate::fakes::fake_model::{FakeModel, Reply};
 
 /// What the model takes for an answer of this length, which is nothing for one, but enough to be timed.
 const MODEL_TIME: Duration = Duration::from_millis(5);

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::conversation::output;
+use crate::fakes::daemon::{Daemon, Project};
+use crate::fakes::fake_model::{FakeModel, Gate, Reply, Script, Seen};
 use crate::measure::Memory;
-use crate::support::daemon::{Daemon, Project};
-use crate::support::fake_model::{FakeModel, Gate, Reply, Script, Seen};
 use crate::table::Table;
 
 const AT_ONCE: usize = 1_000;

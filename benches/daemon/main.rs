@@ -19,6 +19,9 @@
 
 mod conversation;
 mod crowd;
+#[expect(dead_code, reason = "the tests use all of it")]
+#[path = "../../tests/fakes/mod.rs"]
+mod fakes;
 mod long_thread;
 #[path = "../common/measure.rs"]
 mod measure;
@@ -29,9 +32,6 @@ mod process;
 mod site;
 mod size;
 mod start;
-#[expect(dead_code, reason = "the tests use all of it")]
-#[path = "../../tests/it/support/mod.rs"]
-mod support;
 #[path = "../common/table.rs"]
 mod table;
 mod thread_files;

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use crate::fakes::daemon::{Project, TOKEN};
 use crate::process::Process;
-use crate::support::daemon::{Project, TOKEN};
 
 const POLL: Duration = Duration::from_micros(300);
 const PATIENCE: Duration = Duration::from_secs(60);

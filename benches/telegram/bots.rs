@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::bot_api::{BotApi, TOKEN};
+use crate::fakes::daemon::{self, Project};
 use crate::measure::Samples;
 use crate::model::Model;
 use crate::process::Process;
-use crate::support::daemon::{self, Project};
 
 const CARGO: &str = env!("CARGO");
 const EXAMPLE: &str = "bare_teloxide";

@@ -22,6 +22,9 @@ mod bot_api;
 mod bots;
 mod compare;
 mod crowd;
+#[expect(dead_code, reason = "the tests use all of it")]
+#[path = "../../tests/fakes/mod.rs"]
+mod fakes;
 #[expect(dead_code, reason = "the daemon's benchmark uses all of it")]
 #[path = "../common/measure.rs"]
 mod measure;
@@ -30,9 +33,6 @@ mod overhead;
 #[path = "../common/process.rs"]
 mod process;
 mod start;
-#[expect(dead_code, reason = "the tests use all of it")]
-#[path = "../../tests/it/support/mod.rs"]
-mod support;
 #[expect(dead_code, reason = "the daemon's benchmark uses all of it")]
 #[path = "../common/table.rs"]
 mod table;

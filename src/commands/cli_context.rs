@@ -2,15 +2,15 @@
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use jiff::tz::TimeZone;
+use tokio::runtime::Runtime;
 
 use super::terminal::Surface;
 use crate::config::{Env, check_config};
 use crate::domain::{AuthorId, Language};
-use crate::ports::StoreError;
-use crate::store::AuditLog;
+use crate::ports::{StoreError, StoreErrorKind};
+use crate::store::State;
 use crate::telemetry::Redactor;
 
 /// Whoever gives commands on the machine itself holds everything the operator holds.
@@ -23,6 +23,9 @@ pub(super) const VIA: &str = "cli";
 pub(super) struct CliContext {
     /// The `.ship` directory, which need not exist.
     pub(super) state: PathBuf,
+    /// What the project keeps.
+    pub(super) store: State,
+    runtime: Runtime,
     /// The language of whoever looks.
     pub(super) language: Language,
     /// The clock of whoever looks.
@@ -40,31 +43,56 @@ impl CliContext {
             writeln!(err, "{}", no_project(project, language))?;
             return Ok(None);
         }
-        Ok(Some(Self {
-            state: project.join(".ship"),
-            language,
-            zone: TimeZone::system(),
-            surface: Surface::of(&io::stdout(), env),
-        }))
+        let (zone, surface) = (TimeZone::system(), Surface::of(&io::stdout(), env));
+        Self::with(project.join(".ship"), language, zone, surface).map(Some)
     }
 
-    /// The audit trail, for what this command changes.
-    pub(super) fn audit(&self) -> anyhow::Result<Arc<AuditLog>> {
-        let redactor = Redactor::new::<&str>([])?;
-        let log = AuditLog::start(&self.state, Box::new(move |text| redactor.apply(text).into_owned()))?;
-        Ok(Arc::new(log))
+    /// A look at this `.ship` directory.
+    pub(super) fn with(
+        state: PathBuf,
+        language: Language,
+        zone: TimeZone,
+        surface: Surface,
+    ) -> io::Result<Self> {
+        let store = State::files_beside_daemon(&state);
+        let redactor = Redactor::new::<&str>([]).map_err(io::Error::other)?;
+        store.audit.redact_with(Box::new(move |text| redactor.apply(text).into_owned()));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        Ok(Self { state, store, runtime, language, zone, surface })
+    }
+
+    /// Waits for an answer of the store.
+    pub(super) fn wait<T>(&self, answer: impl Future<Output = T>) -> T {
+        self.runtime.block_on(answer)
+    }
+
+    /// Changes something, with its lines in the audit trail on the disk; nothing where the project has no state, for a
+    /// command must not make any.
+    pub(super) fn change<T>(
+        &self,
+        work: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<Option<T>, StoreError> {
+        if !self.state.is_dir() {
+            return Ok(None);
+        }
+        self.wait(async {
+            let done = work.await;
+            self.store.audit.flush().await;
+            done.map(Some)
+        })
     }
 
     /// Words for a state file that cannot be read or written.
     pub(super) fn trouble(&self, error: &StoreError) -> String {
         let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
-        match (error, self.language) {
-            (StoreError::Garbled { path, .. }, Language::Zh) => {
-                format!("{} 无法理解，其中的内容都不生效：请修复或删除它{cause}", path.display())
+        let subject = error.subject();
+        match (error.kind(), self.language) {
+            (StoreErrorKind::Invalid, Language::Zh) => {
+                format!("{subject} 无法理解，其中的内容都不生效：请修复或删除它{cause}")
             }
-            (StoreError::Io { path, .. }, Language::Zh) => format!("无法访问 {}{cause}", path.display()),
-            (StoreError::Full { path, .. }, Language::Zh) => format!("磁盘已满，无法写入 {}", path.display()),
-            (error, _) => format!("{error}{cause}"),
+            (StoreErrorKind::Unavailable, Language::Zh) => format!("无法访问 {subject}{cause}"),
+            (StoreErrorKind::Full, Language::Zh) => format!("磁盘已满，无法写入 {subject}"),
+            (StoreErrorKind::Closed, _) | (_, Language::En) => format!("{error}{cause}"),
         }
     }
 }
@@ -79,9 +107,4 @@ pub(super) fn no_project(project: &Path, language: Language) -> String {
         Language::En => format!("{} is not a directory: name the project with -C DIR", project.display()),
         Language::Zh => format!("{} 不是目录：请用 -C DIR 指定项目", project.display()),
     }
-}
-
-/// A runtime for a command that does little.
-pub(super) fn small_runtime() -> io::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build()
 }

@@ -3,7 +3,6 @@
 use std::io::{self, IsTerminal, Write};
 use std::net::TcpListener;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -22,7 +21,7 @@ use crate::http_client::install_tls;
 use crate::notify;
 use crate::ports::{ThreadStore, ThreadsHandle};
 use crate::signals::Signals;
-use crate::store::{OpenError, ThreadFiles, survive_file_size_limits};
+use crate::store::{Layout, OpenError, State, survive_file_size_limits};
 use crate::telemetry::{self, Console, Options, Redactor};
 
 /// Threads that drive everything, at most. A daemon that mostly waits gains nothing from one for each of many cores,
@@ -87,8 +86,8 @@ async fn serve(
     let mut signals = Signals::listen()?;
     survive_file_size_limits()?;
     raise_open_files();
-    let store = match ThreadFiles::open(&settings.state) {
-        Ok(store) => Arc::new(store),
+    let state = match State::files(&settings.state) {
+        Ok(state) => state,
         Err(error) => return refuse(&error, err),
     };
     // A note that a crash left behind may name an address that is somebody else's by now.
@@ -97,7 +96,7 @@ async fn serve(
         Ok(web) => web,
         Err(error) => {
             writeln!(err, "{error:#}")?;
-            store.close().await;
+            state.threads.close().await;
             let in_use = matches!(error.downcast_ref(), Some(BindError::InUse(_)));
             return Ok(if in_use { Exit::PortInUse } else { Exit::Failed });
         }
@@ -109,7 +108,7 @@ async fn serve(
     let _logs = telemetry::init(Options {
         filter: env.get("SHIPAGENT_LOG").unwrap_or_default().to_owned(),
         console: Console::Auto,
-        logs: Some(store.layout().logs()),
+        logs: Some(Layout::new(&settings.state).logs()),
         redactor,
     })?;
     for warning in &settings.warnings {
@@ -121,13 +120,13 @@ async fn serve(
         settings,
         address,
         token: token.as_ref(),
-        unfinished: store.unfinished().len(),
+        unfinished: state.threads.unfinished().len(),
         journaled: is_journaled(env),
     };
-    let app = match App::start(settings, store.clone(), Environment::real(&settings.model, shell), web) {
+    let app = match App::start(settings, state.clone(), Environment::real(&settings.model, shell), web) {
         Ok(app) => app,
         Err(error) => {
-            store.close().await;
+            state.threads.close().await;
             return not_started(&error, err);
         }
     };
@@ -135,7 +134,7 @@ async fn serve(
     // From here on every way out leads through the stop below.
     let served = tokio::select! {
         _signal = signals.next() => Ok(()),
-        () = notify::watchdog(async || works(&app.door, &store, &pool).await) => Ok(()),
+        () = notify::watchdog(async || works(&app.door, &*state.threads, &pool).await) => Ok(()),
         told = announce(&app, &summary, out) => told,
     };
     notify::stopping();
@@ -143,7 +142,7 @@ async fn serve(
     address::withdraw(&settings.state);
     let stopped = async {
         app.stop(settings.limits.stop).await;
-        store.close().await;
+        state.threads.close().await;
     };
     tokio::select! {
         () = stopped => served.map(|()| Exit::Ok),
@@ -158,13 +157,13 @@ fn not_started(error: &StartError, err: &mut dyn Write) -> anyhow::Result<Exit> 
     writeln!(err, "{error}")?;
     Ok(match error {
         StartError::Rule(_) => Exit::Configuration,
-        StartError::State(_) | StartError::Http(_) => Exit::Failed,
+        StartError::Http(_) => Exit::Failed,
     })
 }
 
 /// What shows that the daemon works, whatever becomes of the platforms: its threads can be spoken to, and what is said
 /// there can be written, and files can be looked at.
-async fn works(door: &ThreadsHandle, store: &ThreadFiles, pool: &PoolProbe) -> bool {
+async fn works(door: &ThreadsHandle, store: &dyn ThreadStore, pool: &PoolProbe) -> bool {
     let (threads, disk, blocking) = tokio::join!(door.answers(), store.answers(), pool.answers());
     threads && disk && blocking
 }

@@ -58,7 +58,7 @@ fn grouped(number: usize) -> String {
     out
 }
 
-/// As much of the beginning and of the end as these rooms take.
+/// As much of the beginning and of the end as fits these lengths.
 fn cut(text: &str, head_room: usize, tail_room: usize, unit: LengthUnit) -> (&str, &str) {
     let mut head_end = fitting(text.chars(), head_room, unit);
     let mut tail_start = text.len() - fitting(text.chars().rev(), tail_room, unit);

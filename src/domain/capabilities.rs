@@ -59,7 +59,7 @@ pub struct Capabilities {
     pub length_unit: LengthUnit,
     /// How many replies one inbound message allows; nothing means no limit.
     pub replies_per_message: Option<u32>,
-    /// After how many seconds the platform forgets that somebody is writing; nothing means that it cannot show it.
+    /// After how many seconds the platform's typing indicator ends; `None`: it has none.
     pub typing_secs: Option<u64>,
 }
 

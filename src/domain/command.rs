@@ -69,7 +69,7 @@ impl Command {
     }
 }
 
-/// A command as somebody gave it.
+/// A chat command with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandInvocation {
     pub command: Command,

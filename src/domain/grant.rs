@@ -1,4 +1,4 @@
-//! What somebody allowed for longer than one call, as people see it. Whether it covers a call is `policy`'s to say.
+//! A grant: an approval that holds for longer than one call. Whether it covers a call is decided in `policy`.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! Identities. Each has one fallible way in, so that whatever holds one holds a good one.
+//! Identities. Each has one fallible constructor, so that every value is valid.
 
 use std::fmt;
 use std::str::FromStr;

@@ -11,21 +11,21 @@ pub struct Author {
     pub role: AuthorRole,
 }
 
-/// What is vouched for about whoever spoke: by the platform, and then by the access book.
+/// The role of a message's author, established by the platform and the access records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AuthorRole {
     #[default]
     Person,
     /// A person who administers the chat they spoke in.
     Admin,
-    /// A person whom the access book calls an owner.
+    /// An owner by the access records.
     Owner {
         /// Whether they administer the chat as well.
         admin: bool,
     },
     /// A person who was let in only to talk.
     Guest,
-    /// Nobody can tell which person: a bot, a channel, an administrator who hides. Never decides anything.
+    /// The person is unknown: a bot, a channel, an anonymous administrator. Never decides anything.
     Anonymous,
 }
 
@@ -93,7 +93,7 @@ impl Said {
     }
 }
 
-/// An earlier message that somebody points at.
+/// The earlier message that a message replies to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Quoted {
     /// The platform's own id of it.
@@ -107,16 +107,16 @@ pub struct Quoted {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IngressKind {
     Said(Said),
-    /// Somebody changed what they had said. The event's `message` is the id of the original. What was
-    /// answered already is corrected, and not answered again.
+    /// The author edited a message; `message` is the id of the original. A message that was
+    /// answered already is recorded as corrected, and not answered again.
     Edited(Said),
-    /// Somebody changed the last question and wants it answered anew. The event's `message` is its id.
+    /// The author changed the last question and wants a new answer. `message` is its id.
     Revised(Said),
-    /// Somebody wants another answer to the last question: the one of this id, where they named it.
+    /// The author wants another answer to the last question, or to the one with this id.
     Regenerate(Option<MessageId>),
     /// A word for the daemon.
     Command(CommandInvocation),
-    /// Somebody answered a question by its own id: a button, the console, the API.
+    /// A decision by approval id: a button, the console, the API.
     Decision(Decision),
 }
 
@@ -128,7 +128,7 @@ pub struct Decision {
     pub reason: Option<String>,
     /// From where: `button`, `http`, `console`, `cli`.
     pub via: String,
-    /// Whether whoever answered holds the operator's token, and so may answer anything.
+    /// Whether the decision came with the operator's token, which may decide anything.
     pub operator: bool,
 }
 

@@ -27,7 +27,7 @@ pub enum Intent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call_id: Option<ToolCallId>,
     },
-    /// Somebody is writing. Never kept.
+    /// Typing indicator. Never stored.
     Typing,
     /// A question to a person before something risky is done.
     ApprovalRequest {
@@ -36,7 +36,7 @@ pub enum Intent {
         /// What people call it: `A1`.
         number: String,
         kind: ApprovalKind,
-        /// The language of whoever is asked.
+        /// The language of the person who is asked.
         language: Language,
         /// What would be done, in one line.
         summary: String,
@@ -112,7 +112,7 @@ pub enum AttachmentKind {
     /// As a file to keep.
     File,
     Image,
-    /// As something somebody said.
+    /// As a voice message.
     Voice,
 }
 

@@ -1,17 +1,17 @@
-//! What somebody who was let in may do.
+//! The role of a paired person.
 
 use serde::{Deserialize, Serialize};
 
-/// What somebody who was let in may do.
+/// The role of a paired person.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// Like the owners whom the settings name.
+    /// Like the owners in the settings.
     Owner,
     /// May talk, and may answer questions that their own messages led to.
     #[default]
     Member,
-    /// May talk. What they ask for and would have to be approved needs the yes of somebody else.
+    /// May talk. Approvals of what a guest asks for need another person.
     Guest,
 }
 

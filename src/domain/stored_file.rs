@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{BadId, ThreadId};
 
-/// Longest name; leaves room for what makes it unique.
+/// Longest name; leaves space for the prefix that makes it unique.
 const MAX_NAME: usize = 120;
 
 /// Where a thread's file is, below the folder of all files.
@@ -34,8 +34,8 @@ impl TryFrom<Unchecked> for StoredFile {
 }
 
 impl StoredFile {
-    /// The file that people call `shown`, told from others of that name by what stands before it. Whatever a file
-    /// name may not have is replaced.
+    /// The file that people call `shown`, made unique by a prefix. Characters that a file
+    /// name may not have are replaced.
     pub fn new(thread: ThreadId, before: &str, shown: &str) -> Self {
         let plain = |c: char| if c.is_control() || matches!(c, '/' | '\\') { '_' } else { c };
         let whole: String = before.chars().chain(shown.chars()).map(plain).collect();

@@ -31,9 +31,9 @@ pub struct ToolSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
-    /// Nobody was asked: look, and write nowhere.
+    /// Not approved by a person: read, and write nowhere.
     ReadOnly,
-    /// Somebody allowed it: write inside the project, and nowhere else.
+    /// Approved: write inside the project, and nowhere else.
     ProjectWritable,
 }
 
@@ -53,10 +53,10 @@ pub struct Permit {
 }
 
 impl Permit {
-    /// What a call gets that nobody was asked about.
+    /// The permit of a call that runs without approval.
     pub const UNASKED: Self = Self { class: Class::ReadOnly, network: Network::Off };
 
-    /// What a call of this class gets: whoever allowed it to change things let it reach other machines too.
+    /// The permit of a class: an approved call may use the network too.
     pub const fn of(class: Class) -> Self {
         match class {
             Class::ReadOnly => Self::UNASKED,

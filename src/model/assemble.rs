@@ -364,7 +364,7 @@ mod tests {
         assert_eq!((completion.tool_calls, completion.truncated), (vec![], true));
     }
 
-    /// What somebody who only saw the deltas knows.
+    /// The completion as reconstructed from the deltas alone.
     fn seen(deltas: &[ModelDelta]) -> (String, String, Vec<(String, String, String)>) {
         let (mut text, mut reasoning, mut calls) = (String::new(), String::new(), Vec::new());
         for delta in deltas {

@@ -1,4 +1,4 @@
-//! The ways a call can fail, as they are met: before anybody says what they mean.
+//! The ways a model call can fail, before they are classified.
 
 use std::time::Duration;
 

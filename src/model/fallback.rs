@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use crate::domain::ErrorKind;
 use crate::ports::{BoxFuture, Completion, Model, ModelDelta, ModelError, Prompt};
 
-/// Somebody who takes nothing for so long is taken to have left.
+/// A receiver that takes no delta for this long is treated as closed.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Asks a model, and where it fails, the others in their order. Each has its own time. What a model showed before it
@@ -125,7 +125,7 @@ impl Relay<'_> {
         self.send(delta).await;
     }
 
-    /// Nobody looking is no reason to stop, and no reason to wait for ever.
+    /// A closed receiver does not end the call; a stalled one is treated as closed.
     async fn send(&mut self, delta: ModelDelta) {
         self.left = self.left || !matches!(timeout(PATIENCE, self.live.send(delta)).await, Ok(Ok(())));
     }

@@ -1,7 +1,7 @@
 //! A person's file as an item that a model can read. Pure.
 //!
-//! What a file holds is only known where it is given as a `data:` address. Whatever no model reads is described
-//! in one line, and never poured into the prompt.
+//! What a file holds is only known where it is given as a `data:` address. A type that no model reads is described
+//! in one line; its content never enters the prompt.
 
 use base64::Engine;
 use base64::alphabet::STANDARD;

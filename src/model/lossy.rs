@@ -1,4 +1,4 @@
-//! Bytes to text, whatever the bytes and wherever they were cut. Pure.
+//! Decodes a byte stream as UTF-8, with invalid bytes and cuts inside a character. Pure.
 
 /// Reads a stream of bytes as UTF-8. A byte that is no text becomes a replacement letter: one bad letter is no
 /// reason to lose an answer.

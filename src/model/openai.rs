@@ -73,7 +73,7 @@ impl OpenAiModel {
             let next = if silent_again { Next::GiveUp } else { retry::next(&failed, self.spec.timeout) };
             tracing::warn!(model = %self.spec.model, kind = ?error.kind, attempt, ?next, "model call failed");
             let Next::Wait(wait) = next else { return Err(error) };
-            // Nobody listening must not cost more than the wait itself.
+            // A stalled receiver must not delay the retry beyond its back-off.
             let told = async {
                 show.start_over().await;
                 show.trouble(error.kind).await;

@@ -29,7 +29,7 @@ pub(crate) struct Limits {
 impl Limits {
     /// Limits for a step that begins now.
     pub(crate) fn from_now(timeout: Duration) -> Self {
-        // Longer than anybody waits, and short enough that no sum below overflows.
+        // One day, so that no sum below overflows.
         let timeout = timeout.min(Duration::from_secs(24 * 3600));
         let now = Instant::now();
         Self { timeout, first_by: now + timeout, end_by: now + timeout.saturating_mul(LONGEST) }
@@ -96,7 +96,7 @@ impl<'a> Show<'a> {
         self.send(delta).await;
     }
 
-    /// Nobody looking is no reason to stop: the completion is what counts.
+    /// A closed receiver does not end the call: the completion is what counts.
     async fn send(&self, delta: ModelDelta) {
         drop(self.live.send(delta).await);
     }
@@ -121,7 +121,7 @@ where
         let chunk = match timeout_at(until, chunks.next()).await {
             Ok(Some(Ok(chunk))) => chunk,
             Ok(None) => break,
-            // Whatever happens behind the end of an answer, the answer is whole.
+            // The answer is complete; an error after its end does not matter.
             Ok(Some(Err(_))) | Err(_) if finished => break,
             Ok(Some(Err(Failure::Broken(story)))) if show.shown() => return Err(Failure::BrokenOff(story)),
             Ok(Some(Err(failure))) => return Err(failure),

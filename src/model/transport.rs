@@ -61,7 +61,7 @@ impl Transport {
 
     async fn send(self, factory: HttpRequestFactory) -> Result<Response, Failure> {
         let request = sent_once(factory.build().await.map_err(failure_of)?);
-        // It could make the request again, which nobody will ask of it, and has all of the body for that.
+        // The factory keeps the whole body for retries, which happen elsewhere.
         drop(factory);
         let response = self.client.execute(request).await.map_err(unsent)?;
         if !response.status().is_success() {

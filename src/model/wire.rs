@@ -1,4 +1,4 @@
-//! What servers send, read tolerantly: any JSON object is a chunk, and whatever can be understood of it is.
+//! Tolerant types for what servers send: any JSON object is a chunk; unknown fields are ignored.
 //!
 //! Servers that call themselves compatible leave out ids, indexes and types, send objects for strings, `null` for
 //! objects, a whole message for a delta, and an error with status 200. None of that may fail here.

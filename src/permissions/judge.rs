@@ -11,7 +11,6 @@ use tokio::time::timeout;
 
 use super::details::{self, ChangePreview};
 use super::digests::{CallFiles, Operands, digest_file, files_of};
-use super::grants::{GrantBook, StoredGrant};
 use crate::blocking::{BlockingJobs, Panicked};
 use crate::domain::Class;
 use crate::domain::{Approval, Effects, GrantNumber, Language, Risk, Scope, ScopeKind, ThreadId, Timestamp};
@@ -23,7 +22,7 @@ use crate::policy::paths::{PathClass, ResolvedPath};
 use crate::policy::shell::{ReadPath, ShellCall, ShellJudgement, ShellRules};
 use crate::policy::tools::ToolFacts;
 use crate::policy::{Mode, Reason, Verdict, shell, tools};
-use crate::ports::{BoxFuture, CallToJudge, Clock, Judge, Judgement, Ruling};
+use crate::ports::{BoxFuture, CallToJudge, Clock, Grants, Judge, Judgement, Ruling, StoreError};
 
 /// The tool that runs commands.
 const SHELL: &str = "exec_shell";
@@ -66,8 +65,8 @@ pub struct JudgeSettings {
     pub object_to_reads: ObjectToReads,
     /// Whether secrets are hidden from commands that run unasked.
     pub hides_secrets: HidesSecrets,
-    /// The `.ship` directory, where the grants are.
-    pub state: PathBuf,
+    /// What was allowed beyond single calls.
+    pub grants: Arc<dyn Grants>,
     /// The language of reasons.
     pub language: Language,
 }
@@ -93,10 +92,12 @@ impl ProjectJudge {
         let jobs = BlockingJobs::new(JOBS, JOBS_PER_THREAD);
         Self { settings: Arc::new(settings), clock, jobs, deadline: DEADLINE }
     }
+}
 
+impl JudgeSettings {
     /// What an answer grants beyond the call it was given for. Reads files.
-    pub fn propose(&self, approval: &Approval, scope: Scope, now: Timestamp) -> Option<Proposal> {
-        let settings = &self.settings;
+    fn propose(&self, approval: &Approval, scope: Scope, now: Timestamp) -> Option<Proposal> {
+        let settings = self;
         let tool = approval.tool.as_str();
         // What was said once is no leave to say anything else to anybody.
         let in_advance = (settings.effects_of)(tool) != Some(Effects::Speaks);
@@ -134,7 +135,9 @@ impl Judge for ProjectJudge {
             let (thread, asked) = (call.thread.clone(), call.clone());
             let job = async {
                 let hides = call.tool == SHELL && (settings.hides_secrets)().await;
-                self.jobs.run(&thread, move || settings.judge(&call, now, hides)).await
+                let grants = settings.grants.all().await;
+                let outside = Outside { now, hides, grants };
+                self.jobs.run(&thread, move || settings.judge(&call, &outside)).await
             };
             match timeout(self.deadline, job).await {
                 Ok(Ok(judgement)) => judgement,
@@ -149,6 +152,25 @@ impl Judge for ProjectJudge {
             }
         })
     }
+
+    fn propose(&self, approval: &Approval, scope: Scope, now: Timestamp) -> BoxFuture<'_, Option<Proposal>> {
+        let (settings, approval) = (self.settings.clone(), approval.clone());
+        Box::pin(async move {
+            let proposed = tokio::task::spawn_blocking(move || settings.propose(&approval, scope, now)).await;
+            proposed.unwrap_or_else(|error| {
+                tracing::error!(%error, "what an answer grants could not be worked out");
+                None
+            })
+        })
+    }
+}
+
+/// What was looked up before a call is judged.
+struct Outside {
+    now: Timestamp,
+    /// Whether the sandbox keeps secrets from commands that run unasked.
+    hides: bool,
+    grants: Result<Vec<Grant>, StoreError>,
 }
 
 impl JudgeSettings {
@@ -178,9 +200,8 @@ impl JudgeSettings {
         }
     }
 
-    /// `hides` says whether the sandbox keeps secrets from commands that run unasked.
-    fn judge(&self, call: &CallToJudge, now: Timestamp, hides: bool) -> Judgement {
-        if call.tool == SHELL { self.judge_shell(call, now, hides) } else { self.judge_tool(call, now) }
+    fn judge(&self, call: &CallToJudge, outside: &Outside) -> Judgement {
+        if call.tool == SHELL { self.judge_shell(call, outside) } else { self.judge_tool(call, outside) }
     }
 
     fn shell_judgement(&self, input: &Value) -> ShellJudgement {
@@ -201,7 +222,7 @@ impl JudgeSettings {
         files_of(&self.project, cwd, &judged.depends, operands)
     }
 
-    fn judge_shell(&self, call: &CallToJudge, now: Timestamp, hides: bool) -> Judgement {
+    fn judge_shell(&self, call: &CallToJudge, outside: &Outside) -> Judgement {
         let own_files = files::own_files_of(&call.thread);
         let judged = self.shell_judgement(&call.input);
         let place = self.cwd(&call.input, &own_files);
@@ -213,7 +234,7 @@ impl JudgeSettings {
             }
         }
         if verdict == Verdict::Allow(Class::ReadOnly)
-            && let Some(reason) = (self.object_to_reads)(&judged.reads, hides)
+            && let Some(reason) = (self.object_to_reads)(&judged.reads, outside.hides)
         {
             verdict = Verdict::ask(Risk::High, reason);
         }
@@ -227,7 +248,7 @@ impl JudgeSettings {
             // A grant is for what was seen when it was given.
             scripts: (!files.undetermined).then_some(&files.scripts[..]),
         };
-        let (ruling, grants) = self.ruling(&verdict, &call.thread, now, &facts);
+        let (ruling, grants) = self.ruling(&verdict, &call.thread, outside, &facts);
         let command = text_argument(&call.input, "command").unwrap_or_default();
         let more = || details::command(&command, cwd, &judged.summary, self.language);
         Judgement {
@@ -242,7 +263,7 @@ impl JudgeSettings {
         }
     }
 
-    fn judge_tool(&self, call: &CallToJudge, now: Timestamp) -> Judgement {
+    fn judge_tool(&self, call: &CallToJudge, outside: &Outside) -> Judgement {
         let own_files = files::own_files_of(&call.thread);
         let path = text_argument(&call.input, "path");
         let resolved = path.as_deref().map(|path| files::resolve(&self.project, &own_files, path));
@@ -265,7 +286,7 @@ impl JudgeSettings {
             None => preview().as_ref().map(changed),
         };
         let files: Vec<FileDigest> = file.into_iter().collect();
-        let (ruling, grants) = self.ruling(&verdict, &call.thread, now, &facts);
+        let (ruling, grants) = self.ruling(&verdict, &call.thread, outside, &facts);
         let more = || match preview() {
             Some(preview) => Some(details::change(preview, self.language)),
             None => Some(details::input(&call.input, self.language)),
@@ -291,7 +312,7 @@ impl JudgeSettings {
         &self,
         verdict: &Verdict,
         thread: &ThreadId,
-        now: Timestamp,
+        outside: &Outside,
         facts: &CallFacts<'_>,
     ) -> (Ruling, Vec<GrantNumber>) {
         match verdict {
@@ -299,12 +320,11 @@ impl JudgeSettings {
             Verdict::Deny { reason } => (Ruling::Deny(reason.words(Language::En)), Vec::new()),
             Verdict::Ask { .. } => {
                 // Grants that cannot be read grant nothing.
-                let stored = GrantBook::read(&self.state).unwrap_or_else(|error| {
-                    tracing::warn!(error = &error as &dyn std::error::Error, "no grant counts");
-                    Vec::new()
+                let grants = outside.grants.as_deref().unwrap_or_else(|error| {
+                    tracing::warn!(error = error as &dyn std::error::Error, "no grant counts");
+                    &[]
                 });
-                let grants: Vec<Grant> = stored.into_iter().map(|StoredGrant { grant, .. }| grant).collect();
-                match covering(&grants, thread, now, facts) {
+                match covering(grants, thread, outside.now, facts) {
                     Some(used) => {
                         let used: Vec<GrantNumber> = used.iter().map(|grant| grant.id).collect();
                         tracing::info!(grants = ?used, tool = facts.tool, "allowed by grants");

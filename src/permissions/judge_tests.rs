@@ -13,6 +13,7 @@ use crate::domain::{Class, Effects, Language, Risk};
 use crate::policy::shell::ShellRules;
 use crate::policy::{Compound, Mode};
 use crate::ports::{CallToJudge, Judge as _, Judgement, Ruling, SystemClock};
+use crate::store::memory::{MemoryAudit, MemoryGrants};
 
 /// A project directory that goes away with its value.
 pub(super) struct Project {
@@ -56,7 +57,7 @@ fn judge_with(root: &Path, preview: Preview) -> ProjectJudge {
         modes: BTreeMap::new(),
         effects_of: Arc::new(|_| Some(Effects::SideEffects)),
         preview,
-        state: root.join(".ship"),
+        grants: Arc::new(MemoryGrants::new(Arc::new(MemoryAudit::default()))),
         language: Language::En,
     };
     ProjectJudge::new(settings, Arc::new(SystemClock))

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub enum Mode {
     /// It runs unasked.
     Allow,
-    /// Somebody is asked first.
+    /// A person is asked first.
     #[default]
     Ask,
     /// It never runs.
@@ -20,7 +20,7 @@ pub enum Mode {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Compound {
-    /// Somebody is asked.
+    /// A person is asked.
     #[default]
     Ask,
     /// Each part is judged by itself, and the worst verdict counts.

@@ -130,7 +130,7 @@ const SENSITIVE_FOLDERS: &[&str] = &[
     ".emacs.d",
 ];
 
-/// Files that run, or start programs, without anybody running them explicitly, or that direct an agent.
+/// Files that tools execute implicitly, that start programs, or that instruct an agent.
 const SENSITIVE_NAMES: &[&str] = &[
     "agent.md",
     "agents.md",

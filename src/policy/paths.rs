@@ -13,7 +13,7 @@ pub enum PathLocation {
     Inside(String),
     /// Inside the project, but it may hold secrets or is the daemon's own.
     Secret,
-    /// Outside the project, or nobody can tell.
+    /// Outside the project, or undetermined.
     Outside,
 }
 

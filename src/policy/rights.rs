@@ -1,17 +1,17 @@
-//! Who may answer a question, and who may end what somebody else began.
+//! Who may decide an approval, and who may stop a run or withdraw a request of another person.
 
 use crate::domain::{AuthorId, AuthorRole};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rights {
-    /// Whoever's message led to the question.
+    /// The author of the message that led to the request.
     pub requester: bool,
     pub people: Vec<AuthorId>,
-    /// Whoever administers the chat.
+    /// Administrators of the chat.
     pub admins: bool,
-    /// Whom the access book calls an owner; those of the settings are among the people.
+    /// Owners by the access records; owners by the settings are in `people`.
     pub owners: bool,
-    /// Whom the settings call an owner, whether or not they may answer.
+    /// Owners by the settings, whether or not they may decide.
     pub named_owners: Vec<AuthorId>,
 }
 
@@ -32,9 +32,9 @@ impl Rights {
     /// Whether `by` may answer what `requester` led to.
     pub fn may_answer(&self, requester: &AuthorId, by: &AuthorId, role: AuthorRole) -> bool {
         match role {
-            // Nobody knows who that is, so nobody can have named them.
+            // The platform hides the identity, so no setting can name it.
             AuthorRole::Anonymous => false,
-            // Whoever was let in only to talk cannot allow themselves anything.
+            // A guest may talk but not approve their own requests.
             AuthorRole::Guest => self.people.contains(by),
             AuthorRole::Admin | AuthorRole::Owner { admin: true } if self.admins => true,
             AuthorRole::Owner { .. } if self.owners => true,

@@ -25,7 +25,7 @@ pub fn judge(mode: Option<Mode>, call: &ToolFacts<'_>) -> Verdict {
         return Verdict::Deny { reason: Reason::DeniedByMode };
     }
     let by_mode = match (mode, call.effects) {
-        // Whoever asked reads the answer in the same place: what is said there needs no leave.
+        // The requester reads the answer in the same thread, so speaking there needs no approval.
         (_, Some(Effects::Speaks))
             if !call.elsewhere && (mode != Some(Mode::Ask) || call.tool == CHAT_SEND) =>
         {
@@ -44,7 +44,7 @@ pub fn judge(mode: Option<Mode>, call: &ToolFacts<'_>) -> Verdict {
     }
 }
 
-/// Whatever the mode says: what is out of reach is refused, what may hold secrets or start programs is asked about.
+/// Holds in every mode: an unreachable path is denied; one that may hold secrets or start programs asks.
 fn by_path(call: &ToolFacts<'_>, path: &ResolvedPath) -> Verdict {
     let name = || path.written.clone();
     let writes = !matches!(call.effects, Some(Effects::ReadOnly | Effects::Speaks));

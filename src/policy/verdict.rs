@@ -7,7 +7,7 @@ use crate::domain::{Class, Risk};
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     Allow(Class),
-    /// Somebody is asked first.
+    /// A person is asked first.
     Ask {
         /// How dangerous it looks.
         risk: Risk,

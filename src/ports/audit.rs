@@ -2,7 +2,9 @@
 //! itself never goes by it.
 
 use serde::{Serialize, Serializer};
+use serde_json::Value;
 
+use super::{BoxFuture, StoreError};
 use crate::domain::{
     Approval, ApprovalId, ApprovalNumber, ApprovalState, AuthorId, CorrelationId, Decided, GrantNumber,
     Scope, ThreadId, Timestamp, ToolCallId,
@@ -196,9 +198,66 @@ impl AuditLine {
     }
 }
 
+/// Takes secrets out of a line.
+pub type Redaction = Box<dyn Fn(&str) -> String + Send + Sync>;
+
+/// Which lines of the trail are wanted.
+#[derive(Clone, Debug, Default)]
+pub struct AuditQuery {
+    /// Not before this.
+    pub since: Option<Timestamp>,
+    pub thread: Option<String>,
+    /// Of this event, or of the family of events it begins: `grant` stands for `grant-added` as well.
+    pub event: Option<String>,
+    /// At most so many, the newest.
+    pub limit: usize,
+}
+
+impl AuditQuery {
+    /// Whether a line, parsed, is wanted.
+    pub fn fits(&self, facts: &Value) -> bool {
+        let text = |key: &str| facts.get(key).and_then(Value::as_str).unwrap_or_default();
+        let of_family = |wanted: &String| {
+            let rest = text("event").strip_prefix(wanted.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+        };
+        self.since.is_none_or(|since| Timestamp::parse_rfc3339(text("at")).is_some_and(|at| at >= since))
+            && self.thread.as_ref().is_none_or(|thread| text("threadId") == thread)
+            && self.event.as_ref().is_none_or(of_family)
+    }
+}
+
+/// A line of the trail as it was stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredAuditLine {
+    pub text: String,
+    /// The text, parsed.
+    pub facts: Value,
+}
+
+/// The lines that were found.
+#[derive(Clone, Debug, Default)]
+pub struct AuditLines {
+    /// Oldest first.
+    pub lines: Vec<StoredAuditLine>,
+    /// How many could not be read.
+    pub unreadable: usize,
+}
+
+/// The trail.
 pub trait Audit: Send + Sync + std::fmt::Debug {
-    /// Takes a line. Never waits: whoever does something must not be held up by its being written down.
+    /// Takes a line. Never waits: whoever does something must not be held up by its being written down. What cannot be
+    /// written is counted, and the trail says how many lines are missing.
     fn record(&self, line: AuditLine);
+
+    /// Takes secrets out of every line from now on. The first call counts.
+    fn redact_with(&self, redact: Redaction);
+
+    /// Waits until every line that was taken is durable.
+    fn flush(&self) -> BoxFuture<'_, ()>;
+
+    /// The newest lines that are wanted.
+    fn read(&self, query: AuditQuery) -> BoxFuture<'_, Result<AuditLines, StoreError>>;
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape that serde calls")]
@@ -235,5 +294,19 @@ mod tests {
             "grants": ["G2"], "outcome": "ok", "exitCode": 0, "durationMs": 12,
         });
         assert_eq!(serde_json::to_value(line).unwrap(), expected);
+    }
+
+    #[test]
+    fn lines_are_told_apart_by_time_thread_and_kind() {
+        let line = json!({ "at": "2026-11-16T12:00:00Z", "event": "grant-used", "threadId": "web:chat:1" });
+        let all = AuditQuery { limit: 1, ..AuditQuery::default() };
+        let of = |event: &str| AuditQuery { event: Some(event.to_owned()), ..all.clone() };
+        assert!(all.fits(&line));
+        assert!(of("grant").fits(&line));
+        assert!(of("grant-used").fits(&line));
+        assert!(!of("gran").fits(&line));
+        assert!(!AuditQuery { thread: Some("web:chat:2".to_owned()), ..all.clone() }.fits(&line));
+        let later = Timestamp::parse_rfc3339("2026-11-16T12:00:01Z");
+        assert!(!AuditQuery { since: later, ..all }.fits(&line));
     }
 }

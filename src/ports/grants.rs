@@ -2,19 +2,24 @@
 
 use super::{BoxFuture, StoreError};
 use crate::domain::{Approval, AuthorId, GrantNumber, GrantSummary, Scope, Timestamp};
+use crate::policy::grants::{Grant, Proposal};
 
-/// The grants. What it was told is on the disk before it says so.
+/// The grants. A change is durable before its future is ready.
 pub trait Grants: Send + Sync + std::fmt::Debug {
-    /// Lets calls like this one run unasked, as far as the scope reaches. Gives nothing where the call can only be
-    /// allowed once.
+    /// Every grant that is stored, also those whose time is over. Read for every call that is judged, so it costs no more
+    /// than a look whether something changed.
+    fn all(&self) -> BoxFuture<'_, Result<Vec<Grant>, StoreError>>;
+
+    /// Stores what an answer grants beyond its own call, under a number that was never used before.
     fn add(
         &self,
         approval: Approval,
         scope: Scope,
+        proposal: Proposal,
         now: Timestamp,
-    ) -> BoxFuture<'_, Result<Option<GrantNumber>, StoreError>>;
+    ) -> BoxFuture<'_, Result<GrantNumber, StoreError>>;
 
-    /// Every grant that holds somewhere, oldest first. Those whose time is over are cleared away.
+    /// Every grant that holds somewhere, oldest first. Those whose time is over are removed.
     fn list(&self, now: Timestamp) -> BoxFuture<'_, Result<Vec<GrantSummary>, StoreError>>;
 
     /// Takes a grant back: from the next call on it counts no more. Gives what it was; nothing where there is no such

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::BoxFuture;
-use crate::domain::Class;
-use crate::domain::{AuthorId, GrantNumber, Risk, ScopeKind, ThreadId};
+use crate::domain::{Approval, AuthorId, Class, GrantNumber, Risk, Scope, ScopeKind, ThreadId, Timestamp};
+use crate::policy::grants::Proposal;
 
 /// A call that wants to run.
 #[derive(Clone, Debug)]
@@ -60,4 +60,7 @@ pub struct WholeText {
 pub trait Judge: Send + Sync + std::fmt::Debug {
     /// Looks at a call as it is now.
     fn judge(&self, call: CallToJudge) -> BoxFuture<'_, Judgement>;
+
+    /// What an answer of this scope grants beyond the call it was given for; nothing where it grants no more.
+    fn propose(&self, approval: &Approval, scope: Scope, now: Timestamp) -> BoxFuture<'_, Option<Proposal>>;
 }

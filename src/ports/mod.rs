@@ -17,6 +17,7 @@ mod key_value_store;
 mod memory;
 mod model;
 mod store;
+mod store_error;
 mod threads_handle;
 mod tool;
 mod toolbox;
@@ -31,7 +32,10 @@ pub use adapter::{
     Adapter, AdapterError, AdapterIo, Delivering, DeliveryError, HealthReporter, Receipt, Running,
 };
 pub use approvals::ApprovalBook;
-pub use audit::{Audit, AuditEvent, AuditLine, AuditOutcome, AuditVerdict};
+pub use audit::{
+    Audit, AuditEvent, AuditLine, AuditLines, AuditOutcome, AuditQuery, AuditVerdict, Redaction,
+    StoredAuditLine,
+};
 pub use clock::{Clock, Ids, RandomIds, SystemClock};
 pub use file_store::FileStore;
 pub use grants::{Grants, Revoker};
@@ -42,9 +46,9 @@ pub use key_value_store::KeyValueStore;
 pub use memory::Memory;
 pub use model::{CallDelta, Completion, Model, ModelDelta, ModelError, Prompt, ToolCall, Usage};
 pub use store::{
-    Commit, Durability, OutboxEntry, OutboxLine, StoreError, StoreTotals, ThreadRecord, ThreadStore,
-    ThreadSummary, Work,
+    Commit, Durability, OutboxEntry, OutboxLine, StoreTotals, ThreadRecord, ThreadStore, ThreadSummary, Work,
 };
+pub use store_error::{StoreError, StoreErrorKind};
 pub use threads_handle::{
     Acceptance, Request, RunOutcome, Saying, Subscription, ThreadView, ThreadsHandle, WeakThreadsHandle,
 };

@@ -1,41 +1,12 @@
 //! What the threads ask of the disk.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{BoxFuture, Receipt};
+use super::{BoxFuture, Receipt, StoreError};
 use crate::domain::{DeliveryId, MessageId, OutboundIntent, ThreadId, ThreadState, Timestamp};
 use crate::uimessage::UiMessage;
-
-/// Why something could not be read or written.
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    /// The disk is full, or a file may not grow further.
-    #[error("no space left to write {}", path.display())]
-    Full {
-        /// What was to be written.
-        path: PathBuf,
-        source: std::io::Error,
-    },
-    #[error("cannot access {}", path.display())]
-    Io {
-        /// What was to be read or written.
-        path: PathBuf,
-        source: std::io::Error,
-    },
-    /// What stands in a file makes no sense. Nothing in it counts, and it is left as it is.
-    #[error("{} cannot be understood and counts for nothing: mend it, or remove it", path.display())]
-    Garbled {
-        path: PathBuf,
-        /// What is wrong with it.
-        source: serde_json::Error,
-    },
-    /// The store is closing or its writer has ended.
-    #[error("the store is closed")]
-    Closed,
-}
 
 /// How sure a write must be before the caller goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,8 +140,21 @@ pub trait ThreadStore: Send + Sync + std::fmt::Debug {
     /// Every thread, newest first.
     fn list(&self) -> BoxFuture<'_, Result<Vec<ThreadSummary>, StoreError>>;
 
+    /// Whether there is such a thread.
+    fn exists(&self, thread: &ThreadId) -> BoxFuture<'_, Result<bool, StoreError>>;
+
     /// Threads that had work left when the last daemon ended.
     fn unfinished(&self) -> Vec<ThreadId>;
+
+    /// Whether what is committed is still written, or refused, by anybody. Waits for as long as the store waits.
+    fn answers(&self) -> BoxFuture<'_, bool> {
+        Box::pin(std::future::ready(true))
+    }
+
+    /// Writes what was committed before, and gives up what it holds. Commits that come later are refused as closed.
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
 
     /// What it has written so far; nothing where it does not count.
     fn totals(&self) -> StoreTotals {

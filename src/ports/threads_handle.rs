@@ -102,7 +102,7 @@ pub enum Request {
     },
     /// Somebody wants to watch a thread.
     Watch { thread: ThreadId, reply: oneshot::Sender<Subscription> },
-    /// Somebody waits for the end of the run that a message belongs to.
+    /// Registers a waiter for the end of the run that a message belongs to.
     Await { thread: ThreadId, message: MessageId, reply: oneshot::Sender<RunOutcome> },
     /// Somebody wants to know what the threads in memory are doing.
     Views {

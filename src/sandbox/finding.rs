@@ -26,7 +26,7 @@ pub struct Finding {
 }
 
 impl Finder {
-    /// Waits until somebody needs to know. Cancel-safe.
+    /// Waits until a caller needs the result. Cancel-safe.
     pub(super) async fn wanted(&self) {
         self.wanted.notified().await;
     }

@@ -76,7 +76,7 @@ fn restrict(spec: &Spec) -> Result<Restrictions, String> {
     linux::restrict(spec)
 }
 
-/// Reaps whatever ends until it is the shell: inside a namespace we are everybody's last parent.
+/// Reaps children until the shell ends: in a PID namespace this process is the parent of every orphan.
 fn wait_for(shell: Pid) -> Result<WaitStatus, String> {
     loop {
         match rustix::process::wait(WaitOptions::empty()) {

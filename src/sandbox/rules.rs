@@ -51,7 +51,7 @@ const SYSTEM: &[&str] = &[
     "/sys/fs/cgroup",
 ];
 
-/// What of `/etc` is nobody's business; it matters where the daemon runs as root.
+/// Secret files in `/etc`, readable when the daemon runs as root.
 const SECRETS_OF_ETC: &[&str] = &[
     "/etc/shadow",
     "/etc/shadow-",
@@ -101,7 +101,7 @@ const FACTS_OF_PROC: &[&str] = &[
     "/proc/version",
 ];
 
-/// The rules for a command. Whatever is not named is forbidden. To be asked for when the mounts are arranged.
+/// The rules for a command; everything they do not name is forbidden. Call this after the mounts are in place.
 pub(super) fn grants(spec: &Spec) -> Vec<Grant> {
     let mut rules = Rules(lasting(spec));
     let secrets: Vec<PathBuf> = SECRETS_OF_ETC.iter().map(PathBuf::from).collect();

@@ -13,8 +13,7 @@ use crate::domain::{SandboxLevel, SandboxReport};
 /// What is told about the sandbox; nothing until it is known.
 pub type SandboxUpdates = watch::Receiver<Option<SandboxReport>>;
 
-/// How long a daemon is left to itself after its start, unless a command needs to know: whoever waits for it to
-/// answer has the first claim to the machine.
+/// How long the probe waits after the start, unless a command needs its result: the first requests have priority.
 const AFTER_START: Duration = Duration::from_millis(200);
 
 /// Begins to find out, a moment after the daemon has recovered or when the first command needs to know.
@@ -32,7 +31,7 @@ pub fn find_out(
     let found = finding.clone();
     tasks.spawn(async move {
         if recovered.wait_for(|recovered| *recovered).await.is_err() {
-            // The daemon ended before it had begun; nobody will run a command.
+            // The daemon ended before recovery was done, so no command will run.
             return;
         }
         // Either way it is time.

@@ -74,7 +74,7 @@ impl Status {
         }
     }
 
-    /// What there is to report where the operator wants no sandbox, whatever the machine has.
+    /// The report for `sandbox: "off"`.
     pub fn off() -> SandboxReport {
         let (level, by) = (SandboxLevel::Off, "nothing");
         SandboxReport { level, by, landlock: 0, required: false, reasons: Vec::new() }

@@ -39,7 +39,7 @@ fn supervise(spec: &Spec) -> Result<(), String> {
         .stdin(Stdio::inherit())
         .spawn()
         .map_err(|error| format!("the inner helper cannot be started: {error}"))?;
-    // Whatever became of it, it has reported itself; ours is to leave nothing behind.
+    // The inner helper has reported its own outcome; the supervisor only ends the processes that remain.
     let waited: io::Result<_> = keeper.wait();
     linux::end_children();
     waited.map(drop).map_err(|error| format!("the inner helper cannot be waited for: {error}"))

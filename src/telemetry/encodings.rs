@@ -10,7 +10,7 @@ const LEAST_ENCODED: usize = 7;
 /// A longer secret is looked for in pieces, so that each is found by itself and the tables stay small.
 const PIECE_BYTES: usize = 64;
 
-/// The sequences of letters and digits, in lower case, that give a secret away whatever stands between them.
+/// The sequences of letters and digits, in lower case, that give a secret away with any separators between them.
 pub(super) fn alphanumeric_forms(secret: &str) -> Vec<Vec<u8>> {
     let mut forms = Vec::new();
     for piece in pieces(secret.as_bytes()) {

@@ -21,7 +21,7 @@ use crate::domain::{CorrelationId, ThreadId};
 /// Days of files that are kept.
 const KEPT_FILES: usize = 14;
 
-/// Lines that may wait for a slow disk before whoever logs waits too.
+/// Lines that are buffered for a slow disk before logging calls block.
 const WAITING_LINES: usize = 8_192;
 
 /// How the standard error output looks.

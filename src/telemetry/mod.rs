@@ -1,6 +1,6 @@
 //! Logs: to the terminal for people, to daily files for machines, with every secret taken out.
 //!
-//! What is logged is the business of whoever logs it; here is only where it goes and what it may not contain.
+//! This module decides where log lines go and what they may not contain.
 
 mod automaton;
 mod encodings;

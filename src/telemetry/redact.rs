@@ -21,7 +21,7 @@ const SHORTEST: usize = 6;
 /// By how many letters the beginning of a secret is known.
 const BEGINNING: usize = 4;
 
-/// How many bytes one letter of a secret may take, spelled out; more only where somebody escapes an escape.
+/// How many bytes one letter of a secret may take, spelled out; more only in escaped escapes.
 const LONGEST_SPELLING: usize = 14;
 
 /// Keys and tokens that are known by their shape are no longer than this.
@@ -88,8 +88,8 @@ impl Redactor {
         begun.min(text.floor_char_boundary(text.len().saturating_sub(BEGINNING * LONGEST_SPELLING)))
     }
 
-    /// The last place, at or before `at`, where the text can be cut so that no secret is cut, whatever follows the end
-    /// of the text.
+    /// The last place, at or before `at`, where the text can be cut so that no secret is cut, for every possible
+    /// continuation of the text.
     fn cut_before(&self, text: &str, at: usize) -> usize {
         let looked = self.look(text);
         looked.cut_before(text, at.min(looked.pending))
@@ -115,7 +115,7 @@ impl Redactor {
             text.get(..at).unwrap_or_default().trim_end_matches(|letter: char| letter.is_ascii_graphic());
         let at = if at - word.len() <= LONGEST_SHAPE { word.len() } else { at };
         let at = self.cut_before(text, at);
-        // Whatever is held, it does not grow without end.
+        // Bounds the text that is held back.
         let at = at.max(text.floor_char_boundary(text.len().saturating_sub(MOST_HELD)));
         (self.apply(text.get(..at).unwrap_or_default()).into_owned(), at)
     }

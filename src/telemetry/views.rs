@@ -42,7 +42,7 @@ impl Found {
     }
 }
 
-/// Looks for sequences of letters and digits, whatever their case, what stands between them, and how they are escaped.
+/// Finds sequences of letters and digits in any case, with any separators and escapes.
 pub(super) fn search_letters(text: &str, automaton: &Automaton, masked: &[Range<usize>]) -> Found {
     let mut found = search(text, automaton, masked, WIDEST_GAP, letter_at);
     for span in &mut found.spans {

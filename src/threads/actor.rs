@@ -83,7 +83,7 @@ impl ModelWait {
 /// Why a thread is taken up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Woken {
-    /// Somebody speaks there or looks at it.
+    /// By a message to its mailbox.
     ByMail,
     /// The disk says that it has work left.
     ByTheDisk,
@@ -145,7 +145,7 @@ impl Actor {
             fingerprints: BTreeMap::new(),
             next_ticket: 0,
         };
-        // Boxed, because an `async fn` has room for what it is called with twice.
+        // Boxed, because the future of an `async fn` reserves space for its arguments twice.
         (Box::new(actor), view)
     }
 
@@ -291,7 +291,7 @@ impl Actor {
             ActorMsg::Watch(reply) => {
                 let subscription = self.stage.subscribe();
                 self.stage.show(self.conversation.view(true));
-                // The watcher may have gone already; then nobody misses anything.
+                // The subscriber may be gone already.
                 drop(reply.send(subscription));
             }
             ActorMsg::Await(message, reply) => self.wait_for(message, reply).await,
@@ -336,7 +336,7 @@ impl Actor {
             }
             Done::Model(result) => {
                 self.model_wait = None;
-                // Whatever the model still had to show comes before its end.
+                // Remaining deltas of the model come before its end.
                 while let Some(delta) = self.deltas.as_mut().and_then(|deltas| deltas.try_recv().ok()) {
                     self.upcoming.push_back(Event::Delta(delta));
                 }
@@ -358,7 +358,7 @@ impl Actor {
         }
     }
 
-    /// Shows something fleeting to whoever watches, and to the platform.
+    /// Sends an ephemeral intent to the subscribers and the platform.
     pub(super) fn notice(&self, intent: Intent) {
         if matches!(intent, Intent::Progress { .. } | Intent::Error { .. }) {
             self.stage.mention(intent);

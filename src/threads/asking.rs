@@ -47,15 +47,17 @@ impl Actor {
         Ok(())
     }
 
-    /// Lets calls like this one run unasked from now on. The call itself is allowed whatever becomes of that.
+    /// Lets calls like this one run unasked from now on. The call itself is allowed even if the grant fails.
     pub(super) async fn grant(&mut self, approval: Approval, scope: Scope) {
-        let id = approval.id.clone();
-        match self.runtime.grants.add(approval, scope, self.runtime.clock.now()).await {
-            Ok(Some(_)) => return,
-            Ok(None) => tracing::warn!(approval = %id, "grant not added: the call can only be allowed once"),
-            Err(error) => {
-                tracing::error!(error = &error as &dyn std::error::Error, "a grant could not be kept");
-            }
+        let (id, now) = (approval.id.clone(), self.runtime.clock.now());
+        match self.runtime.judge.propose(&approval, scope, now).await {
+            Some(proposal) => match self.runtime.grants.add(approval, scope, proposal, now).await {
+                Ok(_) => return,
+                Err(error) => {
+                    tracing::error!(error = &error as &dyn std::error::Error, "a grant could not be kept");
+                }
+            },
+            None => tracing::warn!(approval = %id, "grant not added: the call can only be allowed once"),
         }
         self.upcoming.push_back(Event::NotGranted(id));
     }
@@ -138,7 +140,7 @@ impl Actor {
             tools: Arc::default(),
         };
         let (live, deltas) = mpsc::channel(1);
-        // Nobody watches it think.
+        // No subscriber needs these deltas.
         drop(deltas);
         self.runtime.metrics.model_calls.count();
         let (id, shown) = (message.clone(), words.clone());
@@ -163,7 +165,7 @@ impl Actor {
         self.conversation.next_expiry().map(|at| Duration::from_millis(at.millis_since(now)))
     }
 
-    /// Whoever waits for the end of the run hears that it waits for a person.
+    /// Tells the waiters of a run that it waits for an approval.
     pub(super) fn parked(&mut self, correlation: &CorrelationId) {
         let outcome = self.parked_outcome(correlation);
         self.waiters.tell(correlation, &outcome);

@@ -30,8 +30,8 @@ const MOST_MESSAGES: usize = 12;
 const DELTA_BACKLOG: usize = 64;
 
 impl Actor {
-    /// Takes one event through the machine and performs what it says. When a write fails, whatever stands
-    /// behind it is not done.
+    /// Takes one event through the machine and performs what it says. When a write fails, the effects
+    /// after it are skipped.
     pub(super) async fn feed(&mut self, event: Event) {
         let runtime = self.runtime.clone();
         let now = runtime.clock.now();
@@ -67,7 +67,7 @@ impl Actor {
             Effect::Answer(ticket, acceptance) => {
                 count::acceptance(&self.runtime.metrics, &acceptance);
                 if let Some(reply) = self.tickets.remove(&ticket) {
-                    // Whoever asked may be gone; what was accepted stays accepted.
+                    // The caller may be gone; the event stays accepted.
                     drop(reply.send(acceptance));
                 }
             }
@@ -263,7 +263,7 @@ impl Actor {
             let work = passing.during(tool.call(arguments, context));
             let outcome = tokio::time::timeout(deadline, work).await;
             let outcome = outcome.unwrap_or(Err(ToolFailure::TimedOut(deadline.as_secs())));
-            // Whatever comes of it, nothing of it was stored or shown yet.
+            // Redacted here, before any of it is stored or shown.
             let outcome = redact_outcome(&redactor, outcome);
             execution.end(&outcome);
             match &outcome {

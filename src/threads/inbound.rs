@@ -23,7 +23,7 @@ impl Actor {
             }
         };
         if known && matches!(event.kind, IngressKind::Said(_) | IngressKind::Command(_)) {
-            // It was said before: nobody speaks now, and nothing of it is done again.
+            // A replay: accepted again, nothing is done again.
             let (ticket, lookups) = (self.ticket(reply), Lookups::default());
             self.upcoming.push_back(Event::Arrived { event, ticket, known, lookups });
             return;
@@ -112,7 +112,7 @@ impl Actor {
         self.runtime.store.contains(&self.id, id).await
     }
 
-    /// Tells somebody how the run of a message ends, once it does.
+    /// Sends the outcome of a message's run, once it ends.
     pub(super) async fn wait_for(&mut self, message: MessageId, reply: oneshot::Sender<RunOutcome>) {
         let found = match self.conversation.run_of(&message) {
             Some((correlation, _)) if self.conversation.is_parked(&correlation) => {

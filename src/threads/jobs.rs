@@ -63,7 +63,7 @@ impl Jobs {
         self.work.push(self.set.spawn(job.instrument(span.clone())));
     }
 
-    /// Starts a job that goes on whatever becomes of the run.
+    /// Starts a job that outlives the run.
     pub(super) fn start(&mut self, job: impl Future<Output = Done> + Send + 'static, on_panic: Done) {
         self.set.spawn(guarded(u64::MAX, job, on_panic));
     }
@@ -89,7 +89,7 @@ impl Jobs {
     }
 }
 
-/// The job and its end, also where it panics. No `async fn`: that would have room for the job twice.
+/// The job and its end, also where it panics. No `async fn`: its future would reserve space for the job twice.
 fn guarded(epoch: u64, job: impl Future<Output = Done>, on_panic: Done) -> impl Future<Output = (u64, Done)> {
     AssertUnwindSafe(job).catch_unwind().map(move |ended| match ended {
         Ok(done) => (epoch, done),
@@ -111,7 +111,7 @@ pub(super) fn tool_panicked(call: ToolCallId) -> Done {
     Done::Tool(call, Err(ToolFailure::Failed("the tool failed unexpectedly".to_owned())))
 }
 
-/// What a judgement that panicked amounts to: a call that nobody understands does not run.
+/// The result of a judgement that panicked: the call does not run.
 pub(super) fn judge_panicked(call: ToolCallId) -> Done {
     let judgement = Judgement {
         ruling: Ruling::Deny("the call could not be judged".to_owned()),

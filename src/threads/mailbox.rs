@@ -10,9 +10,9 @@ pub(super) enum ActorMsg {
     Event(Box<IngressEvent>, oneshot::Sender<Acceptance>),
     /// The agent says something here.
     Say(Box<Saying>, oneshot::Sender<Acceptance>),
-    /// Somebody wants to watch.
+    /// Subscribe to a thread.
     Watch(oneshot::Sender<Subscription>),
-    /// Somebody waits for the end of a run.
+    /// Wait for the end of a run.
     Await(MessageId, oneshot::Sender<RunOutcome>),
 }
 

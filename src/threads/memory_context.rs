@@ -1,5 +1,5 @@
-//! What is remembered, for the model and for people: about the project everywhere, about a person only where nobody
-//! else reads along.
+//! What is remembered, for the model and for people: about the project everywhere, about a person only in private
+//! threads.
 
 use super::actor::Actor;
 use crate::domain::{ChatKind, IngressEvent, MemoryScope, Remembered};
@@ -19,9 +19,7 @@ impl Actor {
 
     /// The words for `/tasks`.
     pub(super) async fn tell_tasks(&self) -> String {
-        let memory = self.runtime.memory.clone();
-        let tasks = tokio::task::spawn_blocking(move || memory.tasks()).await;
-        self.told(tasks.unwrap_or(Err(StoreError::Closed)).map(MemoryPhrase::Tasks))
+        self.told(self.runtime.memory.tasks().await.map(MemoryPhrase::Tasks))
     }
 
     /// What the model is told for the run in flight: about the project, and about the one person it speaks with.
@@ -45,12 +43,12 @@ impl Actor {
     }
 
     async fn recall(&self, scopes: Vec<MemoryScope>) -> Result<Found, StoreError> {
-        let memory = self.runtime.memory.clone();
-        let look = move || {
-            let one = |scope: MemoryScope| memory.recall(&scope).map(|found| (scope, found));
-            scopes.into_iter().map(one).collect::<Result<Found, StoreError>>()
-        };
-        tokio::task::spawn_blocking(look).await.unwrap_or(Err(StoreError::Closed))
+        let mut all = Found::new();
+        for scope in scopes {
+            let found = self.runtime.memory.recall(&scope).await?;
+            all.push((scope, found));
+        }
+        Ok(all)
     }
 
     fn told(&self, phrase: Result<MemoryPhrase, StoreError>) -> String {

@@ -1,7 +1,7 @@
 //! The actors: one per thread, and the router that finds them.
 //!
-//! An actor owns its thread's history, run and jobs; everybody else sends it messages. It decides nothing by
-//! itself: `turn` does, and the actor performs what it says. Knows no platform, file or HTTP.
+//! An actor owns its thread's history, run and jobs; all others send it messages. It decides nothing by
+//! itself: `turn` returns effects, and the actor performs them. Knows no platform, file or HTTP.
 
 mod actor;
 mod asking;

@@ -1,4 +1,4 @@
-//! How far running calls have come, told to whoever watches: seldom, in one line, without secrets.
+//! Progress of running calls for subscribers: rate-limited, one line, redacted.
 
 use std::future::Future;
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub(super) struct LastLine {
 /// Where calls tell, and where their actor listens.
 #[derive(Debug, Default)]
 pub(super) struct ProgressChannel {
-    /// There while calls run: most threads only talk, and room for words takes memory also while it is empty.
+    /// Exists while calls run: most threads only talk, and an empty channel takes memory too.
     way: Option<(mpsc::WeakSender<LastLine>, mpsc::Receiver<LastLine>)>,
 }
 
@@ -82,7 +82,7 @@ impl Passing {
                 continue;
             }
             told = Some(Instant::now());
-            // Nobody waits for progress.
+            // Progress is best effort: a full queue drops it.
             drop(self.tell.try_send(LastLine { call: self.call.clone(), line: line.to_owned() }));
         }
         std::future::pending().await

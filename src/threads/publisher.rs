@@ -17,7 +17,7 @@ const FLEETING: usize = 16;
 #[derive(Debug)]
 pub(super) struct Publisher {
     view: watch::Sender<ThreadView>,
-    /// Has room for all that a watcher may miss, so it is there while somebody watches and not before.
+    /// The replay buffer for subscribers; exists only while there are some.
     rows: Option<Subscribers>,
 }
 
@@ -29,13 +29,13 @@ struct Subscribers {
 }
 
 impl Publisher {
-    /// Nobody watches yet but the router, by what is returned beside.
+    /// Without subscribers; the router watches by the returned receiver.
     pub(super) fn new() -> (Self, watch::Receiver<ThreadView>) {
         let (view, routers) = watch::channel(ThreadView::default());
         (Self { view, rows: None }, routers)
     }
 
-    /// Whether anybody but the router looks.
+    /// Whether there are subscribers besides the router.
     pub(super) fn is_watched(&self) -> bool {
         self.view.receiver_count() > 1
     }
@@ -73,7 +73,7 @@ impl Publisher {
 
     pub(super) fn mention(&self, intent: Intent) {
         if let Some(rows) = &self.rows {
-            // Nobody watching is no failure.
+            // Without subscribers the send fails, which is fine.
             drop(rows.notices.send(intent));
         }
     }

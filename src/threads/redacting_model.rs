@@ -77,7 +77,7 @@ impl Model for RedactingModel {
                 let mut veil = StreamRedactor::new(&self.redactor);
                 while let Some(delta) = deltas.recv().await {
                     for clean in veil.pass(delta) {
-                        // Whoever looked may be gone; the answer is still wanted.
+                        // The receiver may be gone; the completion is still needed.
                         drop(live.send(clean).await);
                     }
                 }

@@ -128,7 +128,7 @@ impl Router {
                 let back = self.send(&thread, ActorMsg::Say(saying, reply));
                 self.turn_away(back);
             }
-            // Whoever asks a thread that has far too many questions already hears nothing and may ask again.
+            // A full queue of requests drops this one; the caller may ask again.
             Request::Watch { thread, reply } => drop(self.send(&thread, ActorMsg::Watch(reply))),
             Request::Await { thread, message, reply } => {
                 drop(self.send(&thread, ActorMsg::Await(message, reply)))
@@ -147,7 +147,7 @@ impl Router {
         }
     }
 
-    /// Tells whoever sent mail that found no room.
+    /// Answers the sender of a message that found the mailbox full.
     fn turn_away(&self, mail: Option<ActorMsg>) {
         if let Some(ActorMsg::Event(_, reply) | ActorMsg::Say(_, reply)) = mail {
             count::acceptance(&self.runtime.metrics, &Acceptance::Busy);
@@ -155,7 +155,7 @@ impl Router {
         }
     }
 
-    /// Puts mail into a thread's mailbox; gives it back when there is no room.
+    /// Puts a message into a thread's mailbox; returns it when the mailbox is full.
     fn send(&mut self, thread: &ThreadId, mail: ActorMsg) -> Option<ActorMsg> {
         self.wake(thread, Woken::ByMail);
         self.resting.remove(thread);
@@ -250,7 +250,7 @@ impl Router {
             wake = *panics <= MAX_PANICS;
             tracing::error!(%thread, panics, "a thread's actor panicked; it is taken up again from the disk");
         } else if ended.is_ok() {
-            // It got as far as it wanted: whatever made it panic is over.
+            // The actor ended normally, so the cause of earlier panics is gone.
             self.panics.remove(&thread);
         }
         if stopping {
@@ -283,7 +283,7 @@ const fn is_event(mail: &ActorMsg) -> bool {
     matches!(mail, ActorMsg::Event(..) | ActorMsg::Say(..))
 }
 
-/// The daemon is stopping: whoever asks is told, or hears nothing where there is nothing to tell.
+/// Answers a request while the daemon stops; requests without an answer for that are dropped.
 fn refuse(request: Request) {
     if let Request::Deliver { reply, .. } | Request::Say { reply, .. } = request {
         drop(reply.send(Acceptance::Stopping));

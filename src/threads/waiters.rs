@@ -16,12 +16,12 @@ pub(super) struct Waiters {
 }
 
 impl Waiters {
-    /// Somebody waits for the end of the run that a message belongs to.
+    /// Registers a waiter for the end of the run that a message belongs to.
     pub(super) fn add(&mut self, run: CorrelationId, message: MessageId, reply: oneshot::Sender<RunOutcome>) {
         self.by_run.entry(run).or_default().push((message, reply));
     }
 
-    /// A message belongs to another run from now on, and whoever waits for its answer with it.
+    /// Moves a message and its waiters to another run.
     pub(super) fn follow(&mut self, message: &MessageId, to: &CorrelationId) {
         let mut moved = Vec::new();
         for waiters in self.by_run.values_mut() {
@@ -33,14 +33,14 @@ impl Waiters {
         }
     }
 
-    /// Tells everybody who waits for a run how it stands. Whoever asked may be gone.
+    /// Tells the waiters of a run its outcome. A waiter may be gone.
     pub(super) fn tell(&mut self, run: &CorrelationId, outcome: &RunOutcome) {
         for (_, waiter) in self.by_run.remove(run).unwrap_or_default() {
             drop(waiter.send(outcome.clone()));
         }
     }
 
-    /// The runs that anybody waits for.
+    /// The runs with waiters.
     pub(super) fn runs(&self) -> Vec<CorrelationId> {
         self.by_run.keys().cloned().collect()
     }

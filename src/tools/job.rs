@@ -1,4 +1,4 @@
-//! Work on files happens off the runtime's threads, and ends when nobody waits for it any more.
+//! Runs file work on the blocking pool and cancels it when its caller is gone.
 
 use std::sync::LazyLock;
 

@@ -49,7 +49,7 @@ pub(super) struct LineReader<R> {
 }
 
 impl<R: Read> LineReader<R> {
-    /// The lines of whatever `reader` gives; once `cancel` is called reading fails.
+    /// Reads lines from `reader`; reading fails once `cancel` is cancelled.
     pub(super) fn new(reader: R, cancel: CancellationToken) -> Self {
         Self { reader: BufReader::with_capacity(64 * 1024, reader), cancel, line: Vec::new(), number: 0 }
     }

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::arguments;
 use super::schema::schema_of;
-use super::{arguments, job};
 use crate::domain::{Effects, MemoryScope, ToolSpec};
 use crate::ports::{BoxFuture, CallSite, TextChange, Tool, ToolContext, ToolFailure, ToolOutcome};
 
@@ -62,7 +62,8 @@ impl Tool for MemoryUpsert {
     }
 
     fn preview(&self, arguments: &Value, site: CallSite<'_>) -> Option<Result<TextChange, ToolFailure>> {
-        let planned = plan(arguments.clone(), site);
+        // A preview runs on a blocking thread, which may wait.
+        let planned = tokio::runtime::Handle::current().block_on(plan(arguments.clone(), site));
         Some(planned.map(|change| TextChange {
             path: change.path(),
             before: change.before,
@@ -71,17 +72,17 @@ impl Tool for MemoryUpsert {
     }
 
     fn call(&self, arguments: Value, context: ToolContext) -> BoxFuture<'_, ToolOutcome> {
-        Box::pin(job::run(context, move |context, _| {
-            let change = plan(arguments, context.site())?;
+        Box::pin(async move {
+            let change = plan(arguments, context.site()).await?;
             let failed = |error| ToolFailure::Failed(format!("it could not be written down: {error}"));
             let before = change.before.as_deref().map(str::trim);
-            if !context.memory.remember(&change.scope, before, &change.after).map_err(failed)? {
+            if !context.memory.remember(&change.scope, before, &change.after).await.map_err(failed)? {
                 return Err(ToolFailure::Failed(
                     "somebody else is changing it right now; try again".to_owned(),
                 ));
             }
             Ok(json!({ "remembered": true, "file": change.path() }))
-        }))
+        })
     }
 }
 
@@ -130,7 +131,7 @@ fn parsed(arguments: Value) -> Result<Wanted, ToolFailure> {
     Ok(Wanted { about, action, text, section })
 }
 
-fn plan(arguments: Value, site: CallSite<'_>) -> Result<Change, ToolFailure> {
+async fn plan(arguments: Value, site: CallSite<'_>) -> Result<Change, ToolFailure> {
     let Wanted { about, action, text, section } = parsed(arguments)?;
     let scope = match (about, site.person) {
         (About::Project, _) => MemoryScope::Project,
@@ -141,7 +142,7 @@ fn plan(arguments: Value, site: CallSite<'_>) -> Result<Change, ToolFailure> {
             return Err(ToolFailure::Refused(words.to_owned()));
         }
     };
-    let recalled = site.memory.recall(&scope);
+    let recalled = site.memory.recall(&scope).await;
     let recalled =
         recalled.map_err(|error| ToolFailure::Failed(format!("memory cannot be read: {error}")))?;
     if recalled.as_ref().is_some_and(|found| found.cut) {
@@ -289,16 +290,18 @@ mod tests {
             assert!(outcome.is_err(), "{arguments}");
         }
         let secret = json!({ "scope": "project", "action": "add", "text": "the word is hunter2" });
-        let planned = MemoryUpsert.preview(&secret, context.site()).unwrap().unwrap();
+        let looked = context.clone();
+        let planned = tokio::task::spawn_blocking(move || MemoryUpsert.preview(&secret, looked.site()));
+        let planned = planned.await.unwrap().unwrap().unwrap();
         let redact = Redact::new(|text| text.replace("hunter2", "[redacted]"));
         let shown = redacted_diff(&planned, &redact);
         assert!(shown.ends_with("+the word is [redacted]\n"), "{shown}");
-        assert_eq!(context.memory.recall(&MemoryScope::Project).unwrap(), None);
+        assert_eq!(context.memory.recall(&MemoryScope::Project).await.unwrap(), None);
         for _ in 0..4 {
             let part = json!({ "scope": "project", "action": "add", "text": "y".repeat(TEXT_BYTES) });
             drop(MemoryUpsert.call(part, project.context()).await);
         }
-        let kept = context.memory.recall(&MemoryScope::Project).unwrap().unwrap();
+        let kept = context.memory.recall(&MemoryScope::Project).await.unwrap().unwrap();
         assert!(kept.text.len() <= MEMORY_BYTES);
     }
 }

@@ -16,6 +16,7 @@ use crate::policy::paths::{PathClass, ResolvedPath};
 use crate::policy::shell::ShellRules;
 use crate::policy::{Compound, Mode};
 use crate::ports::{CallToJudge, Judge as _, Ruling, SystemClock, Tool as _};
+use crate::store::memory::{MemoryAudit, MemoryGrants};
 
 const CORPUS: &str = include_str!("../../tests/fixtures/path_corpus.tsv");
 
@@ -177,7 +178,7 @@ fn judge(project: &Project, allowed: &[&str]) -> ProjectJudge {
             _ => Some(Effects::SideEffects),
         }),
         preview: Arc::new(|_| None),
-        state: project.root().join(".ship"),
+        grants: Arc::new(MemoryGrants::new(Arc::new(MemoryAudit::default()))),
         language: Language::En,
     };
     ProjectJudge::new(settings, Arc::new(SystemClock))

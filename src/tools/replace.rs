@@ -47,7 +47,7 @@ impl Confinement {
         let written = write_new(&folder, &temporary, content, old.as_ref())
             .and_then(|()| Ok(rustix::fs::renameat(&folder, &temporary, &folder, name)?));
         if written.is_err() {
-            // If even this fails there is a file too many, which harms nobody.
+            // If this fails too, a temporary file is left behind, which is harmless.
             rustix::fs::unlinkat(&folder, &temporary, AtFlags::empty()).ok();
         }
         written?;
@@ -76,7 +76,7 @@ fn write_new(folder: &OwnedFd, name: &str, content: &[u8], old: Option<&Stat>) -
     if let Some(old) = old {
         let owner = Some(rustix::fs::Uid::from_raw(old.st_uid));
         let group = Some(rustix::fs::Gid::from_raw(old.st_gid));
-        // Only root can give files away; anybody else's stays theirs.
+        // Only root can change the owner; for other users this fails and the owner stays.
         rustix::fs::fchown(&file, owner, group).ok();
         rustix::fs::fchmod(&file, Mode::from_raw_mode(old.st_mode & 0o7777))?;
     }

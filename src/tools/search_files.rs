@@ -116,7 +116,7 @@ fn search(
         if !found.file_type().is_some_and(|kind| kind.is_file()) || !glob.matches(relative, false) {
             continue;
         }
-        // Whoever was asked about a secret place was asked about what is in it.
+        // A person who approved a search of a secret folder approved its contents.
         if is_secret(relative) && !root_is_secret {
             continue;
         }

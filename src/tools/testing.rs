@@ -42,15 +42,15 @@ struct History(Mutex<Vec<UiMessage>>);
 
 impl ThreadStore for History {
     fn load(&self, _: &ThreadId) -> BoxFuture<'_, Result<ThreadRecord, StoreError>> {
-        Box::pin(async { Err(StoreError::Closed) })
+        Box::pin(async { Err(StoreError::closed()) })
     }
 
     fn contains(&self, _: &ThreadId, _: &MessageId) -> BoxFuture<'_, Result<bool, StoreError>> {
-        Box::pin(async { Err(StoreError::Closed) })
+        Box::pin(async { Err(StoreError::closed()) })
     }
 
     fn run_of(&self, _: &ThreadId, _: &MessageId) -> BoxFuture<'_, Result<Vec<UiMessage>, StoreError>> {
-        Box::pin(async { Err(StoreError::Closed) })
+        Box::pin(async { Err(StoreError::closed()) })
     }
 
     fn page(
@@ -68,11 +68,15 @@ impl ThreadStore for History {
     }
 
     fn commit(&self, _: Commit) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(async { Err(StoreError::Closed) })
+        Box::pin(async { Err(StoreError::closed()) })
     }
 
     fn list(&self) -> BoxFuture<'_, Result<Vec<ThreadSummary>, StoreError>> {
-        Box::pin(async { Err(StoreError::Closed) })
+        Box::pin(async { Err(StoreError::closed()) })
+    }
+
+    fn exists(&self, _: &ThreadId) -> BoxFuture<'_, Result<bool, StoreError>> {
+        Box::pin(async { Ok(true) })
     }
 
     fn unfinished(&self) -> Vec<ThreadId> {

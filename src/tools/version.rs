@@ -1,4 +1,4 @@
-//! Which content of a file somebody has seen, as a short word. Pure.
+//! The version of a file's content, as a short digest. Pure.
 
 use ring::digest::{Context, SHA256};
 

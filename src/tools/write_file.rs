@@ -64,8 +64,8 @@ fn parsed(arguments: Value) -> Result<Arguments, ToolFailure> {
     Ok(parsed)
 }
 
-/// Works out what a call would change. Nobody overwrites what they have not seen: the version that is given must
-/// be that of the content that is there.
+/// Computes what a call would change. The given version must match the current content, so that no unseen change
+/// is overwritten.
 fn plan_write(arguments: Value, confinement: &Confinement) -> Result<Change, ToolFailure> {
     let Arguments { path, content, version } = parsed(arguments)?;
     let inside = confinement.resolve(&path)?;

@@ -179,7 +179,7 @@ mod tests {
             _: &AuthorId,
             _: Timestamp,
         ) -> BoxFuture<'_, Result<Invitation, StoreError>> {
-            Box::pin(async { Err(StoreError::Closed) })
+            Box::pin(async { Err(StoreError::closed()) })
         }
 
         fn redeem(&self, _: Author, _: &str, _: Timestamp) -> BoxFuture<'_, Result<bool, StoreError>> {

@@ -1,4 +1,4 @@
-//! The adapter itself: what Telegram can do, and who does it.
+//! The Telegram adapter: capabilities and composition.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::domain::{Capabilities, CorrelationId, Delivery, LengthUnit, OutboundI
 use crate::metrics::Metrics;
 use crate::ports::{Adapter, AdapterError, AdapterIo, BoxFuture, DeliveryError, Hook, OutboxEntry, Receipt};
 
-/// Without a sign for so long it counts as dead; a poll ends well before.
+/// Without a heartbeat for this long the adapter counts as dead; a poll ends well before.
 const STALE_AFTER: Duration = Duration::from_secs(90);
 
 /// One bot on Telegram.
@@ -49,14 +49,14 @@ impl TelegramAdapter {
         Self { platform, options, parts, api, aliases, sender, metrics, hook, screen, calls }
     }
 
-    /// The same, counting with everybody else.
+    /// Adds shared metrics.
     #[must_use]
     pub fn counting(self, metrics: Arc<Metrics>) -> Self {
         let sender = Arc::new(Sender::clone(&self.sender).counting(metrics.clone()));
         Self { sender, metrics, ..self }
     }
 
-    /// Where Telegram calls; nothing where it is asked.
+    /// The webhook handler; `None` in polling mode.
     pub fn hook(&self) -> Option<Arc<dyn Hook>> {
         self.hook.clone().map(|hook| -> Arc<dyn Hook> { hook })
     }
@@ -83,7 +83,7 @@ impl Adapter for TelegramAdapter {
         Box::pin(async move {
             let receiving = Box::pin(run::receive(&self, &io, &stop));
             let ended = self.screen.run_beside(self.sender.target(), &stop, receiving).await;
-            // Nobody hears what comes through the hook any more, and it must not wait for that.
+            // The update loop has ended, so webhook calls must not wait for it.
             if let (true, Some(calls)) = (stop.is_cancelled(), &self.calls) {
                 calls.close();
             }

@@ -1,4 +1,4 @@
-//! Who runs a group, as Telegram says when somebody there may decide something by it.
+//! Looks up the administrators of a group, where that decides who may approve or stop something.
 
 use std::time::Duration;
 
@@ -9,41 +9,41 @@ use super::wire::Member;
 use crate::adapters::chat::TtlCache;
 use crate::domain::{Author, AuthorRole, ChatKind};
 
-/// How long an answer is believed.
+/// How long an answer is cached.
 const BELIEVED: Duration = Duration::from_secs(300);
-/// How long it is taken for a no that Telegram does not say: nobody else waits for it meanwhile.
+/// How long a failed look-up counts as "no", so that others do not wait for it.
 const UNTOLD: Duration = Duration::from_secs(10);
-/// How long Telegram may take to say it: somebody waits for a button, or for an end.
+/// Deadline of a look-up: a person waits for a button or a stop.
 const PATIENCE: Duration = Duration::from_secs(5);
 const PATIENCE_FOR_END: Duration = Duration::from_millis(1500);
 
-/// What it matters for whether somebody runs a group.
+/// What an administrator check is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AdminCheck {
-    /// They may decide, where the settings say so.
+    /// Deciding approvals, where the settings allow administrators.
     Decision,
-    /// They may end what others began, whatever the settings say.
+    /// Stopping runs of others, always allowed.
     End,
 }
 
-/// Knows who runs which group.
+/// Cached administrator look-ups.
 #[derive(Debug)]
 pub(super) struct Admins {
     api: Api,
-    /// Whether it makes a difference for who decides.
+    /// Whether administrators may decide approvals.
     decide: bool,
     known: TtlCache<(i64, i64), bool>,
-    /// Groups that it gave no answer about.
+    /// Groups whose look-up failed.
     silent: TtlCache<i64, ()>,
 }
 
 impl Admins {
-    /// Asks this server, if those who run a group may decide.
+    /// Look-ups at this server.
     pub(super) fn new(api: Api, decide: bool) -> Self {
         Self { api, decide, known: TtlCache::default(), silent: TtlCache::default() }
     }
 
-    /// The author with what Telegram says about their place in the group.
+    /// The author with the role that Telegram reports for the group.
     pub(super) async fn resolve_role(
         &self,
         author: Author,
@@ -66,7 +66,7 @@ impl Admins {
         }
     }
 
-    /// Whether somebody runs a group. Where nobody can tell, they do not.
+    /// Whether a person administers a group. Unknown counts as no.
     async fn is_admin(&self, chat: i64, user: i64, patience: Duration) -> bool {
         if let Some(admin) = self.known.get(&(chat, user)) {
             return admin;
@@ -83,7 +83,7 @@ impl Admins {
             Err(error) => {
                 tracing::warn!(%error, chat, "nobody could tell who runs a group");
                 match error {
-                    // What it says of one it need not say of another.
+                    // A refusal for one group says nothing about another.
                     ApiError::Refused { .. } => self.known.put((chat, user), false, UNTOLD),
                     ApiError::NoSuchCall(_)
                     | ApiError::NotSent(_)
@@ -105,12 +105,12 @@ mod tests {
     #[tokio::test]
     async fn nobody_else_of_a_group_waits_for_a_server_that_gave_no_answer() {
         crate::http_client::install_tls();
-        // Nobody answers there.
+        // The server does not answer.
         let api = Api::new(reqwest::Client::new(), "http://127.0.0.1:1", "7:x".to_owned().into());
         let admins = Admins::new(api, true);
         assert!(!admins.is_admin(-5, 1, PATIENCE).await);
         assert!(admins.silent.get(&-5).is_some() && admins.silent.get(&-6).is_none());
-        // Were it asked about, it would not be at once.
+        // A look-up would delay the event.
         let asked = std::pin::pin!(admins.is_admin(-5, 2, PATIENCE));
         assert_eq!(futures_util::poll!(asked), std::task::Poll::Ready(false));
     }

@@ -10,7 +10,7 @@ use crate::ports::{KeyValueStore, StoreError};
 
 /// The name of the note.
 const NOTE: &str = "moved-chats";
-/// A chat moves once; nobody has moved this often.
+/// Most migrations followed for one chat; a real chat migrates once.
 const LONGEST_CHAIN: usize = 8;
 
 /// Which chat has become which. Clones share what they know.
@@ -27,7 +27,7 @@ impl Default for Aliases {
 }
 
 impl Aliases {
-    /// Takes up what was written down before.
+    /// Loads the stored aliases.
     pub async fn load(&self, notes: &dyn KeyValueStore) -> Result<(), StoreError> {
         let note = notes.get(NOTE).await?;
         let pairs: Vec<(i64, i64)> =
@@ -36,7 +36,7 @@ impl Aliases {
         Ok(())
     }
 
-    /// A chat has moved. From now on both numbers mean the same thread.
+    /// Records a migration: both ids mean the same thread.
     pub fn learn(&self, from: i64, to: i64) {
         if from != to && self.current(to) != from {
             self.moved.send_modify(|moved| {
@@ -45,20 +45,20 @@ impl Aliases {
         }
     }
 
-    /// Writes down what is known, for certain: Telegram tells of a move once.
+    /// Stores the aliases durably: Telegram reports a migration once.
     pub async fn save(&self, notes: &dyn KeyValueStore) -> Result<(), StoreError> {
         let pairs: Vec<Value> = self.moved.borrow().iter().map(|(from, to)| json!([from, to])).collect();
         notes.keep(NOTE, pairs.into()).await
     }
 
-    /// The number that a chat has now.
+    /// The current id of a chat.
     pub fn current(&self, chat: i64) -> i64 {
         let moved = self.moved.borrow();
         let steps = std::iter::successors(Some(chat), |chat| moved.get(chat).copied());
         steps.take(LONGEST_CHAIN).last().unwrap_or(chat)
     }
 
-    /// The number that the thread of a chat goes by: its first one.
+    /// The id in a chat's ThreadId: its first one.
     pub fn original(&self, chat: i64) -> i64 {
         let moved = self.moved.borrow();
         let before = |chat: &i64| moved.iter().find(|(_, to)| *to == chat).map(|(from, _)| *from);

@@ -1,5 +1,5 @@
-//! A press of a button: whose question it answers, who pressed, and what they see. Whoever pressed is always answered,
-//! for their screen waits.
+//! Handles a pressed button: which approval it decides, who pressed, and the answer. Every press is answered, because
+//! the client shows a spinner until then.
 
 use super::admins::AdminCheck;
 use super::chat_target::ChatTarget;
@@ -11,7 +11,7 @@ use crate::ports::StoreError;
 use crate::render::Phrase;
 
 impl UpdateHandler {
-    /// Does what a button says.
+    /// Handles a callback query.
     pub(super) async fn pressed(&self, press: Press) -> Result<Done, StoreError> {
         let language = self.language("", press.language);
         let answer = |words: Option<String>| Followup::Answer(press.id.clone(), words);
@@ -24,7 +24,7 @@ impl UpdateHandler {
         let Some((button, id)) = decode(&press.data) else { return Ok(unknown()) };
         let Some(approval) = self.parts.approvals.get(&id).await? else { return Ok(unknown()) };
         let Some(asked) = self.asked_in(&approval) else { return Ok(unknown()) };
-        // A button works only where it was shown. Where Telegram does not say, that is where it was asked.
+        // A button works only in the chat where it was shown; without a chat in the query, in the approval's own.
         let shown = press.shown.unwrap_or(asked);
         if self.aliases.current(shown.place.chat) != asked.place.chat {
             return Ok(unknown());
@@ -34,9 +34,9 @@ impl UpdateHandler {
         {
             return Ok(Done::kept(vec![answer(None)]));
         }
-        // What was written before a group got its new number can still be pressed, and no longer be changed.
+        // A message from before a migration can still be pressed, but no longer edited.
         let message = shown.message_id.filter(|_| shown.place.chat == asked.place.chat);
-        // A second copy of a question, from a send nobody heard back from, keeps its buttons until somebody tries one.
+        // A duplicate of a question, from a send without a response, keeps its buttons until one is pressed.
         let stale = approval.state != ApprovalState::Pending;
         let bare = message.filter(|_| stale).map(|message| Followup::Bare(shown.place, message));
         let menu = match button {
@@ -56,7 +56,7 @@ impl UpdateHandler {
             Button::Scopes | Button::Back if stale => {
                 return Ok(Done::kept(unknown().asides.into_iter().chain(bare).collect()));
             }
-            // Others would change what those who may decide have before them.
+            // A press of another person must not change the question for the approvers.
             Button::Scopes | Button::Back if !self.decides(&press, asked, &approval).await? => {
                 let words = Phrase::NotTheirs(approval.number).say(language);
                 return Ok(Done::kept(vec![answer(Some(words))]));
@@ -73,7 +73,7 @@ impl UpdateHandler {
         Ok(Done::kept(std::iter::once(answer(None)).chain(buttons).collect()))
     }
 
-    /// Whether whoever pressed may answer a question.
+    /// Whether the person who pressed may decide an approval.
     async fn decides(&self, press: &Press, asked: Shown, approval: &Approval) -> Result<bool, StoreError> {
         let author = press.author.clone();
         let author =
@@ -81,7 +81,7 @@ impl UpdateHandler {
         self.parts.deciders.decides(&*self.parts.access, &author, approval).await
     }
 
-    /// Where a question was asked, if that is a chat of ours.
+    /// The chat of an approval, if it is on this platform.
     fn asked_in(&self, approval: &Approval) -> Option<Shown> {
         let ours = *approval.thread.platform() == self.platform;
         let place = ChatTarget::of(&approval.thread, &self.aliases).filter(|_| ours)?;

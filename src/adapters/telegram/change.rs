@@ -1,4 +1,4 @@
-//! Changing messages that are there, and taking them away.
+//! Edits and deletes messages.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -14,35 +14,35 @@ use super::live::Lives;
 use super::outgoing_message::{OutgoingMessage, SendPlan, deletion};
 use crate::domain::ThreadId;
 
-/// How many messages that should be gone are tried again at a time.
+/// How many failed deletions are retried at a time.
 const TIDIED: usize = 3;
 const TIDY_PAUSE: Duration = Duration::from_millis(100);
 
-/// What became of a change.
+/// The outcome of an edit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Edited {
-    /// The message says it now.
+    /// The message has the new text.
     Yes,
-    /// The message cannot say it, and may be there all the same.
+    /// The edit was refused; the message may still exist.
     No,
-    /// The message is not there.
+    /// The message does not exist.
     Gone,
 }
 
-/// What a message said to a change.
+/// How the server answered an edit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     Made,
-    /// It says this already.
+    /// The text is unchanged.
     Needless,
-    /// It cannot be made.
+    /// The edit is not possible.
     Impossible,
-    /// There is nothing to be changed.
+    /// The message is gone.
     Absent,
 }
 
 impl Client {
-    /// Changes a message. A keyboard that the letter does not name goes away.
+    /// Edits a message. A keyboard that the content does not include is removed.
     pub(super) async fn edit(
         &self,
         place: ChatTarget,
@@ -65,7 +65,7 @@ impl Client {
         weight: Weight,
     ) -> Result<Change, ApiError> {
         let mut way = SendPlan { reply_to: None, ..SendPlan::of(place, letter) };
-        // Whoever gave up an answer earlier than a send would send it beside itself.
+        // An edit that times out before a send would leave the answer twice.
         let patience = if weight == Weight::Must { SEND } else { CALL };
         for _ in 0..DETOURS {
             self.turn(way.place, weight).await?;
@@ -90,12 +90,12 @@ impl Client {
                     return Ok(Change::Impossible);
                 }
                 Obstacle::Moved(to) => {
-                    // Its messages stayed behind.
+                    // The messages stay in the old group.
                     self.moved(place.chat, to).await;
                     return Ok(Change::Absent);
                 }
                 _ => match self.apply_fallback(&mut way, error).await {
-                    // Only the sending of a message tells what can never be said here.
+                    // Only a send tells whether a text is permanently refused.
                     Err(error) if is_final(&error) => {
                         tracing::info!(chat = place.chat, message, %error, "a message cannot be changed");
                         return Ok(Change::Impossible);
@@ -107,7 +107,7 @@ impl Client {
         Err(lost())
     }
 
-    /// Takes a message away; false where it is worth another try.
+    /// Deletes a message; false where a retry makes sense.
     pub(super) async fn delete(&self, place: ChatTarget, message: i64) -> bool {
         if !self.limits.rest(place).await {
             return false;
@@ -123,7 +123,7 @@ impl Client {
         }
     }
 
-    /// Takes the message away that grows in a thread, now or later.
+    /// Deletes the streamed message of a thread, now or by a later retry.
     pub(super) async fn take_away(&self, place: ChatTarget, thread: &ThreadId, message: i64, lives: &Lives) {
         if self.delete(place, message).await {
             lives.remove(thread).await;
@@ -132,7 +132,7 @@ impl Client {
         }
     }
 
-    /// Takes away what could not be taken away before, if there is any.
+    /// Retries deletions that failed before.
     pub(super) async fn tidy(&self, place: ChatTarget, thread: &ThreadId, lives: &Lives) {
         for (tried, message) in lives.left(thread).await.into_iter().take(TIDIED).enumerate() {
             if tried > 0 {

@@ -1,5 +1,5 @@
-//! Putting messages into a chat, and getting around what the server minds: a group that moved, a topic that is gone,
-//! markup it does not understand. Knows no intents.
+//! Sends messages with fallbacks for what the server refuses: a migrated group, a deleted topic, markup it does not
+//! understand. Knows no intents.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -21,24 +21,24 @@ use crate::domain::DeliveryId;
 use crate::metrics::Metrics;
 use crate::ports::KeyValueStore;
 
-/// How long a call may take that can be left out.
+/// Deadline of an optional call.
 pub(super) const BRIEFLY: Duration = Duration::from_secs(8);
-/// A call gets around so many obstacles.
+/// Most fallbacks per call.
 pub(super) const DETOURS: u32 = 4;
-/// A server that breaks on a call so often in a row is not just broken for a moment.
+/// After this many consecutive server errors on a call the feature counts as missing.
 pub(super) const BROKEN_TRIES: u32 = 4;
 
-/// Something of the outbox that is on its way.
+/// An outbox entry in flight.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DeliveryAttempt<'a> {
     pub(super) delivery: &'a DeliveryId,
-    /// The message it answers, which stands before it.
+    /// The message that it replies to.
     pub(super) answers: Option<i64>,
-    /// The how-manieth try of this daemon it is, counted from 1.
+    /// The attempt in this process, from 1.
     pub(super) attempt: u32,
 }
 
-/// Puts messages into chats. Cheap to clone.
+/// Sends messages to chats. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(super) struct Client {
     pub(super) api: Api,
@@ -47,9 +47,9 @@ pub(super) struct Client {
     notes: Arc<dyn KeyValueStore>,
     trail: Arc<SendLog>,
     metrics: Arc<Metrics>,
-    /// Whether the server can change messages, as far as we know.
+    /// Whether the server supports edits, as far as known.
     pub(super) edits: Arc<FeatureProbe>,
-    /// Whether it has shown that it knows which messages there are to be changed.
+    /// Whether the server reports missing messages on edits.
     pub(super) proved: Arc<AtomicBool>,
 }
 
@@ -60,7 +60,7 @@ impl Client {
         Self { api, limits, chats, notes, trail, metrics: Arc::default(), edits, proved: Arc::default() }
     }
 
-    /// The same, counting with everybody else.
+    /// Adds shared metrics.
     pub(super) fn counting(self, metrics: Arc<Metrics>) -> Self {
         Self { metrics, ..self }
     }
@@ -69,12 +69,12 @@ impl Client {
         &self.api
     }
 
-    /// Whether messages can be changed here, as far as we know.
+    /// Whether edits work, as far as known.
     pub(super) fn can_edit(&self) -> bool {
         self.edits.is_there()
     }
 
-    /// Sends a letter; gives the number of the message.
+    /// Sends a message; returns its id.
     pub(super) async fn send(
         &self,
         place: ChatTarget,
@@ -87,8 +87,7 @@ impl Client {
         Ok(message)
     }
 
-    /// Keeps others from putting anything into a chat where messages are looked for: what is not noted yet could be taken
-    /// for a lost one.
+    /// Locks a chat while a lost message is searched there, so that an unrecorded one is not mistaken for it.
     async fn alone(&self, place: ChatTarget) -> Option<OwnedSemaphorePermit> {
         if is_traced(place) { self.trail.alone(place).await } else { None }
     }
@@ -116,8 +115,8 @@ impl Client {
         Err(lost())
     }
 
-    /// Sends a letter that should not be sent twice: one that set out before and got no answer is looked for first.
-    /// What cannot be found is sent again, for a message twice is better than none, and counted.
+    /// Sends a message at most once if possible: an earlier attempt without an answer is searched for first. If it is not
+    /// found, the message is sent again and counted.
     pub(super) async fn send_once(
         &self,
         place: ChatTarget,
@@ -143,9 +142,9 @@ impl Client {
         sent
     }
 
-    /// Something is sent that may be there already.
+    /// Counts a possible duplicate.
     fn again(&self, place: ChatTarget, parcel: DeliveryAttempt<'_>) {
-        // What this daemon was cut off from itself was counted when that happened.
+        // An attempt of this process was counted when it was interrupted.
         if parcel.attempt <= 1 {
             self.metrics.deliveries_unsure.count();
             let delivery = parcel.delivery.as_str();
@@ -153,13 +152,13 @@ impl Client {
         }
     }
 
-    /// A few words are said again that may be there already.
+    /// Counts a possibly repeated notice.
     pub(super) fn said_again(&self, place: ChatTarget) {
         self.metrics.deliveries_unsure.count();
         tracing::warn!(chat = place.chat, "a few words are said again and may show twice");
     }
 
-    /// Notes what became of something that set out.
+    /// Records the outcome of an attempt.
     async fn ended(
         &self,
         place: ChatTarget,
@@ -169,7 +168,7 @@ impl Client {
         match sent {
             Ok(Some(message)) => self.trail.arrived(place, *message, Some(parcel.delivery)).await,
             Ok(None) => {}
-            // Of a server that broke, nobody knows how far it came.
+            // After a server error the outcome is unknown.
             Err(
                 error @ (ApiError::Unsure(_) | ApiError::Gateway(_) | ApiError::Refused { code: 500.., .. }),
             ) => {
@@ -185,7 +184,7 @@ impl Client {
         }
     }
 
-    /// Sends a file with a letter as its caption. One that is known to have arrived is not sent again.
+    /// Sends a file with a caption. A file that is known to have arrived is not sent again.
     pub(super) async fn upload(
         &self,
         place: ChatTarget,
@@ -205,7 +204,7 @@ impl Client {
         sent
     }
 
-    /// Sends a file with a letter as its caption.
+    /// Sends a file with a caption.
     pub(super) async fn put_file(
         &self,
         place: ChatTarget,
@@ -228,7 +227,7 @@ impl Client {
         Err(lost())
     }
 
-    /// Any call about a chat that may be left out. It is, while the server wants to hear nothing about the chat.
+    /// An optional call about a chat; skipped while the chat is rate limited.
     pub(super) async fn ask(&self, place: ChatTarget, method: &str, body: &Value) -> Result<Value, ApiError> {
         if self.limits.rests_for(place).is_some() {
             return Err(enough());
@@ -237,7 +236,7 @@ impl Client {
         asked.inspect_err(|error| self.note(place, error))
     }
 
-    /// Any call about a chat that needs no turn, and only waits while the server wants to hear nothing about the chat.
+    /// A call about a chat without pacing; waits only while the chat is rate limited.
     pub(super) async fn insist(
         &self,
         place: ChatTarget,
@@ -251,7 +250,7 @@ impl Client {
         asked.inspect_err(|error| self.note(place, error))
     }
 
-    /// How long the server still wants to hear nothing about a chat, where it is no use to wait for that here.
+    /// The remaining rate limit of a chat, if it is too long to wait for.
     pub(super) fn rests_long(&self, place: ChatTarget) -> Option<Duration> {
         self.limits.rests_long(place)
     }
@@ -273,14 +272,14 @@ impl Client {
         }
     }
 
-    /// Changes the way so that it leads around what went wrong; the error itself where nothing does.
+    /// Applies a fallback to the send plan; returns the error where there is none.
     pub(super) async fn apply_fallback(&self, way: &mut SendPlan, error: ApiError) -> Result<(), ApiError> {
         self.note(way.place, &error);
         match obstacle(&error) {
             Obstacle::Moved(to) if to != way.place.chat => {
                 self.moved(way.place.chat, to).await;
                 way.place.chat = to;
-                // The messages of the old group stayed behind.
+                // The messages stay in the old group.
                 way.reply_to = None;
             }
             Obstacle::TopicGone if way.place.topic.is_some() => way.place.topic = None,
@@ -293,7 +292,7 @@ impl Client {
     }
 }
 
-/// Whether the bot's messages in a place stand one behind the other. In groups and topics others stand in between.
+/// Whether the bot's messages in a chat have consecutive ids; in groups and topics they do not.
 const fn is_traced(place: ChatTarget) -> bool {
     !place.is_group() && place.topic.is_none()
 }

@@ -1,4 +1,4 @@
-//! Sending: what the outbox holds, what is fleeting, and a few words beside both. One entry becomes one message.
+//! Sends outbox entries, ephemeral intents and short notices. One entry becomes one message.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::domain::{CorrelationId, Intent, LengthUnit, OutboundIntent, ThreadId}
 use crate::metrics::Metrics;
 use crate::ports::{DeliveryError, OutboxEntry, Receipt};
 
-/// The longest answer to a press.
+/// The longest text of a callback answer.
 const LONGEST_ANSWER: usize = 200;
 
 /// Sends to Telegram. Clones are the same sender.
@@ -38,7 +38,7 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// A sender, and the screen that must be run for it, with its [`target`](Self::target).
+    /// A sender, and the draft scheduler that must be run for it, with its [`target`](Self::target).
     pub fn new(api: Api, parts: ChatParts, chats: Aliases) -> (Self, DraftTask) {
         let (screen, task) = DraftScheduler::new();
         let post = Client::new(api, chats.clone(), parts.notes.clone());
@@ -47,13 +47,13 @@ impl Sender {
         (Self { post, parts, chats, screen, brush, lives }, task)
     }
 
-    /// The same, counting with everybody else.
+    /// Adds shared metrics.
     #[must_use]
     pub fn counting(self, metrics: Arc<Metrics>) -> Self {
         Self { post: self.post.counting(metrics), ..self }
     }
 
-    /// Whoever shows what is fleeting.
+    /// The renderer of ephemeral intents.
     pub fn target(&self) -> Arc<dyn DraftTarget> {
         self.brush.clone()
     }
@@ -102,7 +102,7 @@ impl Sender {
         }
     }
 
-    /// Shows something fleeting. Never waits.
+    /// Shows an ephemeral intent. Never waits.
     pub fn show(&self, intent: OutboundIntent) {
         let reply_to = intent.reply_to.as_deref().and_then(|message| message.parse().ok());
         if let Some(reply_to) = reply_to.filter(|_| in_group(&intent, &self.chats)) {
@@ -111,12 +111,12 @@ impl Sender {
         self.screen.show(intent);
     }
 
-    /// Takes away what is shown of a turn that has ended without a word. Never waits.
+    /// Removes what is shown of a turn that ended without text. Never waits.
     pub fn over(&self, thread: &ThreadId, run: &CorrelationId) {
         self.screen.over(thread, run);
     }
 
-    /// Says a few words beside the outbox, as well as it can.
+    /// Sends a short notice outside of the outbox, best effort.
     pub async fn say(&self, place: &ChatTarget, reply_to: Option<i64>, markdown: &str) {
         let reply_to = reply_to.filter(|_| place.is_group());
         for (index, words) in render(markdown, MESSAGE_LIMIT).into_iter().enumerate() {
@@ -129,7 +129,7 @@ impl Sender {
         }
     }
 
-    /// Ends the wait of whoever pressed a button.
+    /// Answers a callback query, which ends the button's spinner.
     pub async fn answer_callback(&self, id: &str, text: Option<&str>) {
         let mut answer = AnswerCallbackQuery::new(CallbackQueryId(id.to_owned()));
         if let Some(text) = text {
@@ -140,7 +140,7 @@ impl Sender {
         }
     }
 
-    /// Shows that a message was seen. It never matters whether that worked.
+    /// Sets the acknowledgement reaction, best effort.
     pub async fn acknowledge(&self, place: &ChatTarget, message: i64) {
         let eyes = json!([{ "type": "emoji", "emoji": "👀" }]);
         let body = json!({ "chat_id": place.chat, "message_id": message, "reaction": eyes });
@@ -149,29 +149,29 @@ impl Sender {
         }
     }
 
-    /// Registers the menu of commands, if it is not there yet.
+    /// Registers the command menu, if it changed.
     pub async fn register_menu(&self) {
         menu::register(self.post.api(), &*self.parts.notes, self.parts.language).await;
     }
 
-    /// Ends what is shown for the entry's turn, and gives the message that it left.
+    /// Ends the draft of the entry's turn, and returns the message that it left.
     async fn take(&self, entry: &OutboxEntry) -> Option<Live> {
         let (thread, correlation) = (&entry.intent.thread_id, &entry.intent.correlation_id);
-        // Afterwards no frame of the turn appears, and what is noted is what there is.
+        // After this no frame of the turn is sent, and the note is final.
         self.screen.take(thread, correlation).await;
         self.brush.forget(thread, correlation);
         let live = self.lives.get(thread).await?;
         (live.correlation == *correlation && live.takes(&entry.id)).then_some(live)
     }
 
-    /// Takes away what is shown, where something else comes in its place.
+    /// Deletes the draft message where another message replaces it.
     async fn clear(&self, place: ChatTarget, entry: &OutboxEntry, live: Option<Live>) {
         if let Some(live) = live {
             self.post.take_away(place, &entry.intent.thread_id, live.message, &self.lives).await;
         }
     }
 
-    /// Puts a text on the message that has grown, or into a new one.
+    /// Writes a text into the streamed message, or sends a new one.
     async fn put_text(
         &self,
         place: ChatTarget,
@@ -201,8 +201,8 @@ impl Sender {
         }
     }
 
-    /// Changes a message. A server that gives no answer to that, and then none again, is taken for one that cannot; so
-    /// is one that breaks on it again and again, or is kept from it by somebody on the way.
+    /// Edits a message. A server that repeatedly gives no answer or an error to edits is treated as one without
+    /// edits; so is one behind a proxy that blocks them.
     pub(super) async fn changes(
         &self,
         place: ChatTarget,
@@ -231,7 +231,7 @@ impl Sender {
         }
     }
 
-    /// A text that no message can hold goes as a file: nothing of it is lost.
+    /// Sends a text that exceeds every message as a file.
     async fn put_file(
         &self,
         place: ChatTarget,
@@ -245,11 +245,11 @@ impl Sender {
     }
 }
 
-/// Why nothing was delivered.
+/// Why a delivery failed.
 #[derive(Debug)]
 pub(super) enum Failure {
     Api(ApiError),
-    /// It could not even be tried, and never will.
+    /// The entry can never be sent.
     Never(String),
 }
 
@@ -259,13 +259,13 @@ impl From<ApiError> for Failure {
     }
 }
 
-/// The message that an entry answers visibly: in a group, and only by the first part of an answer.
+/// The message that an entry replies to: in groups, and only for the first part of an answer.
 pub(super) fn reply_target(place: ChatTarget, entry: &OutboxEntry) -> Option<i64> {
     let first = entry.id.as_str().ends_with("#0");
     entry.intent.reply_to.as_deref().filter(|_| first && place.is_group())?.parse().ok()
 }
 
-/// An entry on its way.
+/// An entry in flight.
 pub(super) fn parcel(entry: &OutboxEntry, attempt: u32) -> DeliveryAttempt<'_> {
     let answers = entry.intent.reply_to.as_deref().and_then(|message| message.parse().ok());
     DeliveryAttempt { delivery: &entry.id, answers, attempt }
@@ -281,7 +281,7 @@ pub(super) fn text_file(name: &str, text: &str) -> Upload {
     }
 }
 
-/// Whether words were left out because nothing less would fit.
+/// Whether the text was cut because nothing longer fits.
 fn is_cut(text: &str, words: &Rendered) -> bool {
     words.html == escape(&words.plain) && LengthUnit::Utf16.measure(text.trim()) > MESSAGE_LIMIT
 }

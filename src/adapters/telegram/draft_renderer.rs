@@ -1,4 +1,4 @@
-//! What a running turn shows: in private a draft, elsewhere one message that is changed; typing in either.
+//! Shows a running turn: a draft in private chats, one edited message elsewhere, and the typing indicator.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,18 +25,18 @@ use crate::adapters::chat::{DraftTarget, Frame};
 use crate::domain::{CorrelationId, ThreadId};
 use crate::ports::BoxFuture;
 
-/// An answer that is there within this time is not shown growing: it would only be sent twice.
+/// An answer that is complete within this time is not streamed.
 const HOLD_DRAFT: Duration = Duration::from_millis(300);
 const HOLD_MESSAGE: Duration = Duration::from_millis(1200);
-/// How long to wait between two frames.
+/// Interval between two frames.
 const BETWEEN_DRAFTS: Duration = Duration::from_millis(600);
 const BETWEEN_EDITS: Duration = Duration::from_millis(1200);
 const BETWEEN_GROUP_EDITS: Duration = Duration::from_secs(3);
-/// A frame takes no longer than this; less than whoever takes the draft away is ready to wait.
+/// Deadline of one frame; shorter than the wait before a draft is removed.
 const DEADLINE: Duration = Duration::from_secs(9);
-/// How long the frames of a chat wait for the sign that somebody writes.
+/// How long the frames of a chat wait for the typing indicator.
 const SIGN: Duration = Duration::from_secs(2);
-/// How many turns are remembered before those that have gone quiet are let go, and before those are that may be over.
+/// How many turns are remembered before silent ones are dropped, and before any are.
 const MOST: usize = 4096;
 const MOST_OVER: usize = 1024;
 const QUIET: Duration = Duration::from_secs(3600);
@@ -47,10 +47,10 @@ pub(super) struct DraftRenderer {
     post: Client,
     chats: Aliases,
     lives: Arc<Lives>,
-    /// Whether the server knows drafts, as far as we know.
+    /// Whether the server supports drafts, as far as known.
     drafts: FeatureProbe,
     strokes: Arc<DraftStates>,
-    /// Messages that are on their way. None is given up before the server has said what became of it.
+    /// Messages in flight. Each is awaited until the server has answered.
     sends: Mutex<JoinSet<()>>,
 }
 
@@ -60,12 +60,12 @@ impl DraftRenderer {
         Self { post, chats, lives, drafts: FeatureProbe::default(), strokes, sends }
     }
 
-    /// Remembers which message a turn answers, for the message that will grow.
+    /// Remembers which message a turn answers, for the streamed message.
     pub(super) fn expect(&self, thread: &ThreadId, correlation: &CorrelationId, reply_to: i64) {
         self.stroke(thread, correlation, |stroke| stroke.reply_to = Some(reply_to));
     }
 
-    /// Nothing more is shown of what a turn has said so far. It may go on, and then its silence counts from now.
+    /// Ends the display of what a turn has said so far. The turn may go on; its silence counts from now.
     pub(super) fn forget(&self, thread: &ThreadId, correlation: &CorrelationId) {
         self.locked(|strokes| {
             if strokes.get(thread).is_none_or(|stroke| stroke.correlation != *correlation) {
@@ -78,7 +78,7 @@ impl DraftRenderer {
         });
     }
 
-    /// Takes away the message of a turn that came to no answer: half of one is none.
+    /// Deletes the streamed message of a turn that ended without an answer.
     async fn clear(&self, thread: &ThreadId, correlation: &CorrelationId) {
         self.forget(thread, correlation);
         let Some(place) = ChatTarget::of(thread, &self.chats) else { return };
@@ -123,7 +123,7 @@ impl DraftRenderer {
             self.shown(thread, &correlation, picture);
             return message;
         }
-        // Drafts may just have turned out to be unknown here.
+        // The call may have shown that the server has no drafts.
         if self.drafts_in(place) || !self.post.can_edit() {
             return message;
         }
@@ -136,7 +136,7 @@ impl DraftRenderer {
         left.map(|message| message.to_string())
     }
 
-    /// Puts a frame on the message of the turn, or on a new one. Gives the message that is there now.
+    /// Shows a frame by an edit of the turn's message, or as a new message. Returns the message.
     async fn put(
         &self,
         place: ChatTarget,
@@ -157,14 +157,14 @@ impl DraftRenderer {
                     self.lives.remove(thread).await;
                     self.stroke(thread, correlation, |stroke| stroke.sent = false);
                 }
-                // Where it cannot be changed, one frame is enough: the answer takes its place.
+                // Without edits one frame is enough: the answer replaces it.
                 Ok(Edited::Yes | Edited::No) | Err(_) => return Some(message),
             }
         } else if let Some(message) = stale {
-            // Half an answer of a turn that never came to its end.
+            // A partial answer of a turn that never ended.
             self.post.take_away(place, thread, message, &self.lives).await;
         }
-        // What could not be changed would stay beside the answer.
+        // A message that cannot be edited would stay beside the answer.
         if !self.post.surely_edits(place, letter).await {
             return None;
         }
@@ -186,14 +186,14 @@ impl DraftRenderer {
             while sends.try_join_next().is_some() {}
             let letter = letter.clone();
             sends.spawn(async move {
-                // Whoever showed it may wait no more; then it is found by its note.
+                // The caller may be gone; the message is found by its note later.
                 let _gone = tell.send(first.send(&letter).await).is_err();
             });
         }
         told.await.ok().flatten()
     }
 
-    /// Shows a draft; false when it is not there.
+    /// Shows a draft; false when the server did not take it.
     async fn draft(&self, place: ChatTarget, correlation: &CorrelationId, picture: &Rendered) -> bool {
         let mut body = json!({ "chat_id": place.chat, "draft_id": draft_id(correlation), "can_stop": true });
         if let (Some(topic), Some(body)) = (place.topic, body.as_object_mut()) {
@@ -249,7 +249,7 @@ impl DraftRenderer {
         !place.is_group() && self.drafts.is_there()
     }
 
-    /// Works on what is remembered of a turn; another turn's is forgotten for it.
+    /// Changes the state of a turn; the state of another turn in the same chat is dropped.
     fn stroke<T>(
         &self,
         thread: &ThreadId,
@@ -323,7 +323,7 @@ impl DraftTarget for DraftRenderer {
     }
 }
 
-/// The number of a turn's draft: always the same, and never zero.
+/// The draft id of a turn: stable, never zero.
 pub(super) fn draft_id(correlation: &CorrelationId) -> i64 {
     let mixed = correlation.as_str().bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)

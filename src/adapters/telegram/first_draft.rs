@@ -1,4 +1,4 @@
-//! The first message of a turn that is shown, which may take longer to arrive than anybody waits for it.
+//! The first streamed message of a turn, whose send may outlive the caller's wait.
 
 use std::sync::{Arc, PoisonError};
 
@@ -12,8 +12,7 @@ use super::limits::Weight;
 use super::live::{Live, Lives};
 use crate::domain::{CorrelationId, ThreadId};
 
-/// The first message of a turn, on its way for as long as that takes: longer, perhaps, than anybody waits for a frame, and
-/// longer than the turn.
+/// The first message of a turn, in flight for as long as the send takes, perhaps longer than the turn.
 pub(super) struct FirstDraft {
     pub(super) post: Client,
     pub(super) lives: Arc<Lives>,
@@ -25,14 +24,14 @@ pub(super) struct FirstDraft {
 }
 
 impl FirstDraft {
-    /// Sends it. Gives its number where the turn still shows what it says.
+    /// Sends it. Returns its id where the turn is still streamed.
     pub(super) async fn send(self, letter: &OutgoingMessage) -> Option<i64> {
         match self.post.send(self.place, letter, Weight::May).await {
             Ok(Some(message)) => {
                 let live = Live { correlation: self.correlation.clone(), message, done: None };
                 self.lives.get(&self.thread).await;
-                // Whoever ends the turn first says so, and then looks for the message: either it is noted by then, or
-                // nobody wants it any more.
+                // The end of a turn is recorded before its message is looked up: either the message is noted by then, or
+                // it is deleted here.
                 if self.in_time(|_| self.lives.note(&self.thread, live)).is_some() {
                     self.lives.save(&self.thread).await;
                     return Some(message);
@@ -41,7 +40,7 @@ impl FirstDraft {
                     self.lives.leave(&self.thread, message).await;
                 }
             }
-            // It may be there; and where it has no number it cannot be changed.
+            // It may have arrived; without an id it cannot be edited.
             Ok(None) | Err(ApiError::Unsure(_) | ApiError::Gateway(_)) => {}
             Err(ApiError::Refused { code: 500.., .. }) => {}
             Err(_) => drop(self.in_time(|stroke| stroke.sent = false)),
@@ -49,7 +48,7 @@ impl FirstDraft {
         None
     }
 
-    /// Works on what is remembered of the turn, unless it has said something meanwhile.
+    /// Changes the state of the turn, unless the turn has delivered text meanwhile.
     fn in_time<T>(&self, work: impl FnOnce(&mut DraftState) -> T) -> Option<T> {
         let mut strokes = self.strokes.lock().unwrap_or_else(PoisonError::into_inner);
         let stroke = strokes.get_mut(&self.thread)?;

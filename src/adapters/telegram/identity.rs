@@ -1,4 +1,4 @@
-//! Who the bot is, as `getMe` says.
+//! The bot's identity from `getMe`.
 
 use serde::Deserialize;
 
@@ -13,13 +13,13 @@ pub(super) struct Me {
     /// Whether private chats with it can have topics.
     #[serde(default, rename = "has_topics_enabled", deserialize_with = "or_default")]
     pub(super) topics: bool,
-    /// Whether it hears everything that is said in groups.
+    /// Whether it receives all group messages (privacy mode off).
     #[serde(default, rename = "can_read_all_group_messages", deserialize_with = "or_default")]
     pub(super) hears_all: bool,
 }
 
 impl Me {
-    /// Whether these words are its name, with the `@` before it.
+    /// Whether a text is its `@name`.
     pub(super) fn is_called(&self, mention: &str) -> bool {
         let name = mention.strip_prefix('@').unwrap_or_default();
         !name.is_empty() && name.eq_ignore_ascii_case(&self.username)

@@ -1,4 +1,4 @@
-//! The menu of commands that people see behind `/`, in their language.
+//! Registers the command menu behind `/`, per language.
 
 use serde_json::{Value, json};
 use teloxide_core::payloads::{SetMyCommands, SetMyCommandsSetters as _};
@@ -38,7 +38,7 @@ async fn set(api: &Api, menus: &[SetMyCommands]) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// One menu for each sort of chat and language; what is said to whoever speaks neither comes first.
+/// One menu per chat kind and language; the default language comes first.
 fn menus(default: Language) -> Vec<SetMyCommands> {
     let scopes = [BotCommandScope::AllPrivateChats, BotCommandScope::AllGroupChats];
     let languages = [(None, default), (Some("zh"), Language::Zh), (Some("en"), Language::En)];
@@ -50,7 +50,7 @@ fn menus(default: Language) -> Vec<SetMyCommands> {
         }
     };
     let of_scope = |scope: &BotCommandScope| {
-        // Whoever speaks the default's language needs no menu of their own.
+        // The default menu serves its own language.
         let needed = languages.iter().filter(|(code, language)| code.is_none() || *language != default);
         needed.map(|(code, language)| menu(scope, *code, *language)).collect::<Vec<_>>()
     };

@@ -1,11 +1,10 @@
-//! What was taken in and is not at its end: who waits to hear of it, and whether it is safe on the disk meanwhile. An
-//! update may be confirmed when it is accepted, or when it is kept where a crash cannot take it. Pure: the time is
-//! handed in.
+//! Updates in progress: which callers wait for them, and whether they are stored on disk. An update may be confirmed to
+//! Telegram when it is accepted, or when it is stored durably. Pure: the clock is a parameter.
 //!
-//! What is kept is bounded, and no lane can take all the room: it may have as much as is still free, so one alone gets
-//! half, two get a third each, and the first of a lane finds a place that is reserved for such. What comes beyond that
-//! cannot stay unconfirmed, for Telegram gives nobody's updates past a hundred of those: it has to be refused in words.
-//! A lane is written down from its oldest on, so that a crash leaves no gap in it.
+//! The store is bounded, and no order key can fill it: a key may use as much as is still free, so one alone gets
+//! half and two get a third each; the first update of a key has reserved space. Updates beyond that cannot stay
+//! unconfirmed, because Telegram returns no updates past a hundred of those: they are refused with a message.
+//! The updates of a key are stored oldest first, so that a crash leaves no gap.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -15,11 +14,11 @@ use tokio::time::Instant;
 
 use super::albums::OrderKey;
 
-/// How many are kept on the disk.
+/// Most updates stored on disk.
 const MOST_KEPT: usize = 1100;
-/// How many of these are there for the first of a lane only.
+/// Space reserved for the first update of each order key.
 const RESERVED: usize = 100;
-/// How many are worked on at once. More are not to be taken in.
+/// Most updates in progress.
 const MOST_TAKEN: usize = 2 * MOST_KEPT;
 
 /// The number of an update.
@@ -27,65 +26,65 @@ pub(super) fn number_of(update: &Value) -> Option<i64> {
     update.get("update_id").and_then(Value::as_i64)
 }
 
-/// An update that is not at its end.
+/// An update in progress.
 #[derive(Debug)]
 struct Taken {
     id: Option<i64>,
     update: Value,
-    /// Nothing until it is read.
+    /// `None` until it is parsed.
     lane: Option<OrderKey>,
     since: Instant,
-    /// Those who want to hear when it may be confirmed, by the numbers they gave.
+    /// Callers waiting for the confirmation, by their ids.
     waiters: Vec<i64>,
     state: State,
 }
 
-/// Where an update is.
+/// Where an update is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Only here, and at Telegram.
+    /// In memory, unconfirmed at Telegram.
     Here,
     Saving,
     Safe,
 }
 
-/// What is to be done about an update that was given.
+/// What the caller does with a received update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Given {
-    /// It is new, and goes by this key.
+    /// New, with this key.
     New(i64),
-    /// It is being worked on; whoever gave it waits with the others.
+    /// In progress; the caller waits with the others.
     Waits,
-    /// It is being worked on, and safe.
+    /// In progress, and stored durably.
     Safe,
 }
 
-/// What is to be written down: its key, the name to keep it under, and the update.
+/// An update to store: key, name and content.
 pub(super) type ToSave = (i64, String, Value);
 
-/// What is to be done about those of a lane that are nowhere but here.
+/// What to do with the unstored updates of an order key.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Keeping {
-    /// To be written down.
+    /// Store these.
     pub(super) to_save: Vec<ToSave>,
-    /// There is no room for these.
+    /// Refuse these: the store is full.
     pub(super) beyond: Vec<i64>,
 }
 
-/// All that is not at its end.
+/// All updates in progress.
 #[derive(Debug, Default)]
 pub(super) struct PendingUpdates {
     last: i64,
     taken: BTreeMap<i64, Taken>,
     /// The keys by the updates' own numbers.
     keys: BTreeMap<i64, i64>,
-    /// How many are on the disk, or about to be, over all and by share.
+    /// How many are stored or being stored, in total and per share.
     kept: usize,
     shares: BTreeMap<OrderKey, usize>,
 }
 
 impl PendingUpdates {
-    /// Takes an update in; `number` is whom to tell.
+    /// Adds an update; `number` is the caller to notify.
     pub(super) fn take(&mut self, number: i64, update: Value, now: Instant) -> Given {
         let id = number_of(&update);
         let key = id.and_then(|id| self.keys.get(&id)).copied();
@@ -93,7 +92,7 @@ impl PendingUpdates {
             return Given::New(self.insert(id, update, vec![number], State::Here, now));
         };
         if known.update != update {
-            // Numbers may start anew. What cannot be told apart on the disk stays here until the other one is gone.
+            // Update ids may restart. An update whose name is taken stays in memory until the other one is gone.
             return Given::New(self.insert(None, update, vec![number], State::Here, now));
         }
         if known.state == State::Safe {
@@ -103,7 +102,7 @@ impl PendingUpdates {
         Given::Waits
     }
 
-    /// Takes an update in that was found on the disk.
+    /// Adds an update found on disk.
     pub(super) fn take_up(&mut self, update: Value, now: Instant) -> i64 {
         self.insert(number_of(&update), update, Vec::new(), State::Safe, now)
     }
@@ -125,7 +124,7 @@ impl PendingUpdates {
         self.last
     }
 
-    /// It is known where an update belongs.
+    /// Sets the order key of an update.
     pub(super) fn assign(&mut self, key: i64, lane: OrderKey) {
         let Some(taken) = self.taken.get_mut(&key) else { return };
         if taken.state != State::Here {
@@ -134,35 +133,35 @@ impl PendingUpdates {
         taken.lane = Some(lane);
     }
 
-    /// The lane of an update.
+    /// The order key of an update.
     pub(super) fn lane(&self, key: i64) -> Option<&OrderKey> {
         self.taken.get(&key).and_then(|taken| taken.lane.as_ref())
     }
 
-    /// An update that is not at its end.
+    /// An update in progress.
     pub(super) fn update(&self, key: i64) -> Option<&Value> {
         self.taken.get(&key).map(|taken| &taken.update)
     }
 
-    /// Whether there is room for anything on the disk.
+    /// Whether the store has free space.
     pub(super) fn has_room(&self) -> bool {
         self.kept < MOST_KEPT
     }
 
-    /// Whether there is room for one more of a lane.
+    /// Whether one more update of a key fits.
     fn has_room_for(&self, lane: &OrderKey) -> bool {
         let kept = self.shares.get(&share(lane)).copied().unwrap_or_default();
         let free = (MOST_KEPT - RESERVED).saturating_sub(self.kept);
         self.has_room() && (kept == 0 || kept < free)
     }
 
-    /// Whether there are so many that no more are to be taken in.
+    /// Whether no more updates may be added.
     pub(super) fn is_full(&self) -> bool {
         self.taken.len() >= MOST_TAKEN
     }
 
-    /// What of a lane has to be written down, its oldest first; from now on it is being. Nothing while some of it still
-    /// is: whether the next ones may be depends on that.
+    /// The updates of a key to store, oldest first; they are marked as being stored. Nothing while an earlier store of the
+    /// key is in progress.
     pub(super) fn begin_saving(&mut self, lane: &OrderKey) -> Keeping {
         let of_lane = || self.taken.iter().filter(|(_, taken)| taken.lane.as_ref() == Some(lane));
         if of_lane().any(|(_, taken)| taken.state == State::Saving) {
@@ -187,14 +186,13 @@ impl PendingUpdates {
         keeping
     }
 
-    /// The lanes of those that are nowhere but here and have been worked on for longer than this.
+    /// The order keys with unstored updates older than this.
     pub(super) fn slow_lanes(&self, age: Duration, now: Instant) -> BTreeSet<OrderKey> {
         let slow = |taken: &&Taken| taken.state == State::Here && now.duration_since(taken.since) > age;
         self.taken.values().filter(slow).filter_map(|taken| taken.lane.clone()).collect()
     }
 
-    /// One was written down, or could not be. Gives those to be told that it may be confirmed; nothing where it has
-    /// come to its end meanwhile.
+    /// Records the outcome of a store. Returns the callers to notify; nothing where the update has ended meanwhile.
     pub(super) fn saved(&mut self, key: i64, safe: bool) -> Option<Vec<i64>> {
         let taken = self.taken.get_mut(&key)?;
         taken.state = if safe { State::Safe } else { State::Here };
@@ -206,7 +204,7 @@ impl PendingUpdates {
         Some(Vec::new())
     }
 
-    /// One takes no room any more.
+    /// Frees the space of an update.
     fn give_back(&mut self, lane: Option<&OrderKey>) {
         self.kept = self.kept.saturating_sub(1);
         let Some(share) = lane.map(share) else { return };
@@ -216,7 +214,7 @@ impl PendingUpdates {
         self.shares.retain(|_, kept| *kept > 0);
     }
 
-    /// One is at its end. Gives those to be told, and the name it is kept under if it is.
+    /// Ends an update. Returns the callers to notify, and the name it is stored under.
     pub(super) fn end(&mut self, key: i64) -> (Vec<i64>, Option<String>) {
         let Some(taken) = self.taken.remove(&key) else { return Default::default() };
         if let Some(id) = taken.id {
@@ -234,7 +232,7 @@ fn name(id: i64) -> String {
     id.to_string()
 }
 
-/// Whose room it is that something takes. What stands alone has one share together.
+/// The share an update counts to. Updates without an order key share one.
 fn share(lane: &OrderKey) -> OrderKey {
     match lane {
         OrderKey::Thread(_) | OrderKey::Orders(_) => lane.clone(),

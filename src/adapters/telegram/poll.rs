@@ -1,5 +1,5 @@
-//! Asking for updates. The offset that confirms them moves on only when they are accepted, or kept on the disk; while
-//! some are not, asking goes on from the oldest of those, so that a slow file keeps nobody else waiting.
+//! The `getUpdates` loop. The offset that confirms updates advances only when they are accepted or stored on disk; while
+//! some are not, polling continues from the oldest of those, so that a slow file delays no other chat.
 
 use std::time::Duration;
 
@@ -15,37 +15,37 @@ use super::update_queue::UpdateQueue;
 use crate::adapters::Backoff;
 use crate::ports::{AdapterError, AdapterIo, Ids};
 
-/// How long Telegram holds a request open while there is nothing to say.
+/// The long-poll time-out that Telegram is asked for.
 const LONG_POLL: Duration = Duration::from_secs(30);
-/// How much longer we wait: who does not answer by then has stalled.
+/// Extra time for the response before the request counts as stalled.
 const STALL: Duration = Duration::from_secs(10);
-/// How long a batch is waited for before asking on.
+/// How long the loop waits for a batch before it polls again.
 const SETTLING: Duration = Duration::from_millis(150);
-/// How long to wait when asking gave nothing but what is being worked on, and when it will give nothing else before
-/// some of that is accepted.
+/// Pause after a poll that returned only updates in progress, and after one that can return nothing else before
+/// some of those are accepted.
 const PAUSE: Duration = Duration::from_millis(250);
 const LONG_PAUSE: Duration = Duration::from_secs(2);
-/// Whoever says so quickly that there is nothing does not hold requests open, and is not asked at once again.
+/// A server that returns an empty result faster than this does not long-poll; the loop pauses before it polls again.
 const AT_ONCE: Duration = Duration::from_millis(30);
-/// After so many refusals the bot asks who it is.
+/// After this many refusals the loop calls `getMe`.
 const MOST_REFUSALS: u32 = 3;
-/// Most updates there are in an answer.
+/// Most updates in one response.
 const BATCH: usize = 100;
-/// Numbers start anew after a quiet week.
+/// Update ids may restart after a week without updates.
 const QUIET: Duration = Duration::from_secs(6 * 24 * 3600);
-/// How long to wait after trouble.
+/// Back-off after errors.
 const TROUBLE: Backoff = Backoff {
     first: Duration::from_millis(300),
     longest: Duration::from_secs(30),
     stable_after: Duration::ZERO,
 };
-/// Nobody is deaf for longer, whatever was asked for: asking in vain costs less than an order that is not heard.
+/// Caps `retry_after` for getUpdates at 3 minutes: an unheard command costs more than a refused poll.
 const LONGEST_ASKED: Duration = Duration::from_secs(180);
-/// How long to wait while somebody else asks for the same updates.
+/// Pause after a 409: another program polls with the same token.
 const CONFLICT: Backoff =
     Backoff { first: Duration::from_secs(2), longest: Duration::from_secs(60), stable_after: Duration::ZERO };
 
-/// The loop and all it knows.
+/// State of the update loop.
 pub(super) struct Poll<'a> {
     pub(super) api: &'a Api,
     pub(super) desk: UpdateQueue,
@@ -55,7 +55,7 @@ pub(super) struct Poll<'a> {
 }
 
 impl Poll<'_> {
-    /// Asks until told to stop.
+    /// Polls until cancelled.
     pub(super) async fn run(mut self) -> Result<(), AdapterError> {
         let mut offsets = Offsets::default();
         let mut breaks = 0;
@@ -81,7 +81,7 @@ impl Poll<'_> {
                     }
                     let given = batch.len();
                     let any = self.take(batch, &mut offsets);
-                    // Telegram gives no more before the oldest are confirmed.
+                    // Telegram returns no more before the oldest are confirmed.
                     let blocked = given >= BATCH && !any && !self.desk.make_room();
                     let pause = if blocked { LONG_PAUSE } else { PAUSE };
                     tokio::select! {
@@ -104,7 +104,7 @@ impl Poll<'_> {
         }
     }
 
-    /// Asks once. Meanwhile what is being worked on goes on.
+    /// Polls once while updates in progress continue.
     async fn ask(&mut self, offset: Option<i64>, offsets: &mut Offsets) -> Result<Vec<Value>, ApiError> {
         let mut body =
             json!({ "timeout": LONG_POLL.as_secs(), "limit": BATCH, "allowed_updates": ALLOWED_UPDATES });
@@ -122,7 +122,7 @@ impl Poll<'_> {
         }
     }
 
-    /// Takes in what is new, in its order. Says whether anything was.
+    /// Queues new updates in order. Returns whether there were any.
     fn take(&mut self, mut batch: Vec<Value>, offsets: &mut Offsets) -> bool {
         batch.sort_by_key(number_of);
         let numbers: Vec<i64> = batch.iter().filter_map(number_of).collect();
@@ -140,8 +140,8 @@ impl Poll<'_> {
         any
     }
 
-    /// Waits until everything is accepted, but not for long; where nothing is new, until something is accepted, for as
-    /// long as `known` says.
+    /// Waits a bounded time until everything is accepted; where nothing is new, until something is accepted, at most
+    /// `known`.
     async fn settle(&mut self, any: bool, known: Option<Duration>, began: Instant, offsets: &mut Offsets) {
         if any {
             let deadline = Instant::now() + SETTLING;
@@ -152,7 +152,7 @@ impl Poll<'_> {
                 }
             }
         } else if let Some(pause) = known {
-            // Asking at once would give the same again.
+            // An immediate poll would return the same updates.
             if let Ok(number) = tokio::time::timeout(pause, self.desk.next()).await {
                 offsets.done(number);
             }
@@ -161,7 +161,7 @@ impl Poll<'_> {
         }
     }
 
-    /// Waits for so long. Meanwhile what is being worked on goes on.
+    /// Sleeps while updates in progress continue.
     async fn wait(&mut self, wait: Duration, offsets: &mut Offsets) {
         let deadline = Instant::now() + wait;
         while let Ok(number) = tokio::time::timeout_at(deadline, self.desk.next()).await {
@@ -169,11 +169,11 @@ impl Poll<'_> {
         }
     }
 
-    /// What trouble means, and how long to wait because of it.
+    /// Classifies a polling error and returns the pause before the next poll.
     async fn judge(&self, error: &ApiError, breaks: u32) -> Result<Duration, AdapterError> {
         let chance = self.ids.chance();
         match error {
-            // The token was good when we began: only who is not known either says that it is no more.
+            // The token was valid at the start: only a failing `getMe` as well means that it was revoked.
             ApiError::Refused { code: 401 | 404, .. }
                 if breaks >= MOST_REFUSALS && is_unknown(self.api).await =>
             {
@@ -201,7 +201,7 @@ impl Poll<'_> {
     }
 }
 
-/// How long Telegram asks to be left alone, as far as whoever has to hear can grant it.
+/// The requested `retry_after`, capped.
 pub(super) fn asked_wait(error: &ApiError) -> Option<Duration> {
     match error {
         ApiError::Refused { retry_after, .. } => retry_after.map(|after| after.min(LONGEST_ASKED)),
@@ -209,13 +209,13 @@ pub(super) fn asked_wait(error: &ApiError) -> Option<Duration> {
     }
 }
 
-/// Whether Telegram does not know the bot any more.
+/// Whether the token was revoked.
 async fn is_unknown(api: &Api) -> bool {
     let asked = api.ask::<Value>("getMe", &json!({}), Duration::from_secs(20)).await;
     matches!(asked, Err(ApiError::Refused { code: 401 | 404, .. }))
 }
 
-/// Takes a webhook away, so that updates can be asked for. What waits is kept.
+/// Deletes a webhook so that polling works; pending updates are kept.
 pub(super) async fn delete_webhook(api: &Api) {
     let body = json!({ "drop_pending_updates": false });
     if let Err(error) = api.ask::<Value>("deleteWebhook", &body, Duration::from_secs(20)).await {

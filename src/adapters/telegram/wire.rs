@@ -1,12 +1,11 @@
-//! Updates as they come, as far as they matter here. Whatever else there is, is passed over, so that a field or a kind
-//! of update that did not exist when this was written does no harm. What is only beside the point of a message, and
-//! cannot be understood, is passed over as well.
+//! Tolerant types for updates: only the fields that are used. Unknown fields and kinds of updates are ignored; a secondary
+//! field that cannot be parsed is ignored too.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-/// Nothing at all counts as the default.
+/// `null` reads as the default.
 pub(super) fn or_default<'de, D, T>(given: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -15,7 +14,7 @@ where
     Ok(Option::deserialize(given)?.unwrap_or_default())
 }
 
-/// What cannot be understood counts as the default.
+/// An unreadable value reads as the default.
 fn lenient<'de, D, T>(given: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -24,7 +23,7 @@ where
     Ok(T::deserialize(Value::deserialize(given)?).unwrap_or_default())
 }
 
-/// Every element that can be understood; one that cannot be stands for a marked part of unknown place and kind.
+/// Reads a list of entities; an unreadable one becomes an entity of unknown place and kind.
 fn entities<'de, D: Deserializer<'de>>(given: D) -> Result<Vec<Entity>, D::Error> {
     let elements = match Value::deserialize(given)? {
         Value::Array(elements) => elements,
@@ -159,7 +158,7 @@ pub(super) struct Message {
     pub(super) forum_topic_created: Option<serde::de::IgnoredAny>,
 }
 
-/// The part of a message that somebody replies to.
+/// The quoted part of the message that is replied to.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Quote {
     #[serde(default)]
@@ -258,7 +257,7 @@ pub(super) struct Dice {
     pub(super) value: i64,
 }
 
-/// Somebody pressed a button.
+/// A callback query.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct CallbackQuery {
     #[serde(deserialize_with = "text")]
@@ -281,7 +280,7 @@ pub(super) struct ShownMessage {
     pub(super) is_topic_message: bool,
 }
 
-/// The bot was let into a chat, or thrown out.
+/// A change of the bot's membership.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct MemberChange {
     pub(super) chat: Chat,
@@ -290,7 +289,7 @@ pub(super) struct MemberChange {
     pub(super) new_chat_member: Member,
 }
 
-/// Where somebody stands in a chat.
+/// The membership of a user in a chat.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Member {
     #[serde(default)]
@@ -299,7 +298,7 @@ pub(super) struct Member {
 }
 
 impl Member {
-    /// Whether they are in it.
+    /// Whether the user is a member.
     pub(super) fn is_in(&self) -> bool {
         match self.status.as_str() {
             "creator" | "administrator" | "member" => true,
@@ -308,13 +307,13 @@ impl Member {
         }
     }
 
-    /// Whether they run it.
+    /// Whether the user is an administrator.
     pub(super) fn is_admin(&self) -> bool {
         matches!(self.status.as_str(), "creator" | "administrator")
     }
 }
 
-/// Somebody wants no more of the answer that is being written.
+/// A press on "stop generating".
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct StoppedDraft {
     pub(super) chat: Chat,

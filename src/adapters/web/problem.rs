@@ -4,7 +4,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
 use crate::domain::BadId;
-use crate::ports::StoreError;
+use crate::ports::{StoreError, StoreErrorKind};
 
 /// Why a request was not served.
 #[derive(Debug)]
@@ -65,8 +65,8 @@ impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         // The path is the operator's matter, so it goes to the log and not over the wire.
         tracing::error!(error = &error as &dyn std::error::Error, "cannot read state");
-        if let StoreError::Garbled { path, .. } = &error {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if error.kind() == StoreErrorKind::Invalid {
+            let name = error.subject().rsplit('/').next().unwrap_or_default();
             let text = format!("{name} cannot be understood and counts for nothing: mend it, or remove it");
             return Self::new(StatusCode::INTERNAL_SERVER_ERROR, text);
         }

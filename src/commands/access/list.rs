@@ -117,11 +117,8 @@ mod tests {
                 removed_at: "2023-11-14T22:16:20Z".to_owned(),
             }],
         };
-        let look = |language| CliContext {
-            state: "/nonexistent".into(),
-            language,
-            zone: TimeZone::UTC,
-            surface: Surface::Stream,
+        let look = |language| {
+            CliContext::with("/nonexistent".into(), language, TimeZone::UTC, Surface::Stream).unwrap()
         };
         insta::assert_snapshot!(rows(&look(Language::En), &known), @r"
         WHO                 NAME  WHAT     SINCE             BY

@@ -5,11 +5,9 @@ use std::path::Path;
 
 use super::{list, words};
 use crate::cli::{AccessCommand, Exit};
-use crate::commands::cli_context::{CliContext, operator, small_runtime};
+use crate::commands::cli_context::{CliContext, operator};
 use crate::config::Env;
-use crate::permissions::FileAccess;
-use crate::ports::{AccessBook, Approved, Clock, Guest, StoreError, SystemClock};
-use crate::store::replace_file;
+use crate::ports::{Approved, Clock, Guest, SystemClock};
 
 /// Runs one of the commands. What was found goes to `out`, trouble to `err`.
 ///
@@ -25,31 +23,29 @@ pub fn run(
     let Some(look) = CliContext::at(project, env, err)? else { return Ok(Exit::Failed) };
     let (now, by, language) = (SystemClock.now(), operator()?, look.language);
     let done = match command {
-        AccessCommand::List(output) => match with_book(&look, async |book| book.list(now).await)? {
+        AccessCommand::List(output) => match look.change(look.store.access.list(now)) {
             Ok(known) => return list::list(&look, &known.unwrap_or_default(), output, out),
             Err(error) => Err(look.trouble(&error)),
         },
         AccessCommand::Approve { code, role } => {
-            match with_book(&look, async |book| book.approve(&code, role, &by, now).await)? {
+            match look.change(look.store.access.approve(&code, role, &by, now)) {
                 Ok(Some(Approved::Let(member))) => Ok(words::let_in(&member, language)),
                 Ok(Some(Approved::NoSuchCode) | None) => Err(words::no_such_code(language).to_owned()),
                 Ok(Some(Approved::Locked { until })) => Err(words::locked(until.millis_since(now), language)),
                 Err(error) => Err(look.trouble(&error)),
             }
         }
-        AccessCommand::Invite { role } => {
-            match with_book(&look, async |book| book.invite(role, &by, now).await)? {
-                Ok(Some(invitation)) => Ok(words::invited(&invitation, language)),
-                Ok(None) => Err(words::no_state(language).to_owned()),
-                Err(error) => Err(look.trouble(&error)),
-            }
-        }
+        AccessCommand::Invite { role } => match look.change(look.store.access.invite(role, &by, now)) {
+            Ok(Some(invitation)) => Ok(words::invited(&invitation, language)),
+            Ok(None) => Err(words::no_state(language).to_owned()),
+            Err(error) => Err(look.trouble(&error)),
+        },
         AccessCommand::Role { who, role } => {
             let Ok(Guest::Person(person)) = who.parse::<Guest>() else {
                 writeln!(err, "{}", words::bad_person(&who, language))?;
                 return Ok(Exit::Usage);
             };
-            match with_book(&look, async |book| book.change_role(&person, role, &by, now).await)? {
+            match look.change(look.store.access.change_role(&person, role, &by, now)) {
                 Ok(Some(Some(member))) => Ok(words::changed(&member, language)),
                 Ok(Some(None) | None) => Err(words::unknown(&Guest::Person(person), language)),
                 Err(error) => Err(look.trouble(&error)),
@@ -60,7 +56,7 @@ pub fn run(
                 writeln!(err, "{}", words::bad_guest(&who, language))?;
                 return Ok(Exit::Usage);
             };
-            match with_book(&look, async |book| book.revoke(&guest, &by, now).await)? {
+            match look.change(look.store.access.revoke(&guest, &by, now)) {
                 Ok(Some(true)) => Ok(words::revoked(&guest, language)),
                 Ok(Some(false) | None) => Err(words::unknown(&guest, language)),
                 Err(error) => Err(look.trouble(&error)),
@@ -77,21 +73,4 @@ pub fn run(
             Ok(Exit::Failed)
         }
     }
-}
-
-/// Does something with the book; nothing where the project has no state, for a look must not make any.
-fn with_book<T>(
-    look: &CliContext,
-    work: impl AsyncFnOnce(&FileAccess) -> Result<T, StoreError>,
-) -> anyhow::Result<Result<Option<T>, StoreError>> {
-    if !look.state.is_dir() {
-        return Ok(Ok(None));
-    }
-    let audit = look.audit()?;
-    let book = FileAccess::new(&look.state, replace_file, audit.clone());
-    Ok(small_runtime()?.block_on(async {
-        let done = work(&book).await;
-        audit.flush().await;
-        done.map(Some)
-    }))
 }

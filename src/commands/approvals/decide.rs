@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::words;
 use crate::cli::{DecisionArgs, Exit, ScopeArg};
-use crate::commands::cli_context::{CliContext, VIA, small_runtime};
+use crate::commands::cli_context::{CliContext, VIA};
 use crate::commands::daemon::{AskError, ask};
 use crate::commands::load::load_or_say;
 use crate::config::Env;
@@ -60,7 +60,7 @@ pub(super) fn decide(
         "decision": answer.name(), "scope": answer.scope(), "reason": args.reason, "via": VIA,
     });
     let path = format!("/api/approvals/{}", approval.id);
-    let asked = small_runtime()?.block_on(ask(&settings, Method::POST, &path, &body));
+    let asked = look.wait(ask(&settings, Method::POST, &path, &body));
     let refusal = match asked {
         Ok(now) => {
             tell(look, approval, answer, &now, args.output.json, out)?;

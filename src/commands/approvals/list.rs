@@ -62,7 +62,7 @@ mod tests {
     use crate::domain::Language;
 
     fn look(language: Language) -> CliContext {
-        CliContext { state: "/nonexistent".into(), language, zone: TimeZone::UTC, surface: Surface::Stream }
+        CliContext::with("/nonexistent".into(), language, TimeZone::UTC, Surface::Stream).unwrap()
     }
 
     #[test]

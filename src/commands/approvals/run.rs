@@ -9,7 +9,6 @@ use crate::cli::{ApprovalsCommand, Exit};
 use crate::commands::cli_context::CliContext;
 use crate::config::Env;
 use crate::domain::{Approval, ApprovalNumber};
-use crate::store::FileApprovals;
 
 /// Runs one of the commands. What was found goes to `out`, trouble to `err`.
 ///
@@ -23,7 +22,7 @@ pub fn run(
     err: &mut dyn Write,
 ) -> anyhow::Result<Exit> {
     let Some(look) = CliContext::at(project, env, err)? else { return Ok(Exit::Failed) };
-    let approvals = match FileApprovals::read_all(&look.state) {
+    let approvals = match look.wait(look.store.approvals.list()) {
         Ok(approvals) => approvals,
         Err(error) => {
             writeln!(err, "{}", look.trouble(&error))?;

@@ -102,12 +102,7 @@ pub(super) mod tests {
     }
 
     fn shown(language: Language, state: ApprovalState) -> String {
-        let look = CliContext {
-            state: "/nonexistent".into(),
-            language,
-            zone: TimeZone::UTC,
-            surface: Surface::Stream,
-        };
+        let look = CliContext::with("/nonexistent".into(), language, TimeZone::UTC, Surface::Stream).unwrap();
         let mut out = Vec::new();
         write_approval(&look, &approval(1, state), &mut out).unwrap();
         String::from_utf8(out).unwrap()

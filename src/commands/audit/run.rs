@@ -3,12 +3,12 @@
 use std::io::Write;
 use std::path::Path;
 
-use super::read::{AuditLines, Wanted, since};
+use super::since::since;
 use super::{show, words};
 use crate::cli::{AuditArgs, Exit};
 use crate::commands::cli_context::CliContext;
 use crate::config::Env;
-use crate::ports::{Clock, SystemClock};
+use crate::ports::{AuditQuery, Clock, SystemClock};
 
 /// Shows the newest lines that are wanted, the newest last. Trouble goes to `err`.
 ///
@@ -32,13 +32,13 @@ pub fn run(
             }
         },
     };
-    let wanted = Wanted {
+    let query = AuditQuery {
         since: begin,
-        thread: args.thread.as_deref(),
-        event: args.event.as_deref(),
+        thread: args.thread.clone(),
+        event: args.event.clone(),
         limit: args.limit,
     };
-    let trail = match AuditLines::read(&look.state, &wanted) {
+    let trail = match look.wait(look.store.audit.read(query)) {
         Ok(trail) => trail,
         Err(error) => {
             writeln!(err, "{}", look.trouble(&error))?;

@@ -55,11 +55,8 @@ mod tests {
 
     #[test]
     fn a_line_is_told_in_both_languages_and_cannot_draw_on_the_terminal() {
-        let look = |language| CliContext {
-            state: "/nonexistent".into(),
-            language,
-            zone: TimeZone::UTC,
-            surface: Surface::Stream,
+        let look = |language| {
+            CliContext::with("/nonexistent".into(), language, TimeZone::UTC, Surface::Stream).unwrap()
         };
         let ran = json!({
             "at": "2023-11-14T22:13:20Z", "event": "execution", "outcome": "ok", "tool": "exec_shell",

@@ -18,7 +18,7 @@ use crate::domain::{
 use crate::http_client::install_tls;
 use crate::ports::{Acceptance, Clock, Subscription, SystemClock, ThreadStore};
 use crate::render::Phrase;
-use crate::store::ThreadFiles;
+use crate::store::{Layout, State};
 use crate::telemetry::{self, Console, Guard, Options, Redactor};
 use crate::uimessage::{Cursor, UiMessage};
 
@@ -29,7 +29,7 @@ const OPERATOR: &str = "operator";
 #[derive(Debug)]
 pub(super) struct Local {
     app: App,
-    store: Arc<ThreadFiles>,
+    store: Arc<dyn ThreadStore>,
     thread: ThreadId,
     author: Author,
     language: Language,
@@ -41,11 +41,11 @@ pub(super) struct Local {
 }
 
 impl Local {
-    /// Starts the agent on a store that is ours.
+    /// Starts the agent on a state whose lock is ours.
     pub(super) async fn start(
         settings: &Settings,
         env: &Env,
-        store: ThreadFiles,
+        state: State,
         thread: ThreadId,
     ) -> anyhow::Result<Self> {
         let secrets = settings.secrets.iter().map(|secret| secret.expose_secret().to_owned());
@@ -54,14 +54,14 @@ impl Local {
         let logs = telemetry::init(Options {
             filter: env.get("SHIPAGENT_LOG").unwrap_or_default().to_owned(),
             console: Console::Silent,
-            logs: Some(store.layout().logs()),
+            logs: Some(Layout::new(&settings.state).logs()),
             redactor,
         })?;
         install_tls();
         let author =
             Author { id: AuthorId::new(thread.platform(), OPERATOR)?, name: None, role: AuthorRole::Person };
-        let store = Arc::new(store);
-        let app = App::start(settings, store.clone(), Environment::real(&settings.model, shell), None)?;
+        let store = state.threads.clone();
+        let app = App::start(settings, state, Environment::real(&settings.model, shell), None)?;
         let watching = watch(&app, &thread).await;
         Ok(Self {
             app,

@@ -17,7 +17,7 @@ use crate::cli::{Exit, Output};
 use crate::config::Settings;
 use crate::domain::{Approval, CommandInvocation, Language};
 use crate::ports::RunOutcome;
-use crate::store::FileApprovals;
+use crate::store::State;
 use crate::uimessage::RunStatus;
 
 /// One message and where it is said.
@@ -63,7 +63,7 @@ impl Once<'_, '_> {
         let outcome = teller.outcome();
         let well = end == TurnEnd::Over && !asks && outcome.status == Some(RunStatus::Done);
         if let (true, Some(taken)) = (self.output.json, taken) {
-            let data = self.data(taken, outcome, asks)?;
+            let data = self.data(taken, outcome, asks).await?;
             self.screen.line(&serde_json::to_string_pretty(&data)?)?;
         }
         Ok(if well { Exit::Ok } else { Exit::Failed })
@@ -93,8 +93,8 @@ impl Once<'_, '_> {
     }
 
     /// The answer for programs.
-    fn data(&self, taken: Taken, outcome: RunOutcome, asks: bool) -> io::Result<Value> {
-        let approvals = if asks { self.pending()? } else { Vec::new() };
+    async fn data(&self, taken: Taken, outcome: RunOutcome, asks: bool) -> io::Result<Value> {
+        let approvals = if asks { self.pending().await? } else { Vec::new() };
         let outcome = RunOutcome { approvals, ..outcome };
         let thread = self.place.thread.clone();
         let answer = answer(thread, taken.message, Some(taken.correlation), &outcome);
@@ -107,8 +107,9 @@ impl Once<'_, '_> {
     }
 
     /// The requests that wait in this thread, oldest first. They are on the disk before anybody is asked.
-    fn pending(&self) -> io::Result<Vec<Approval>> {
-        let all = FileApprovals::read_all(&self.settings.state).map_err(io::Error::other)?;
+    async fn pending(&self) -> io::Result<Vec<Approval>> {
+        let state = State::files_beside_daemon(&self.settings.state);
+        let all = state.approvals.list().await.map_err(io::Error::other)?;
         let here = |approval: &Approval| approval.is_pending() && approval.thread == *self.place.thread;
         let mut pending: Vec<Approval> = all.into_iter().filter(here).collect();
         pending.sort_by_key(|approval| approval.number);

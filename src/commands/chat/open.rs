@@ -11,7 +11,7 @@ use crate::commands::address;
 use crate::commands::daemon::whereabouts;
 use crate::config::{Env, Settings};
 use crate::domain::ThreadId;
-use crate::store::{Layout, Lock, OpenError, ThreadFiles};
+use crate::store::{Layout, Lock, OpenError, State};
 
 /// A daemon that has just taken the lock needs a moment until it can be talked to.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -40,8 +40,8 @@ pub(super) async fn open(settings: &Settings, env: &Env, thread: &ThreadId) -> R
     let deadline = Instant::now() + PATIENCE;
     loop {
         let pid = match Lock::holder(&layout) {
-            None => match ThreadFiles::open(&settings.state) {
-                Ok(store) => return local(settings, env, store, thread).await,
+            None => match State::files(&settings.state) {
+                Ok(state) => return local(settings, env, state, thread).await,
                 Err(OpenError::Held { holder, .. }) => holder.pid,
                 Err(error) => return Err(OpenLineError::State(error)),
             },
@@ -61,12 +61,12 @@ pub(super) async fn open(settings: &Settings, env: &Env, thread: &ThreadId) -> R
 async fn local(
     settings: &Settings,
     env: &Env,
-    store: ThreadFiles,
+    state: State,
     thread: &ThreadId,
 ) -> Result<Line, OpenLineError> {
     // A daemon that died may have left its address behind; nobody should look for us there.
     address::withdraw(&settings.state);
-    let line = Local::start(settings, env, store, thread.clone()).await.map_err(OpenLineError::Start)?;
+    let line = Local::start(settings, env, state, thread.clone()).await.map_err(OpenLineError::Start)?;
     Ok(Line::Local(Box::new(line)))
 }
 

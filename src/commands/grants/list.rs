@@ -79,11 +79,8 @@ mod tests {
             grant(2, &["git add …", "git commit …"], Reach::Until { thread, until }),
             grant(10, &[], Reach::Project),
         ];
-        let look = |language| CliContext {
-            state: "/nonexistent".into(),
-            language,
-            zone: TimeZone::UTC,
-            surface: Surface::Stream,
+        let look = |language| {
+            CliContext::with("/nonexistent".into(), language, TimeZone::UTC, Surface::Stream).unwrap()
         };
         insta::assert_snapshot!(rows(&look(Language::En), &grants), @r"
         NO.  TOOL        CALLS                     WHERE       UNTIL             BY            GRANTED

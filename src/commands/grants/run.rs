@@ -5,12 +5,10 @@ use std::path::Path;
 
 use super::{list, words};
 use crate::cli::{Exit, GrantsCommand};
-use crate::commands::cli_context::{CliContext, VIA, operator, small_runtime};
+use crate::commands::cli_context::{CliContext, VIA, operator};
 use crate::config::Env;
-use crate::domain::{GrantNumber, GrantSummary};
-use crate::permissions::GrantBook;
-use crate::ports::{Clock, Grants, Revoker, StoreError, SystemClock};
-use crate::store::replace_file;
+use crate::domain::GrantNumber;
+use crate::ports::{Clock, Revoker, SystemClock};
 
 /// Runs one of the commands. What was found goes to `out`, trouble to `err`.
 ///
@@ -25,8 +23,8 @@ pub fn run(
 ) -> anyhow::Result<Exit> {
     let Some(look) = CliContext::at(project, env, err)? else { return Ok(Exit::Failed) };
     match command {
-        GrantsCommand::List(output) => match listed(&look)? {
-            Ok(grants) => list::list(&look, &grants, output, out),
+        GrantsCommand::List(output) => match look.change(look.store.grants.list(SystemClock.now())) {
+            Ok(grants) => list::list(&look, &grants.unwrap_or_default(), output, out),
             Err(error) => {
                 writeln!(err, "{}", look.trouble(&error))?;
                 Ok(Exit::Failed)
@@ -37,47 +35,17 @@ pub fn run(
                 writeln!(err, "{}", words::unknown(&grant, look.language))?;
                 return Ok(Exit::Usage);
             };
-            let refusal = match revoked(&look, number)? {
-                Ok(Some(gone)) => {
+            let by = Revoker { author: operator()?, via: VIA.to_owned() };
+            let refusal = match look.change(look.store.grants.revoke(number, by, SystemClock.now())) {
+                Ok(Some(Some(gone))) => {
                     writeln!(out, "{}", words::revoked(&gone, look.language))?;
                     return Ok(Exit::Ok);
                 }
-                Ok(None) => words::unknown(&grant, look.language),
+                Ok(Some(None) | None) => words::unknown(&grant, look.language),
                 Err(error) => look.trouble(&error),
             };
             writeln!(err, "{refusal}")?;
             Ok(Exit::Failed)
         }
     }
-}
-
-fn listed(look: &CliContext) -> anyhow::Result<Result<Vec<GrantSummary>, StoreError>> {
-    // A look at a project without state must not make any.
-    if !look.state.is_dir() {
-        return Ok(Ok(Vec::new()));
-    }
-    let audit = look.audit()?;
-    let book = GrantBook::without_proposals(&look.state, replace_file, audit.clone());
-    Ok(small_runtime()?.block_on(async {
-        let grants = book.list(SystemClock.now()).await;
-        audit.flush().await;
-        grants
-    }))
-}
-
-fn revoked(
-    look: &CliContext,
-    number: GrantNumber,
-) -> anyhow::Result<Result<Option<GrantSummary>, StoreError>> {
-    if !look.state.is_dir() {
-        return Ok(Ok(None));
-    }
-    let audit = look.audit()?;
-    let book = GrantBook::without_proposals(&look.state, replace_file, audit.clone());
-    let by = Revoker { author: operator()?, via: VIA.to_owned() };
-    Ok(small_runtime()?.block_on(async {
-        let gone = book.revoke(number, by, SystemClock.now()).await;
-        audit.flush().await;
-        gone
-    }))
 }

@@ -6,14 +6,13 @@ use std::path::Path;
 use tempfile::NamedTempFile;
 
 use super::outcome::Records;
-use super::run::CliContext;
 use super::show::{named, speaker};
 use super::words;
 use crate::cli::{Exit, ExportFormat};
+use crate::commands::cli_context::CliContext;
 use crate::commands::terminal::{call_line, moment, one_line};
 use crate::domain::{MessageId, ThreadId};
 use crate::ports::StoreError;
-use crate::store::Reader;
 use crate::uimessage::{Part, Role, UiMessage};
 
 /// So many messages are in memory at once.
@@ -81,9 +80,9 @@ fn write_thread(
         }
     };
     // The newest message of this moment is where the export ends, whatever is said meanwhile.
-    let Some(last) = look.reader.page(thread, None, 1)?.pop() else { return Ok(()) };
-    for end in page_ends(&look.reader, thread, &last.id)? {
-        for message in look.reader.page(thread, Some(&end), PAGE)? {
+    let Some(last) = look.wait(look.store.threads.page(thread, None, 1))?.pop() else { return Ok(()) };
+    for end in page_ends(look, thread, &last.id)? {
+        for message in look.wait(look.store.threads.page(thread, Some(&end), PAGE))? {
             write(&message)?;
         }
     }
@@ -93,11 +92,11 @@ fn write_thread(
 
 /// Before which messages the pages end, the oldest page first. Pages can only be had from the newest backwards,
 /// so they are walked once for their ends and once for their content.
-fn page_ends(reader: &Reader, thread: &ThreadId, last: &MessageId) -> Result<Vec<MessageId>, StoreError> {
+fn page_ends(look: &CliContext, thread: &ThreadId, last: &MessageId) -> Result<Vec<MessageId>, StoreError> {
     let mut ends = Vec::new();
     let mut end = last.clone();
     loop {
-        let page = reader.page(thread, Some(&end), PAGE)?;
+        let page = look.wait(look.store.threads.page(thread, Some(&end), PAGE))?;
         let Some(first) = page.first() else { break };
         ends.push(std::mem::replace(&mut end, first.id.clone()));
     }

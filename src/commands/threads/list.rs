@@ -4,22 +4,21 @@ use std::io::Write;
 
 use serde_json::{Value, json};
 
-use super::run::CliContext;
 use super::words;
 use crate::cli::{Exit, Output};
+use crate::commands::cli_context::CliContext;
 use crate::commands::table::table;
 use crate::commands::terminal::{moment, one_line};
 use crate::domain::{Approval, ThreadState};
 use crate::ports::ThreadSummary;
-use crate::store::FileApprovals;
 
 /// The widest a title is shown.
 const TITLE_COLUMNS: usize = 60;
 
 /// Lists every thread, the newest first.
 pub(super) fn list(look: &CliContext, output: Output, out: &mut dyn Write) -> anyhow::Result<Exit> {
-    let mut threads = look.reader.list()?;
-    mark_waiting(&mut threads, &FileApprovals::read_all(&look.state)?);
+    let mut threads = look.wait(look.store.threads.list())?;
+    mark_waiting(&mut threads, &look.wait(look.store.approvals.list())?);
     if output.json {
         let threads: Vec<Value> = threads.iter().map(wire).collect();
         writeln!(out, "{:#}", json!({ "threads": threads }))?;
@@ -73,17 +72,11 @@ mod tests {
     use super::*;
     use crate::commands::terminal::Surface;
     use crate::domain::{Language, Timestamp};
-    use crate::store::Reader;
 
     #[test]
     fn columns_stand_below_each_other_also_with_chinese() {
-        let look = CliContext {
-            reader: Reader::read_only(std::path::Path::new("/nonexistent")),
-            state: "/nonexistent".into(),
-            language: Language::Zh,
-            zone: TimeZone::UTC,
-            surface: Surface::Stream,
-        };
+        let look =
+            CliContext::with("/nonexistent".into(), Language::Zh, TimeZone::UTC, Surface::Stream).unwrap();
         let thread = |id: &str, state, title: &str, message_count| ThreadSummary {
             thread_id: id.parse().unwrap(),
             state,

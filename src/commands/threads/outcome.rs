@@ -2,12 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::run::CliContext;
 use super::words::{self, Outcome};
+use crate::commands::cli_context::CliContext;
 use crate::commands::result_line::result_line;
 use crate::commands::terminal::{moment, one_line};
 use crate::domain::{Approval, ApprovalState, AuthorId, Decided};
-use crate::store::FileApprovals;
 use crate::uimessage::{ApprovalAnswer, CommandRecord, Part, Role, ToolPart, ToolState, UiMessage};
 
 /// The widest a line below a call is.
@@ -25,7 +24,7 @@ pub(super) struct Records {
 impl Records {
     /// Reads the approvals; records that cannot be read leave what the messages tell.
     pub(super) fn read(look: &CliContext) -> Self {
-        let approvals = FileApprovals::read_all(&look.state).unwrap_or_default();
+        let approvals = look.wait(look.store.approvals.list()).unwrap_or_default();
         let approvals = approvals.into_iter().map(|approval| (approval.id.to_string(), approval)).collect();
         Self { approvals, ..Self::default() }
     }

@@ -1,31 +1,13 @@
 //! From the arguments of `threads` to its commands.
 
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
-
-use jiff::tz::TimeZone;
+use std::io::Write;
+use std::path::Path;
 
 use super::{export, list, show, words};
 use crate::cli::{Exit, ThreadsCommand};
-use crate::commands::cli_context::no_project;
-use crate::commands::terminal::Surface;
-use crate::config::{Env, check_config};
-use crate::domain::{Language, ThreadId};
-use crate::store::Reader;
-
-/// Where and how a command looks.
-#[derive(Debug)]
-pub(super) struct CliContext {
-    pub(super) reader: Reader,
-    /// Where the daemon keeps what it knows.
-    pub(super) state: PathBuf,
-    /// The language of whoever looks.
-    pub(super) language: Language,
-    /// The clock of whoever looks.
-    pub(super) zone: TimeZone,
-    /// What it is shown on.
-    pub(super) surface: Surface,
-}
+use crate::commands::cli_context::CliContext;
+use crate::config::Env;
+use crate::domain::ThreadId;
 
 /// Runs one of the commands. What was found goes to `out`, trouble to `err`.
 ///
@@ -38,20 +20,7 @@ pub fn run(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> anyhow::Result<Exit> {
-    // A mistake in the configuration is no reason to keep people from their conversations.
-    let language = check_config(project, env).language;
-    if !project.is_dir() {
-        writeln!(err, "{}", no_project(project, language))?;
-        return Ok(Exit::Failed);
-    }
-    let state = project.join(".ship");
-    let look = CliContext {
-        reader: Reader::read_only(&state),
-        state,
-        language,
-        zone: TimeZone::system(),
-        surface: Surface::of(&io::stdout(), env),
-    };
+    let Some(look) = CliContext::at(project, env, err)? else { return Ok(Exit::Failed) };
     match command {
         ThreadsCommand::List(output) => list::list(&look, output, out),
         ThreadsCommand::Show { thread, limit, output } => match find(&look, &thread, err)? {
@@ -66,8 +35,13 @@ pub fn run(
 }
 
 /// The thread of this name, if there is one.
-fn find(look: &CliContext, name: &str, err: &mut dyn Write) -> io::Result<Option<ThreadId>> {
-    let thread = name.parse().ok().filter(|thread| look.reader.has(thread));
+fn find(look: &CliContext, name: &str, err: &mut dyn Write) -> anyhow::Result<Option<ThreadId>> {
+    let mut thread = name.parse().ok();
+    if let Some(named) = &thread
+        && !look.wait(look.store.threads.exists(named))?
+    {
+        thread = None;
+    }
     if thread.is_none() {
         writeln!(err, "{}", words::unknown(name, look.language))?;
     }

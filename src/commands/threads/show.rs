@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use serde_json::json;
 
 use super::outcome::Records;
-use super::run::CliContext;
 use super::words;
 use crate::cli::{Exit, Output};
+use crate::commands::cli_context::CliContext;
 use crate::commands::terminal::{call_line, harmless, moment, one_line};
 use crate::domain::ThreadId;
 use crate::uimessage::{Part, Role, UiMessage};
@@ -23,7 +23,7 @@ pub(super) fn show(
     output: Output,
     out: &mut dyn Write,
 ) -> anyhow::Result<Exit> {
-    let messages = look.reader.page(thread, None, limit)?;
+    let messages = look.wait(look.store.threads.page(thread, None, limit))?;
     if output.json {
         writeln!(out, "{:#}", json!({ "messages": messages }))?;
         return Ok(Exit::Ok);

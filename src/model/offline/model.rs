@@ -47,7 +47,7 @@ impl OfflineModel {
 
     async fn speak(&self, answer: Answer, live: &mpsc::Sender<ModelDelta>) -> Completion {
         for piece in pieces(&answer.text) {
-            // Nobody looking is no reason to stop.
+            // A closed receiver does not end the answer.
             drop(live.send(ModelDelta::Text(piece)).await);
             if let Pace::PerPiece(pause) = self.pace {
                 sleep(pause).await;

@@ -1,5 +1,5 @@
 //! What a person's reply says about the approvals that wait. Rules only, Chinese and English: an approval needs the
-//! whole reply understood, and whatever is doubted, asked, negated or unknown in it approves nothing. It knows
+//! whole reply understood; a doubt, question, negation or unknown word in it approves nothing. It knows
 //! no store, no person and no command beyond its text.
 //!
 //! A reply goes through `fold` (one form per character), `tokens` (one meaning per word, from `words_zh`, `words_en`,

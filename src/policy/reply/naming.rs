@@ -58,7 +58,7 @@ impl Names {
         Self { commands }
     }
 
-    /// The longest name that the text goes on with. The best fit wins; two equally good ones name nobody.
+    /// The longest name that the text goes on with. The best match wins; two equally good ones match nothing.
     pub(super) fn find(&self, rest: &[char]) -> Option<Found> {
         let hits: Vec<_> = self.commands.iter().filter_map(|name| name.fits(rest)).collect();
         let taken = hits.iter().map(|(taken, _, _)| *taken).max()?;

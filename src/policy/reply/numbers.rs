@@ -26,7 +26,7 @@ pub(super) enum Numbered {
 pub(super) enum Stretch {
     /// From now on, for so many minutes: `for 10 minutes`, `10 分钟内`.
     Minutes(NonZeroU32, Language),
-    /// So many minutes, of whatever: `10 minutes`.
+    /// A bare length of time: `10 minutes`.
     Length(NonZeroU32),
     /// No whole number of minutes from one to a day.
     OutOfRange(Language),

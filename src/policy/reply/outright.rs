@@ -67,7 +67,7 @@ fn decides(reply: &str, named: &[Named], kind: ApprovalKind) -> bool {
         .zip(named)
         .map(|(at, name)| match name {
             Named::Number(number) => (*number, ApprovalId::made("of-no-approval")),
-            // A number that nobody writes.
+            // A number that no person types.
             Named::Id(id) => (ApprovalNumber(u32::MAX - at), id.clone()),
         })
         .collect();

@@ -18,7 +18,7 @@ pub enum Question {
     DoYouMean { side: Side, about: Vec<ApprovalNumber> },
     /// Both sides, or neither.
     ApproveOrDeny { about: Vec<ApprovalNumber> },
-    /// A number or id that nobody waits under.
+    /// A number or id without a pending approval.
     NoSuch {
         /// As it was said.
         said: String,

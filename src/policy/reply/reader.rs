@@ -74,7 +74,7 @@ pub(super) enum Trouble {
     Unclear,
     /// Several wait, none is named.
     Which,
-    /// Nobody waits under this number.
+    /// No pending approval has this number.
     NoSuch(u32),
     /// A time that cannot be had.
     HowLong,
@@ -321,7 +321,7 @@ fn a_wait(marks: &[Mark]) -> bool {
     marks.iter().any(|mark| matches!(mark, Mark::Length(_))) && !marks.contains(&Mark::Each)
 }
 
-/// Denies what no group has named, if that was said. The rest is never approved: nobody named it.
+/// Denies what no group has named, if that was said. The rest is never approved, because it was not named.
 fn deny_the_rest(rest: Option<&Group>, only: Others, ruled: &mut [Option<Answer>]) -> Result<(), Trouble> {
     if let Some(group) = rest {
         let denied = matches!(group.act, Some(Act::Deny(_))) && group.targets.len() == 1;

@@ -9,7 +9,7 @@ use crate::domain::Scope;
 pub(super) enum Mark {
     /// For so many minutes; none if the length cannot be had.
     Window(Option<NonZeroU32>),
-    /// So many minutes, of whatever: beside a nod it may be a wait, `ok, 10 minutes`.
+    /// A bare length of time: beside a yes it may be a wait, `ok, 10 minutes`.
     Length(NonZeroU32),
     /// `都`.
     Each,

@@ -98,7 +98,7 @@ pub(super) const WORDS: Table = &[
     ),
     (Word::Please, "please|pls|plz"),
     (Word::Thanks, "thanks|thank you|thanks a lot|many thanks|thx|ty|cheers|🙏|😊"),
-    // Says nothing by itself. A yes has no room for it, a no has.
+    // Filler. Allowed in a no, never in a yes.
     (
         Word::Aside,
         "the|to|i|we|i am|i'm|for me|with|also|too|now|right now|these|those|them|of them|sorry|\

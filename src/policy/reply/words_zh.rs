@@ -71,7 +71,7 @@ pub(super) const WORDS: Table = &[
     (Word::Yeah, "嗯|嗯嗯|恩"),
     (Word::Thanks, "谢谢|谢谢你|谢谢您|谢了|多谢|感谢|辛苦|辛苦了|谢谢啦"),
     (Word::Particle, "吧"),
-    // Says nothing by itself. A yes has no room for it, a no has.
+    // Filler. Allowed in a no, never in a yes.
     (
         Word::Aside,
         "啊|呀|了|哦|的|哈|哈哈|啦|呗|噢|喔|哟|诶|欸|请|请你|麻烦|麻烦了|麻烦你|您|我|我们|我方|\

@@ -258,7 +258,7 @@ const BUILD_FILES: &[(&[&str], &[&str])] = &[
     (&["latexmk"], &[".latexmkrc", "latexmkrc"]),
 ];
 
-/// Programs for which the files they are given are data: they are not run, whatever is in them.
+/// Programs for which the files they are given are data: they are never executed.
 const DATA_PROGRAMS: &[&str] = &[
     "[",
     "basename",

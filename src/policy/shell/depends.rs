@@ -77,7 +77,7 @@ pub(super) fn depends(cwd: &str, text: &str, commands: &[Vec<Word>], redirects: 
             found.scripts.extend(searched.iter().map(|folder| looked_for(folder, file)));
         }
     }
-    // A program of the project is run whatever it is.
+    // A program of the project is executed, so its content counts.
     for first in commands.iter().filter_map(|words| words.first()).filter(|word| word.text().contains('/')) {
         found.scripts.extend(folders.iter().map(|folder| dependency(folder, first.text())));
     }

@@ -61,7 +61,7 @@ impl Globals {
     /// How many words a long option takes; zero for one that is not in the table.
     fn long_option(&self, text: &str) -> usize {
         if text.contains('=') {
-            // Whatever it is, its value is in the same word.
+            // The option's value is in the same word.
             return 1;
         }
         let takes_value = |long: &str| long.strip_suffix('=') == Some(text);

@@ -19,7 +19,7 @@ use crate::policy::{Compound, Mode, Reason, Verdict};
 /// How many commands inside commands are looked into.
 const DEEPEST: usize = 6;
 
-/// A command that somebody wants to run.
+/// A requested command.
 #[derive(Clone, Copy, Debug)]
 pub struct ShellCall<'a> {
     pub command: &'a str,
@@ -45,13 +45,13 @@ pub struct ShellJudgement {
     pub grantable: bool,
     /// Whether it is more than one simple command.
     pub compound: bool,
-    /// How dangerous it looks, whatever the verdict.
+    /// How dangerous it looks, independent of the verdict.
     pub risk: Risk,
     /// Whether it reaches the network, as far as names tell.
     pub network: bool,
     /// Whether it may change something.
     pub writes: bool,
-    /// What it reads, when it only looks: for whoever can resolve links.
+    /// Paths that a read-only command reads; the caller resolves links.
     pub reads: Vec<ReadPath>,
     /// One line for people.
     pub summary: String,
@@ -225,7 +225,7 @@ struct Judged {
     by_rule: bool,
     blocks_grants: bool,
     only_looks: bool,
-    /// Whether every part is on the built-in list, whatever the operator's rules say.
+    /// Whether every part is on the built-in list, without the operator's rules.
     is_harmless: bool,
     /// What the deny list says.
     denied: Denied,
@@ -329,7 +329,7 @@ impl Judged {
         }
     }
 
-    /// A word that names a secret is asked about whatever rule or grant there is.
+    /// A word that names a secret asks, over every rule and grant.
     fn names(&mut self, rules: &ShellRules, cwds: &[String], argv: &[String]) {
         let pieces =
             argv.iter().skip(1).flat_map(|word| word.split(['=', ':', ',', '@']).map(move |p| (word, p)));

@@ -46,7 +46,7 @@ pub(super) const HIDING: &[(&str, &str)] = &[
     ("rustc clang gcc cc", "-wrapper -fplugin -fuse-ld -B"),
 ];
 
-/// Programs that never start what their arguments name, whatever signs these have in them.
+/// Programs that never execute their arguments, whichever characters those contain.
 pub(super) const SELF_CONTAINED: &str = "\
     [ basename base64 cat cd chgrp chmod chown cksum cmp column comm cp curl cut date declare df diff \
     dirname du echo egrep exit expand export expr false fd fdfind fgrep file find fmt fold gfind grep \

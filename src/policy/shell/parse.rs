@@ -110,7 +110,7 @@ fn visit(node: Node<'_>, text: &str, script: &mut Script) {
         | "subscript" => {
             odd(Reason::NotLiteral(shorten(node_text(node, text))));
         }
-        // Inside a test, a loop or an expansion; whatever holds them has been noted.
+        // Inside a test, a loop or an expansion; the enclosing node has been recorded.
         "command_name"
         | "word"
         | "string"

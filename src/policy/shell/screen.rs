@@ -1,9 +1,9 @@
-//! Looks at the letters of a command before anybody parses it. Whatever a terminal or an eye may misread is named here.
+//! Checks the characters of a command before it is parsed: what a terminal or a reader may misread is refused.
 
 use crate::domain::both_ends_of_line;
 use crate::policy::Reason;
 
-/// Longer commands are not read: nobody who is asked would read them either.
+/// Longer commands are not parsed: a person who is asked would not read them either.
 pub(super) const LONGEST: usize = 32 * 1024;
 
 /// What is odd about the letters of a command. Empty for ordinary text.

@@ -194,7 +194,7 @@ proptest! {
     ) {
         let text: String = soup.concat();
         let judged = judge(&rules("analyze"), &ShellCall { command: &text, cwd: "" });
-        // Whatever it is: what looks names no command that does more.
+        // A line judged read-only names no command that does more.
         if word(&judged.verdict) == "look" {
             prop_assert!(judged.commands.iter().flatten().all(|w| w != "rm" && w != "eval") || text.contains("ls"));
             for part in &judged.parts {

@@ -22,7 +22,7 @@ pub(super) fn keep_for_child() -> io::Result<()> {
     configure_capability_in_ambient_set(CapabilitySet::SYS_ADMIN, true)
 }
 
-/// Gives up for good whatever a command does not need.
+/// Drops every capability, permanently.
 pub(super) fn give_up() -> io::Result<()> {
     clear_ambient_capability_set()?;
     let own = capabilities(None)?;

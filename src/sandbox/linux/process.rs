@@ -1,4 +1,4 @@
-//! Who is whose child, and how nobody is left behind.
+//! The process tree below a helper: adopting, listing and ending children.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;

@@ -184,7 +184,7 @@ fn program(rules: Rules, errno: i32) -> Result<BpfProgram, String> {
 }
 
 /// This architecture has a second table of calls, under numbers of their own from a certain bit up, by which any
-/// list of forbidden numbers could be got around. Nobody needs it.
+/// list of forbidden numbers could be circumvented. No program needs it.
 #[cfg(target_arch = "x86_64")]
 fn no_second_table() -> BpfProgram {
     const SECOND_TABLE: u32 = 0x4000_0000;

@@ -129,7 +129,7 @@ impl Drop for Group {
     }
 }
 
-/// What the events of a command's group say. `oom` counts its own limit, `oom_kill` whatever limit ended it.
+/// What the events of a command's group say. `oom` counts the command's own limit, `oom_kill` any limit that ended it.
 fn exceeded_in(events: &str, limits: &MemoryLimits) -> Option<Exceeded> {
     let count = |name: &str| {
         let line = events.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));

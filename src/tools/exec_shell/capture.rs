@@ -88,7 +88,7 @@ impl Transcript {
         let line =
             self.clean_stdout.last_line().or_else(|| self.clean_stderr.last_line()).unwrap_or_default();
         let last_line = line.chars().take(LINE_CHARS).collect();
-        // Nobody waits for progress.
+        // Progress is best effort: a full queue drops it.
         drop(progress.try_send(Progress { bytes: self.bytes, last_line }));
     }
 

@@ -85,7 +85,7 @@ impl FullOutput {
         }
         if needed {
             let folder = self.folder;
-            // Nobody waits for it, and nothing is lost where it is cut off.
+            // Runs detached: an interrupted pruning is done by the next one.
             drop(tokio::task::spawn_blocking(move || prune(&folder)));
             return Some(format!("{FOLDER}/{}", path.file_name()?.to_string_lossy()));
         }

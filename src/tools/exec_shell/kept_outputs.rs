@@ -44,7 +44,7 @@ fn kept(folder: &Path) -> Vec<Kept> {
         .collect()
 }
 
-/// Which of them are to go. The newest always stays: it was just written, and somebody is about to be told of it.
+/// The files to delete. The newest always stays: its path is about to be returned.
 fn surplus(mut files: Vec<Kept>) -> Vec<PathBuf> {
     files.sort_by(|one, other| (other.written, &other.path).cmp(&(one.written, &one.path)));
     let Some(now) = files.first().map(|newest| newest.written) else { return Vec::new() };

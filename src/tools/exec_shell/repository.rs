@@ -19,7 +19,7 @@ const POINTER_BYTES: u64 = 8 * 1024;
 /// Checks the repository that git finds from a directory of the project upwards. `cwd` is relative to the project and
 /// without links. No repository is no objection: git fails then.
 pub(super) fn check_repository(project: &Path, cwd: &Path) -> Result<(), Reason> {
-    // Inside of a repository's own directory git takes it for the repository, whatever it is.
+    // Inside a `.git` directory git treats that directory as the repository.
     if cwd.components().any(|part| matches!(part, Component::Normal(name) if is_git_name(name))) {
         return Err(Reason::Sensitive(shown(project, &project.join(cwd))));
     }

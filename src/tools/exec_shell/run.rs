@@ -1,4 +1,4 @@
-//! Runs one command from its start to its end, whatever it does in between.
+//! Runs one command from start to end: output, deadline, cancellation, memory limit.
 
 use std::pin::pin;
 use std::time::Duration;

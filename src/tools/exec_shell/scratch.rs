@@ -1,5 +1,5 @@
 //! Where commands have the folder that is their own: in one folder per project, below the system's temporary one. There is
-//! one daemon per project, so whatever stands there when it starts was left behind by one that died.
+//! one daemon per project, so everything in it at start-up was left by a daemon that died.
 
 use std::fs::{self, DirBuilder, Permissions};
 use std::io;
@@ -58,8 +58,8 @@ impl Scratch {
         if self.is_ours() {
             return tempfile::Builder::new().prefix("command-").tempdir_in(&self.root);
         }
-        // Everybody may write to the temporary folder: what somebody else has put there is not used.
-        tracing::warn!(path = %self.root.display(), "the folder for commands is somebody else's; another one is used");
+        // Every user may write to the temporary folder: a folder of another user is not used.
+        tracing::warn!(path = %self.root.display(), "scratch folder belongs to another user, using a new one");
         tempfile::Builder::new().prefix("shipagent-").tempdir()
     }
 
@@ -143,7 +143,7 @@ mod tests {
         let (mine, other) = (dir.path().join("a/.ship"), dir.path().join("b/.ship"));
         let scratch = Scratch::below(dir.path(), &mine);
         let others = Scratch::below(dir.path(), &other);
-        // As if the daemon had died: nobody drops the folders.
+        // As if the daemon had died: the folders are not dropped.
         let (left, kept) = (scratch.folder().unwrap().keep(), others.folder().unwrap().keep());
         fs::create_dir_all(left.join("cache/deep")).unwrap();
         fs::File::create(left.join("cache/deep/file")).unwrap();

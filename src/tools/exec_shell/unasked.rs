@@ -23,7 +23,7 @@ pub(super) struct Arranged {
     pub(super) notes: Vec<String>,
 }
 
-/// Arranges a command that nobody was asked about. The judge has looked at it before; what has changed since is noticed
+/// Prepares a command that runs without approval. The judge checked it earlier; changes since then are detected
 /// here. `cwd` is relative to the project and without links. Touches the disk.
 pub(super) fn arrange_unasked(
     project: &Path,

@@ -3,9 +3,9 @@
 use serde_json::json;
 
 use super::stage::{EN, ZH, asking, offline};
-use crate::support::console::{Console, DESKTOP, part};
-use crate::support::fake_model::{FakeModel, Gate, Reply};
-use crate::support::webdriver::{Colours, Screen, key};
+use crate::fakes::console::{Console, DESKTOP, part};
+use crate::fakes::fake_model::{FakeModel, Gate, Reply};
+use crate::fakes::webdriver::{Colours, Screen, key};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_grows_while_the_model_still_speaks() {

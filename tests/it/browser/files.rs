@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::stage::{EN, offline};
-use crate::support::console::{Console, DESKTOP, part};
-use crate::support::daemon::{Daemon, Project};
+use crate::fakes::console::{Console, DESKTOP, part};
+use crate::fakes::daemon::{Daemon, Project};
 
 /// A picture of 96 by 64 points.
 const PNG: &[u8] = b"\x89PNG\x0d\x0a\x1a\x0a\x00\x00\x00\x0dIHDR\x00\x00\x00`\x00\x00\x00@\x08\x02\x00\x00\x00jV\xe5Y\x00\x00\x00\

@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::stage::{EN, asking};
-use crate::support::console::{Console, DESKTOP, part};
-use crate::support::fake_model::{FakeModel, Gate, Reply, Script};
+use crate::fakes::console::{Console, DESKTOP, part};
+use crate::fakes::fake_model::{FakeModel, Gate, Reply, Script};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reload_shows_the_same_messages_once_also_in_the_middle_of_an_answer() {

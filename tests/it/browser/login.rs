@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::stage::{EN, ZH, offline};
-use crate::support::console::{Console, DESKTOP, part};
-use crate::support::daemon::{Daemon, Project, TOKEN};
-use crate::support::webdriver::Browser;
+use crate::fakes::console::{Console, DESKTOP, part};
+use crate::fakes::daemon::{Daemon, Project, TOKEN};
+use crate::fakes::webdriver::Browser;
 
 fn with_token(token: &str) -> Project {
     let web = json!({ "listen": "127.0.0.1:0", "token": token });

@@ -1,8 +1,12 @@
 //! The console in a real browser, before a real daemon.
 
+mod access;
+mod approvals;
 mod conversation;
 mod files;
+mod grants;
 mod history;
+mod kill;
 mod login;
 mod other_ports;
 mod reader;

@@ -4,10 +4,10 @@
 use serde_json::{Value, json};
 
 use super::stage::{EN, asking};
-use crate::support::console::{Console, DESKTOP};
-use crate::support::daemon::{Daemon, TOKEN};
-use crate::support::dev_server::{DevServer, OWN_COOKIE, Recorded};
-use crate::support::fake_model::{FakeModel, Reply};
+use crate::fakes::console::{Console, DESKTOP};
+use crate::fakes::daemon::{Daemon, TOKEN};
+use crate::fakes::dev_server::{DevServer, OWN_COOKIE, Recorded};
+use crate::fakes::fake_model::{FakeModel, Reply};
 
 /// A page that tries to use the login of a console on another port. `attack(console, approval)` gives what became of
 /// each attempt.

@@ -1,10 +1,10 @@
 //! For everybody who may come in, whatever they read and press.
 
 use super::stage::{EN, ZH, asking, offline};
-use crate::support::console::{Console, DESKTOP, part};
-use crate::support::daemon::TOKEN;
-use crate::support::fake_model::{FakeModel, Reply};
-use crate::support::webdriver::{Browser, Colours, Screen, key};
+use crate::fakes::console::{Console, DESKTOP, part};
+use crate::fakes::daemon::TOKEN;
+use crate::fakes::fake_model::{FakeModel, Reply};
+use crate::fakes::webdriver::{Browser, Colours, Screen, key};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_printed_address_opens_the_console_and_the_token_leaves_the_bar() {

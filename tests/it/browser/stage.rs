@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::support::daemon::Project;
-use crate::support::fake_model::FakeModel;
+use crate::fakes::daemon::Project;
+use crate::fakes::fake_model::FakeModel;
 
 pub(super) const EN: &str = "en-GB,en";
 

@@ -5,8 +5,8 @@ use shipagent::domain::{Class, Permit};
 use shipagent::sandbox::{Memory, MemoryLimits};
 
 use super::bench::Bench;
-use crate::support::daemon::Project;
-use crate::support::fake_model::{FakeModel, Reply};
+use crate::fakes::daemon::Project;
+use crate::fakes::fake_model::{FakeModel, Reply};
 
 const APPROVED: Permit = Permit::of(Class::ProjectWritable);
 const MB: u64 = 1 << 20;

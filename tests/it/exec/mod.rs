@@ -6,6 +6,7 @@ mod bench;
 mod end;
 mod everyday;
 mod git_programs;
+mod judging_files;
 mod leaks;
 mod memory;
 mod reach;

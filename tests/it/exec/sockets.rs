@@ -13,8 +13,8 @@ use shipagent::domain::{Class, Permit};
 use shipagent::sandbox::Isolation;
 
 use super::bench::{Bench, unheard_of};
-use crate::support::daemon::Project;
-use crate::support::fake_model::{FakeModel, Reply};
+use crate::fakes::daemon::Project;
+use crate::fakes::fake_model::{FakeModel, Reply};
 
 /// What an approved command gets.
 const APPROVED: Permit = Permit::of(Class::ProjectWritable);

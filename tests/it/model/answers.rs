@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::asked::{ask, ask_script, build, prompt, shared, spec, whole};
-use crate::support::fake_model::{FakeModel, Gate, Reply, Script};
+use crate::fakes::fake_model::{FakeModel, Gate, Reply, Script};
 
 #[tokio::test]
 async fn an_answer_streams_and_is_whole_at_the_end() {

@@ -12,7 +12,7 @@ use shipagent::uimessage::{Content, ModelMessage};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::support::fake_model::{FakeModel, Reply, Script};
+use crate::fakes::fake_model::{FakeModel, Reply, Script};
 
 pub(super) const KEY: &str = "sk-very-secret";
 

@@ -5,7 +5,7 @@ use shipagent::domain::ErrorKind;
 use shipagent::model::ModelSpec;
 
 use super::asked::{KEY, ask, ask_script, ask_spec, build, shared, spec, whole};
-use crate::support::fake_model::{FakeModel, Reply, Script};
+use crate::fakes::fake_model::{FakeModel, Reply, Script};
 
 #[tokio::test]
 async fn a_server_without_a_key_is_sent_none() {

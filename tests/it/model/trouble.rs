@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use super::asked::{ask, ask_script, ask_spec, build, hasty, prompt, shared, spec};
-use crate::support::fake_model::{FakeModel, Reply};
+use crate::fakes::fake_model::{FakeModel, Reply};
 
 #[tokio::test]
 async fn trouble_that_passes_is_waited_for_and_told_once() {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::support::dice::{Dice, seed};
-use crate::support::fake_model::words_of;
+use crate::fakes::dice::{Dice, seed};
+use crate::fakes::fake_model::words_of;
 
 const KILLS: usize = 110;
 const CHATS: [Place; 6] = [

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::daemon::{Daemon, Project, merge};
-use crate::support::fake_model::{FakeModel, Reply, Script, Seen};
-use crate::support::qq::people::Place;
-use crate::support::qq::rules::{Fault, Rules};
-use crate::support::qq::{APP_ID, QqFake, SECRET};
+use crate::fakes::daemon::{Daemon, Project, merge};
+use crate::fakes::fake_model::{FakeModel, Reply, Script, Seen};
+use crate::fakes::qq::people::Place;
+use crate::fakes::qq::rules::{Fault, Rules};
+use crate::fakes::qq::{APP_ID, QqFake, SECRET};
 
 mod files;
 mod hook;

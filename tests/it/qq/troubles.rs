@@ -178,7 +178,7 @@ fn log(project: &Project) -> String {
 }
 
 pub(super) async fn wait_until(so: impl Fn() -> bool) {
-    let deadline = tokio::time::Instant::now() + crate::support::daemon::PATIENCE;
+    let deadline = tokio::time::Instant::now() + crate::fakes::daemon::PATIENCE;
     while !so() {
         assert!(tokio::time::Instant::now() < deadline, "waited in vain");
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -229,7 +229,7 @@ async fn the_console_says_what_waits_for_the_next_message() {
             heard.push_str(&String::from_utf8_lossy(&chunk));
         }
     };
-    tokio::time::timeout(crate::support::daemon::PATIENCE, told).await.unwrap();
+    tokio::time::timeout(crate::fakes::daemon::PATIENCE, told).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -3,9 +3,9 @@
 use serde_json::json;
 
 use super::stage::{BOT, Scene, said};
-use crate::governance::delete;
-use crate::support::telegram::log::Deed;
-use crate::support::telegram::trouble::Trouble;
+use crate::access::audit::delete;
+use crate::fakes::telegram::log::Deed;
+use crate::fakes::telegram::trouble::Trouble;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stranger_gets_a_code_and_is_answered_once_the_operator_confirmed_it() {

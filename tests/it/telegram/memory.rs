@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::stage::{BOT, Scene};
-use crate::support::fake_model::{Reply, Script};
-use crate::support::telegram::world::Environment;
+use crate::fakes::fake_model::{Reply, Script};
+use crate::fakes::telegram::world::Environment;
 
 const PROJECT: &str = ".ship/memory/project.md";
 const ANNS: &str = ".ship/memory/users/telegram%3Auser%3A7.md";

@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::stage::{BOT, Scene, messages, said, text_of};
-use crate::support::fake_model::{Gate, Reply, Script};
-use crate::support::telegram::post::{Author, File, Post};
+use crate::fakes::fake_model::{Gate, Reply, Script};
+use crate::fakes::telegram::post::{Author, File, Post};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn people_are_answered_where_they_speak() {

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use super::stage::{Scene, said};
-use crate::support::fake_model::Gate;
-use crate::support::telegram::post::{File, Post};
-use crate::support::telegram::trouble::Trouble;
+use crate::fakes::fake_model::Gate;
+use crate::fakes::telegram::post::{File, Post};
+use crate::fakes::telegram::trouble::Trouble;
 
 const BOB: &str = "telegram:chat:8";
 

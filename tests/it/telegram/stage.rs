@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::support::daemon::{Daemon, Project, merge};
-use crate::support::fake_model::{FakeModel, Reply, Script};
-use crate::support::telegram::account::Account;
-use crate::support::telegram::server::FakeTelegram;
+use crate::fakes::daemon::{Daemon, Project, merge};
+use crate::fakes::fake_model::{FakeModel, Reply, Script};
+use crate::fakes::telegram::account::Account;
+use crate::fakes::telegram::server::FakeTelegram;
 
 /// The bot's name, as people write it.
 pub(crate) const BOT: &str = "@ship_test_bot";

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::stage::{Scene, messages, said};
-use crate::support::fake_model::{Gate, Reply, Script};
-use crate::support::telegram::answer::Refusal;
-use crate::support::telegram::log::Deed;
-use crate::support::telegram::post::{File, Post};
-use crate::support::telegram::trouble::Trouble;
+use crate::fakes::fake_model::{Gate, Reply, Script};
+use crate::fakes::telegram::answer::Refusal;
+use crate::fakes::telegram::log::Deed;
+use crate::fakes::telegram::post::{File, Post};
+use crate::fakes::telegram::trouble::Trouble;
 
 /// An address that is still free when the daemon listens there: its port is below those that systems give away, and
 /// every process begins to look elsewhere.
@@ -130,7 +130,7 @@ fn logged(scene: &Scene) -> String {
 async fn a_bad_token_is_told_in_the_log_without_the_token() {
     let scene = Scene::new(json!({ "adapters": { "telegram": { "botToken": "123:wrong-canary" } } })).await;
     let mut child = scene.project.command(&["run"]).stderr(std::process::Stdio::null()).spawn().unwrap();
-    let deadline = tokio::time::Instant::now() + crate::support::daemon::PATIENCE;
+    let deadline = tokio::time::Instant::now() + crate::fakes::daemon::PATIENCE;
     let log = loop {
         let log = logged(&scene);
         if log.contains("does not accept the bot token") || tokio::time::Instant::now() > deadline {
@@ -163,7 +163,7 @@ async fn updates_come_through_the_hook_and_only_from_telegram() {
     let url = format!("http://{free}/hooks/telegram");
     let extra = json!({ "adapters": {
         "telegram": { "mode": "webhook", "webhookUrl": url },
-        "web": { "listen": free.to_string(), "token": crate::support::daemon::TOKEN },
+        "web": { "listen": free.to_string(), "token": crate::fakes::daemon::TOKEN },
     } });
     let scene = Scene::new(extra).await;
     let ann = scene.fake.user(7, "Ann");
@@ -212,7 +212,7 @@ async fn a_server_that_does_not_say_how_the_hook_fares_keeps_no_update_waiting()
     let free = own_address();
     let extra = json!({ "adapters": {
         "telegram": { "mode": "webhook", "webhookUrl": format!("http://{free}/hooks/telegram") },
-        "web": { "listen": free.to_string(), "token": crate::support::daemon::TOKEN },
+        "web": { "listen": free.to_string(), "token": crate::fakes::daemon::TOKEN },
     } });
     let scene = Scene::new(extra).await;
     let ann = scene.fake.user(7, "Ann");

@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::pty::{PROMPT, Terminal};
 use super::stage::{Served, approvals, with_model};
-use crate::support::approval_scene::obedient;
-use crate::support::daemon::Project;
-use crate::support::fake_model::{FakeModel, Reply, Script};
+use crate::fakes::approval_scene::obedient;
+use crate::fakes::daemon::Project;
+use crate::fakes::fake_model::{FakeModel, Reply, Script};
 
 const TOUCH: &str = "run [\"touch made\"]\r";
 

@@ -7,7 +7,7 @@ use rustix::process::Signal;
 
 use super::pty::{PROMPT, Terminal};
 use super::stage::{Served, THREAD, offline, pair, said, signal, spawn, with_model};
-use crate::support::fake_model::{FakeModel, Reply};
+use crate::fakes::fake_model::{FakeModel, Reply};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_conversation_at_the_keyboard_with_and_without_a_daemon() {

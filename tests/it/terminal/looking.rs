@@ -7,9 +7,9 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::stage::{Served, THREAD, offline, said, with_model};
-use crate::support::approval_scene::obedient;
-use crate::support::daemon::Output;
-use crate::support::fake_model::{FakeModel, Script};
+use crate::fakes::approval_scene::obedient;
+use crate::fakes::daemon::Output;
+use crate::fakes::fake_model::{FakeModel, Script};
 
 #[test]
 fn a_wrong_configuration_keeps_nobody_from_their_conversations() {

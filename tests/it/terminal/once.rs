@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use super::stage::{
     Served, THREAD, approvals, echo, finish, offline, pair, pipe, said, signal, spawn, with_model,
 };
-use crate::support::approval_scene::obedient;
-use crate::support::daemon::Project;
-use crate::support::fake_model::{FakeModel, Gate, Reply, Script};
+use crate::fakes::approval_scene::obedient;
+use crate::fakes::daemon::Project;
+use crate::fakes::fake_model::{FakeModel, Gate, Reply, Script};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_message_is_answered_with_and_without_a_daemon_in_the_same_thread() {

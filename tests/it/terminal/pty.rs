@@ -5,7 +5,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use crate::support::daemon::{PATIENCE, Project};
+use crate::fakes::daemon::{PATIENCE, Project};
 
 /// The prompt of a project that is named `tester`.
 pub(super) const PROMPT: &str = "tester › ";

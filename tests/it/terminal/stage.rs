@@ -6,8 +6,8 @@ use std::process::{Child, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::support::daemon::{Daemon, Output, Project};
-use crate::support::fake_model::{FakeModel, Reply, Script};
+use crate::fakes::daemon::{Daemon, Output, Project};
+use crate::fakes::fake_model::{FakeModel, Reply, Script};
 
 pub(super) const THREAD: &str = "cli:chat:terminal";
 

@@ -1,4 +1,4 @@
-//! Messages that fit: ever less room is taken until they do.
+//! Renders messages within a length limit, with ever shorter layouts until one fits.
 
 use super::escape::escape;
 use super::write::write;
@@ -13,10 +13,10 @@ pub const CAPTION_LIMIT: usize = 1024;
 /// The longest piece of Markdown that should be asked to become one message.
 pub const SOURCE_LIMIT: usize = 3600;
 
-/// Where Telegram lets links lead.
+/// URL schemes that Telegram allows in links.
 const SCHEMES: &[&str] = &["http", "https", "tg", "mailto"];
 
-/// One message that Telegram will take.
+/// One message within Telegram's limits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rendered {
     pub html: String,

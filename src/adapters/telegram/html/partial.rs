@@ -1,4 +1,4 @@
-//! Text that is still being written: what is open is closed, and what is half a sign is not shown yet.
+//! Renders partial Markdown: closes open constructs and holds back incomplete markers.
 
 use super::fit::{Rendered, render_one};
 use crate::domain::LengthUnit;
@@ -13,7 +13,7 @@ pub fn render_partial(markdown: &str, limit: usize) -> Rendered {
     Rendered { plain: render_one(&page, limit).plain, ..rendered }
 }
 
-/// The text with its open signs closed, as far as they can be told.
+/// The text with its open markers closed, as far as known.
 fn completed(text: &str) -> String {
     let text = without_half_line(text);
     let (before, paragraph) = text.rsplit_once("\n\n").map_or(("", text), |(before, last)| (before, last));
@@ -46,7 +46,7 @@ fn completed(text: &str) -> String {
     format!("{}{closing}", text.trim_end())
 }
 
-/// A sign that nothing follows yet opens nothing.
+/// A trailing marker opens nothing yet.
 fn opens(rest: &str, sign: &str) -> bool {
     rest.get(sign.len()..).and_then(|after| after.chars().next()).is_some_and(|next| !next.is_whitespace())
 }

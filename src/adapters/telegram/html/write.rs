@@ -1,4 +1,4 @@
-//! Marked words to tags that are rightly nested, whatever the marks overlap.
+//! Writes marked text as properly nested tags, also for overlapping marks.
 
 use super::escape::escape_into;
 use crate::render::markdown::{Mark, Rich, Span};

@@ -20,13 +20,12 @@ use crate::adapters::web::server::{Web, router};
 use crate::adapters::web::{WebOptions, WebParts};
 use crate::domain::{IngressEvent, Intent, MessageId, ThreadId, Timestamp};
 use crate::metrics::Metrics;
-use crate::permissions::{FileAccess, GrantBook};
 use crate::ports::{
-    Acceptance, AdapterIo, Audit, AuditLine, BoxFuture, Clock, Commit, HealthReporter, Hook, HookAnswer,
-    HookRequest, Ids, Request, RunOutcome, StoreError, Subscription, ThreadRecord, ThreadStore,
-    ThreadSummary, ThreadView, ThreadsHandle,
+    Acceptance, AdapterIo, BoxFuture, Clock, Commit, HealthReporter, Hook, HookAnswer, HookRequest, Ids,
+    Request, RunOutcome, StoreError, Subscription, ThreadRecord, ThreadStore, ThreadSummary, ThreadView,
+    ThreadsHandle,
 };
-use crate::store::replace_file;
+use crate::store::memory::{MemoryAccess, MemoryAudit, MemoryGrants};
 use crate::uimessage::{Metadata, Part, Role, RunStatus, TextPart, UiMessage};
 
 pub(super) const TOKEN: &str = "s3cret";
@@ -81,7 +80,7 @@ impl FakeStore {
 
 impl ThreadStore for FakeStore {
     fn load(&self, _: &ThreadId) -> BoxFuture<'_, Result<ThreadRecord, StoreError>> {
-        Box::pin(async { Err(StoreError::Closed) })
+        Box::pin(async { Err(StoreError::closed()) })
     }
 
     fn contains(&self, thread: &ThreadId, id: &MessageId) -> BoxFuture<'_, Result<bool, StoreError>> {
@@ -112,7 +111,7 @@ impl ThreadStore for FakeStore {
     }
 
     fn commit(&self, _: Commit) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(async { Err(StoreError::Closed) })
+        Box::pin(async { Err(StoreError::closed()) })
     }
 
     fn list(&self) -> BoxFuture<'_, Result<Vec<ThreadSummary>, StoreError>> {
@@ -127,6 +126,10 @@ impl ThreadStore for FakeStore {
         });
         let list = list.collect();
         Box::pin(async move { Ok(list) })
+    }
+
+    fn exists(&self, _: &ThreadId) -> BoxFuture<'_, Result<bool, StoreError>> {
+        Box::pin(async { Ok(true) })
     }
 
     fn unfinished(&self) -> Vec<ThreadId> {
@@ -309,22 +312,15 @@ pub(super) fn options(files: &std::path::Path) -> WebOptions {
     }
 }
 
-/// An audit trail that nobody reads.
-#[derive(Debug)]
-struct Unread;
-
-impl Audit for Unread {
-    fn record(&self, _line: AuditLine) {}
-}
-
 pub(super) fn parts(store: Arc<FakeStore>, recovered: watch::Receiver<bool>) -> WebParts {
     let nowhere = std::path::Path::new("/nonexistent");
+    let audit = Arc::new(MemoryAudit::default());
     WebParts {
         hooks: vec![Arc::new(EchoHook)],
         approvals: Arc::new(crate::store::FileApprovals::new(nowhere)),
-        grants: Arc::new(GrantBook::without_proposals(nowhere, replace_file, Arc::new(Unread))),
-        access: Arc::new(FileAccess::new(nowhere, replace_file, Arc::new(Unread))),
-        audit: Arc::new(Unread),
+        grants: Arc::new(MemoryGrants::new(audit.clone())),
+        access: Arc::new(MemoryAccess::new(audit.clone())),
+        audit,
         store,
         ids: Arc::new(CountedIds::default()),
         healths: AdapterHealths::default(),

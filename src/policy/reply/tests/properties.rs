@@ -1,4 +1,4 @@
-//! What must hold for every reply, whatever it says.
+//! Properties that hold for every reply.
 
 use std::collections::BTreeSet;
 

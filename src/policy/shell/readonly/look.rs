@@ -43,7 +43,7 @@ pub(in crate::policy::shell) fn look(argv: &[String]) -> Result<ReadSet, Reason>
         "jq" => return scripts::jq(words),
         "test" | "[" => return scripts::test(name, words),
         "printf" => return scripts::printf(words),
-        // These print whatever they are given; there is no option that does more.
+        // These only print their arguments; no option does more.
         "echo" | "true" | "false" | ":" => return Ok(ReadSet::default()),
         _ => {}
     }

@@ -1,7 +1,7 @@
-//! Pathspecs that leave out whatever may hold secrets, also where it stood in history. They take in every name that
+//! Pathspecs that exclude files that may hold secrets, in history too. They cover every name that
 //! `paths::is_secret_name` knows, and a few more: git's patterns have no alternatives.
 
-/// What each pattern begins with: from the top of the repository, left out, whatever the case.
+/// Prefix of each pattern: from the top of the repository, excluded, ignoring case.
 const MAGIC: &str = ":(top,exclude,icase)";
 
 /// A file or folder whose name begins so.

@@ -3,8 +3,8 @@
 
 use super::super::options::{Args, Operands, Spec};
 
-/// Options of everything that shows history or differences. Not `-L` and `--full-diff`: they show paths whatever
-/// pathspecs say. Not `--submodule`, which runs git in other repositories.
+/// Options of everything that shows history or differences. Not `-L` and `--full-diff`: they show paths that
+/// pathspecs exclude. Not `--submodule`, which runs git in other repositories.
 const HISTORY: Spec = Spec {
     flags: "abcgipqrRstuvwWz",
     valued: "nSG",

@@ -1,0 +1,86 @@
+//! The one error of every port that keeps something.
+
+use std::error::Error;
+use std::fmt;
+
+/// What kind of trouble a store has. Callers decide by it; the subject and the source are for people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreErrorKind {
+    /// No room is left. Passes once there is some.
+    Full,
+    /// What was asked for cannot be read or written now.
+    Unavailable,
+    /// What is stored cannot be parsed. None of it counts, and it is left as it is.
+    Invalid,
+    /// The store is closing or its writer has ended.
+    Closed,
+}
+
+/// Why something could not be read or written.
+#[derive(Debug)]
+pub struct StoreError {
+    kind: StoreErrorKind,
+    /// What was to be read or written, as the operator finds it: the file store names the file.
+    subject: String,
+    source: Option<Box<dyn Error + Send + Sync>>,
+}
+
+impl StoreError {
+    /// An error of this kind about `subject`, with what caused it.
+    pub fn new(
+        kind: StoreErrorKind,
+        subject: impl Into<String>,
+        source: impl Into<Box<dyn Error + Send + Sync>>,
+    ) -> Self {
+        Self { kind, subject: subject.into(), source: Some(source.into()) }
+    }
+
+    /// The store takes nothing any more.
+    pub const fn closed() -> Self {
+        Self { kind: StoreErrorKind::Closed, subject: String::new(), source: None }
+    }
+
+    /// The kind of trouble.
+    pub const fn kind(&self) -> StoreErrorKind {
+        self.kind
+    }
+
+    /// What was to be read or written.
+    pub fn subject(&self) -> &str {
+        &self.subject
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let subject = &self.subject;
+        match self.kind {
+            StoreErrorKind::Full => write!(f, "no space left to write {subject}"),
+            StoreErrorKind::Unavailable => write!(f, "cannot access {subject}"),
+            StoreErrorKind::Invalid => {
+                write!(f, "{subject} cannot be understood and counts for nothing: mend it, or remove it")
+            }
+            StoreErrorKind::Closed => f.write_str("the store is closed"),
+        }
+    }
+}
+
+impl Error for StoreError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_deref().map(|source| source as &(dyn Error + 'static))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_names_its_subject_and_keeps_its_source() {
+        let error = StoreError::new(StoreErrorKind::Full, "grants.json", std::io::Error::other("quota"));
+        assert_eq!((error.kind(), error.subject()), (StoreErrorKind::Full, "grants.json"));
+        assert_eq!(error.to_string(), "no space left to write grants.json");
+        assert_eq!(error.source().map(ToString::to_string).as_deref(), Some("quota"));
+        assert!(StoreError::closed().source().is_none());
+    }
+}

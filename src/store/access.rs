@@ -1,0 +1,219 @@
+//! The access list: who was let in beyond the settings. The rules are in `access_records`; this adds fresh codes and the
+//! audit trail, over the document that a store keeps.
+
+use std::sync::Arc;
+
+use super::access_records::AccessRecords;
+use super::document::{Document, Touched};
+use super::pairing_code;
+use crate::domain::{Author, AuthorId, Platform, Role, ThreadId, Timestamp};
+use crate::ports::{
+    AccessBook, AccessList, Approved, Audit, AuditEvent, AuditLine, AuditOutcome, BoxFuture, Guest,
+    Invitation, Member, PairingRequest, StoreError, StoreErrorKind,
+};
+
+fn fresh_code() -> Result<String, StoreError> {
+    pairing_code::fresh().map_err(|source| StoreError::new(StoreErrorKind::Unavailable, "access", source))
+}
+
+/// The access list over a document.
+#[derive(Debug)]
+pub struct AccessBookOf<D> {
+    records: D,
+    audit: Arc<dyn Audit>,
+}
+
+impl<D: Document<AccessRecords>> AccessBookOf<D> {
+    pub(super) const fn over(records: D, audit: Arc<dyn Audit>) -> Self {
+        Self { records, audit }
+    }
+
+    async fn change<R: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut AccessRecords) -> (R, Touched) + Send + 'static,
+    ) -> Result<R, StoreError> {
+        self.records.change(work).await
+    }
+
+    async fn look<R>(&self, work: impl FnOnce(&AccessRecords) -> R) -> Result<R, StoreError> {
+        Ok(work(&*self.records.read().await?))
+    }
+}
+
+impl<D: Document<AccessRecords>> AccessBook for AccessBookOf<D> {
+    fn role_of(&self, author: &AuthorId) -> BoxFuture<'_, Result<Option<Role>, StoreError>> {
+        let author = author.clone();
+        Box::pin(async move { self.look(|guests| guests.role_of(&author)).await })
+    }
+
+    fn is_removed(&self, author: &AuthorId) -> BoxFuture<'_, Result<bool, StoreError>> {
+        let author = author.clone();
+        Box::pin(async move { self.look(|guests| guests.is_removed(&author)).await })
+    }
+
+    fn ask_in(&self, who: Author, now: Timestamp) -> BoxFuture<'_, Result<PairingRequest, StoreError>> {
+        Box::pin(async move {
+            let code = fresh_code()?;
+            let platform = who.id.platform();
+            self.change(move |guests| guests.knock(who, &platform, now, code)).await
+        })
+    }
+
+    fn is_open(&self, platform: &Platform, chat: &str) -> BoxFuture<'_, Result<bool, StoreError>> {
+        let chat = ThreadId::of_chat(platform, chat);
+        Box::pin(async move {
+            // A chat whose id makes no thread cannot have been opened.
+            let Ok(chat) = chat else { return Ok(false) };
+            self.look(|guests| guests.is_open(&chat)).await
+        })
+    }
+
+    fn open_chat(
+        &self,
+        platform: &Platform,
+        chat: &str,
+        by: &AuthorId,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<(), StoreError>> {
+        let (chat, by) = (ThreadId::of_chat(platform, chat), by.clone());
+        Box::pin(async move {
+            let Ok(chat) = chat else { return Ok(()) };
+            // An owner speaks often, and opens a group once.
+            if self.look(|guests| guests.is_open(&chat)).await? {
+                return Ok(());
+            }
+            let (opened, author) = (chat.clone(), by.clone());
+            if self.change(move |guests| guests.open(opened, &by, now)).await? {
+                tracing::info!(%chat, by = %author, "a group was opened by an owner");
+                self.audit.record(AuditLine {
+                    author: Some(author),
+                    guest: Some(chat.to_string()),
+                    ..AuditLine::new(AuditEvent::AccessOpened, now)
+                });
+            }
+            Ok(())
+        })
+    }
+
+    fn list(&self, now: Timestamp) -> BoxFuture<'_, Result<AccessList, StoreError>> {
+        Box::pin(async move { self.look(|guests| guests.list(now)).await })
+    }
+
+    fn approve(
+        &self,
+        code: &str,
+        role: Role,
+        by: &AuthorId,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<Approved, StoreError>> {
+        let (code, author) = (code.to_owned(), by.clone());
+        Box::pin(async move {
+            let by = author.clone();
+            let approved = self.change(move |guests| guests.approve(&code, role, &by, now)).await?;
+            let refused = |reason: &str| (None, AuditOutcome::Refused, Some(reason.to_owned()));
+            let (guest, outcome, reason) = match &approved {
+                Approved::Let(member) => {
+                    let role = format!("as {}", member.role);
+                    (Some(member.id.to_string()), AuditOutcome::Approved, Some(role))
+                }
+                Approved::NoSuchCode => refused("nobody waits with this code"),
+                Approved::Locked { .. } => refused("too many wrong codes"),
+            };
+            tracing::info!(by = %author, ?outcome, guest, "a pairing code was tried");
+            self.audit.record(AuditLine {
+                author: Some(author),
+                guest,
+                outcome: Some(outcome),
+                reason,
+                ..AuditLine::new(AuditEvent::AccessApproved, now)
+            });
+            Ok(approved)
+        })
+    }
+
+    fn invite(
+        &self,
+        role: Role,
+        by: &AuthorId,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<Invitation, StoreError>> {
+        let by = by.clone();
+        Box::pin(async move {
+            let code = fresh_code()?;
+            let author = by.clone();
+            let invitation =
+                self.change(move |guests| (guests.invite(role, &by, now, code), Touched::Yes)).await?;
+            tracing::info!(by = %author, %role, "somebody is invited");
+            self.audit.record(AuditLine {
+                author: Some(author),
+                reason: Some(format!("as {role}")),
+                ..AuditLine::new(AuditEvent::AccessInvited, now)
+            });
+            Ok(invitation)
+        })
+    }
+
+    fn redeem(&self, who: Author, code: &str, now: Timestamp) -> BoxFuture<'_, Result<bool, StoreError>> {
+        let code = code.to_owned();
+        Box::pin(async move {
+            let guest = who.id.to_string();
+            let member = self.change(move |guests| guests.redeem(who, &code, now)).await?;
+            let (author, outcome, reason) = match &member {
+                Some(member) => {
+                    let reason = format!("invited as {}", member.role);
+                    (Some(member.approved_by.clone()), AuditOutcome::Approved, reason)
+                }
+                None => (None, AuditOutcome::Refused, "nobody was invited with this code".to_owned()),
+            };
+            tracing::info!(guest, ?outcome, "an invitation was brought");
+            self.audit.record(AuditLine {
+                author,
+                guest: Some(guest),
+                outcome: Some(outcome),
+                reason: Some(reason),
+                ..AuditLine::new(AuditEvent::AccessApproved, now)
+            });
+            Ok(member.is_some())
+        })
+    }
+
+    fn change_role(
+        &self,
+        who: &AuthorId,
+        role: Role,
+        by: &AuthorId,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<Option<Member>, StoreError>> {
+        let (who, by) = (who.clone(), by.clone());
+        Box::pin(async move {
+            let changed = self.change(move |guests| guests.change_role(&who, role)).await?;
+            if let Some(member) = &changed {
+                tracing::info!(guest = %member.id, %role, %by, "somebody may do other things from now on");
+                self.audit.record(AuditLine {
+                    author: Some(by),
+                    guest: Some(member.id.to_string()),
+                    reason: Some(format!("as {role}")),
+                    ..AuditLine::new(AuditEvent::AccessChanged, now)
+                });
+            }
+            Ok(changed)
+        })
+    }
+
+    fn revoke(&self, who: &Guest, by: &AuthorId, now: Timestamp) -> BoxFuture<'_, Result<bool, StoreError>> {
+        let (who, by) = (who.clone(), by.clone());
+        Box::pin(async move {
+            let (guest, author) = (who.to_string(), by.clone());
+            let gone = self.change(move |guests| guests.revoke(&who, &author, now)).await?;
+            if gone {
+                tracing::info!(guest, %by, "access was taken back");
+                self.audit.record(AuditLine {
+                    author: Some(by),
+                    guest: Some(guest),
+                    ..AuditLine::new(AuditEvent::AccessRevoked, now)
+                });
+            }
+            Ok(gone)
+        })
+    }
+}

@@ -1,0 +1,441 @@
+//! The rules of the access book: who gets a code, how long it lives, and what confirming it does. Pure: time and new
+//! codes are handed in. The same types are the content of `access.json`.
+
+use serde::{Deserialize, Serialize};
+
+use super::document::Touched;
+use super::pairing_code::normal;
+use crate::domain::{Author, AuthorId, AuthorRole, Platform, Role, ThreadId, Timestamp};
+use crate::ports::{
+    AccessList, Applicant, Approved, Guest, Invitation, Member, OpenChat, PairingRequest, Removed,
+};
+
+/// How long a code lives.
+const CODE_MILLIS: u64 = 60 * 60 * 1000;
+/// How many may wait on one platform: more would let strangers fill the book.
+const WAITING: usize = 3;
+/// How often the same person is told their code.
+const SAY_AGAIN_MILLIS: u64 = 60 * 1000;
+/// So many wrong codes close the door for a while.
+const WRONG_CODES: u32 = 10;
+/// For how long, and for how long a wrong code is remembered.
+const LOCK_MILLIS: u64 = 10 * 60 * 1000;
+/// How many invitations may be open; more take the place of the oldest.
+const INVITATIONS: usize = 16;
+/// The longest name that is kept of a stranger.
+const NAME_LETTERS: usize = 80;
+
+/// Everything the book knows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AccessRecords {
+    #[serde(default)]
+    people: Vec<Member>,
+    #[serde(default)]
+    chats: Vec<OpenChat>,
+    #[serde(default)]
+    asking: Vec<Waiting>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    wrong_codes: Option<WrongCodes>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    invited: Vec<Invitation>,
+    /// Those who had been let in and were removed: groups are closed to them as well, until they are let in again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    removed: Vec<Removed>,
+    /// Counted apart from those above: strangers must not be able to close the operator's door.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    wrong_invitations: Option<WrongCodes>,
+}
+
+/// Somebody who asks to be let in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Waiting {
+    id: AuthorId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    code: String,
+    since: Timestamp,
+    expires: Timestamp,
+    /// When they were last told their code.
+    said: Timestamp,
+}
+
+/// Wrong codes of late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WrongCodes {
+    count: u32,
+    /// When they are forgotten.
+    until: Timestamp,
+}
+
+impl AccessRecords {
+    pub(super) fn role_of(&self, author: &AuthorId) -> Option<Role> {
+        self.people.iter().find(|member| member.id == *author).map(|member| member.role)
+    }
+
+    pub(super) fn is_removed(&self, author: &AuthorId) -> bool {
+        self.removed.iter().any(|removed| removed.id == *author)
+    }
+
+    pub(super) fn is_open(&self, chat: &ThreadId) -> bool {
+        self.chats.iter().any(|known| known.id == *chat)
+    }
+
+    /// Somebody asks to be let in. `code` is theirs if they need a new one.
+    pub(super) fn knock(
+        &mut self,
+        who: Author,
+        platform: &Platform,
+        now: Timestamp,
+        code: String,
+    ) -> (PairingRequest, Touched) {
+        if let Some(known) = self.asking.iter_mut().find(|known| known.id == who.id && now < known.expires) {
+            let fresh = now.millis_since(known.said) >= SAY_AGAIN_MILLIS;
+            if fresh {
+                known.said = now;
+            }
+            let knock = PairingRequest::Code { code: known.code.clone(), expires: known.expires, fresh };
+            return (knock, if fresh { Touched::Yes } else { Touched::No });
+        }
+        self.asking.retain(|known| now < known.expires);
+        if self.asking.iter().filter(|known| known.id.platform() == *platform).count() >= WAITING {
+            return (PairingRequest::TooMany, Touched::No);
+        }
+        let expires = now.plus_millis(CODE_MILLIS);
+        let name = who.name.map(|name| name.chars().take(NAME_LETTERS).collect());
+        self.asking.push(Waiting { id: who.id, name, code: code.clone(), since: now, expires, said: now });
+        (PairingRequest::Code { code, expires, fresh: true }, Touched::Yes)
+    }
+
+    /// The operator confirms a code.
+    pub(super) fn approve(
+        &mut self,
+        typed: &str,
+        role: Role,
+        by: &AuthorId,
+        now: Timestamp,
+    ) -> (Approved, Touched) {
+        let wrong = self.wrong_codes.filter(|wrong| now < wrong.until);
+        if let Some(WrongCodes { until, .. }) = wrong.filter(|wrong| wrong.count >= WRONG_CODES) {
+            return (Approved::Locked { until }, Touched::No);
+        }
+        let code = normal(typed);
+        let found = self.asking.iter().position(|known| known.code == code && now < known.expires);
+        let Some(found) = found else {
+            let count = wrong.map_or(0, |wrong| wrong.count).saturating_add(1);
+            self.wrong_codes = Some(WrongCodes { count, until: now.plus_millis(LOCK_MILLIS) });
+            return (Approved::NoSuchCode, Touched::Yes);
+        };
+        let Waiting { id, name, .. } = self.asking.remove(found);
+        self.wrong_codes = None;
+        let member = Member { id, name, role, approved_by: by.clone(), approved_at: now.rfc3339() };
+        self.let_in(member.clone());
+        (Approved::Let(member), Touched::Yes)
+    }
+
+    /// The operator invites one person.
+    pub(super) fn invite(&mut self, role: Role, by: &AuthorId, now: Timestamp, code: String) -> Invitation {
+        self.invited.retain(|known| now < known.expires);
+        if self.invited.len() >= INVITATIONS {
+            self.invited.remove(0);
+        }
+        let expires = now.plus_millis(CODE_MILLIS);
+        let invitation = Invitation { code, role, invited_by: by.clone(), expires };
+        self.invited.push(invitation.clone());
+        invitation
+    }
+
+    /// Somebody brings a code they were invited with.
+    pub(super) fn redeem(&mut self, who: Author, typed: &str, now: Timestamp) -> (Option<Member>, Touched) {
+        let wrong = self.wrong_invitations.filter(|wrong| now < wrong.until);
+        if who.role == AuthorRole::Anonymous || wrong.is_some_and(|wrong| wrong.count >= WRONG_CODES) {
+            return (None, Touched::No);
+        }
+        let code = normal(typed);
+        let Some(found) = self.invited.iter().position(|known| known.code == code && now < known.expires)
+        else {
+            let count = wrong.map_or(0, |wrong| wrong.count).saturating_add(1);
+            self.wrong_invitations = Some(WrongCodes { count, until: now.plus_millis(LOCK_MILLIS) });
+            return (None, Touched::Yes);
+        };
+        let Invitation { role, invited_by, .. } = self.invited.remove(found);
+        self.asking.retain(|known| known.id != who.id);
+        let name = who.name.map(|name| name.chars().take(NAME_LETTERS).collect());
+        let member = Member { id: who.id, name, role, approved_by: invited_by, approved_at: now.rfc3339() };
+        self.let_in(member.clone());
+        (Some(member), Touched::Yes)
+    }
+
+    fn let_in(&mut self, member: Member) {
+        self.people.retain(|known| known.id != member.id);
+        self.removed.retain(|known| known.id != member.id);
+        self.people.push(member);
+    }
+
+    /// Somebody who was let in may do other things from now on.
+    pub(super) fn change_role(&mut self, who: &AuthorId, role: Role) -> (Option<Member>, Touched) {
+        let Some(member) = self.people.iter_mut().find(|member| member.id == *who) else {
+            return (None, Touched::No);
+        };
+        let touched = if member.role == role { Touched::No } else { Touched::Yes };
+        member.role = role;
+        (Some(member.clone()), touched)
+    }
+
+    /// An owner spoke in a group. Says whether that is new.
+    pub(super) fn open(&mut self, chat: ThreadId, by: &AuthorId, now: Timestamp) -> (bool, Touched) {
+        if self.is_open(&chat) {
+            return (false, Touched::No);
+        }
+        self.chats.push(OpenChat { id: chat, opened_by: by.clone(), opened_at: now.rfc3339() });
+        (true, Touched::Yes)
+    }
+
+    /// Access is taken back; a question to be let in is forgotten with it. Says whether there was any of it. Whoever had
+    /// been let in stays out until they are let in again.
+    pub(super) fn revoke(&mut self, who: &Guest, by: &AuthorId, now: Timestamp) -> (bool, Touched) {
+        let before = (self.people.len(), self.chats.len(), self.asking.len());
+        match who {
+            Guest::Person(person) => {
+                if let Some(at) = self.people.iter().position(|member| member.id == *person) {
+                    let Member { id, name, .. } = self.people.remove(at);
+                    self.removed.push(Removed {
+                        id,
+                        name,
+                        removed_by: by.clone(),
+                        removed_at: now.rfc3339(),
+                    });
+                }
+                self.asking.retain(|known| known.id != *person);
+            }
+            Guest::Chat(chat) => self.chats.retain(|known| known.id != *chat),
+        }
+        let gone = before != (self.people.len(), self.chats.len(), self.asking.len());
+        (gone, if gone { Touched::Yes } else { Touched::No })
+    }
+
+    pub(super) fn list(&self, now: Timestamp) -> AccessList {
+        let asking = self.asking.iter().filter(|known| now < known.expires).map(|known| Applicant {
+            id: known.id.clone(),
+            name: known.name.clone(),
+            code: known.code.clone(),
+            asked_at: known.since.rfc3339(),
+            expires_at: known.expires.rfc3339(),
+        });
+        AccessList {
+            people: self.people.clone(),
+            chats: self.chats.clone(),
+            asking: asking.collect(),
+            removed: self.removed.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MINUTE: u64 = 60 * 1000;
+
+    fn at(millis: u64) -> Timestamp {
+        Timestamp::from_millis(1_000_000).plus_millis(millis)
+    }
+
+    fn id(text: &str) -> AuthorId {
+        text.parse().unwrap()
+    }
+
+    fn knock(guests: &mut AccessRecords, who: &str, now: Timestamp, code: &str) -> PairingRequest {
+        let author = Author { id: id(who), name: Some("Ada".to_owned()), role: AuthorRole::Person };
+        let platform = author.id.platform();
+        guests.knock(author, &platform, now, code.to_owned()).0
+    }
+
+    fn code(code: &str, asked: u64, fresh: bool) -> PairingRequest {
+        PairingRequest::Code { code: code.to_owned(), expires: at(asked + 60 * MINUTE), fresh }
+    }
+
+    fn operator() -> AuthorId {
+        id("cli:user:operator")
+    }
+
+    #[test]
+    fn a_person_keeps_one_code_while_it_lives_and_hears_it_once_a_minute() {
+        let mut guests = AccessRecords::default();
+        let ada = "telegram:user:1";
+        assert_eq!(knock(&mut guests, ada, at(0), "AAAA2222"), code("AAAA2222", 0, true));
+        assert_eq!(knock(&mut guests, ada, at(59_999), "BBBB2222"), code("AAAA2222", 0, false));
+        assert_eq!(knock(&mut guests, ada, at(MINUTE), "BBBB2222"), code("AAAA2222", 0, true));
+        assert_eq!(knock(&mut guests, ada, at(MINUTE + 1), "BBBB2222"), code("AAAA2222", 0, false));
+        assert_eq!(
+            knock(&mut guests, ada, at(60 * MINUTE), "BBBB2222"),
+            code("BBBB2222", 60 * MINUTE, true),
+            "the old one is dead"
+        );
+        assert_eq!(guests.list(at(60 * MINUTE)).asking.len(), 1);
+    }
+
+    #[test]
+    fn no_more_than_three_wait_on_a_platform_and_others_are_not_kept_from_theirs() {
+        let mut guests = AccessRecords::default();
+        for person in 1..=3 {
+            let who = format!("telegram:user:{person}");
+            assert!(matches!(
+                knock(&mut guests, &who, at(0), &format!("C{person}")),
+                PairingRequest::Code { .. }
+            ));
+        }
+        assert_eq!(knock(&mut guests, "telegram:user:4", at(1), "C4"), PairingRequest::TooMany);
+        assert!(matches!(knock(&mut guests, "feishu:user:4", at(1), "C5"), PairingRequest::Code { .. }));
+        assert!(matches!(
+            knock(&mut guests, "telegram:user:2", at(1), "C6"),
+            PairingRequest::Code { fresh: false, .. }
+        ));
+        assert!(matches!(
+            knock(&mut guests, "telegram:user:4", at(60 * MINUTE), "C7"),
+            PairingRequest::Code { .. }
+        ));
+    }
+
+    #[test]
+    fn a_code_lets_one_person_in_once_and_only_while_it_lives() {
+        let mut guests = AccessRecords::default();
+        knock(&mut guests, "telegram:user:1", at(0), "AAAA2222");
+        assert_eq!(guests.approve("AAAA2223", Role::Member, &operator(), at(1)).0, Approved::NoSuchCode);
+        let (Approved::Let(member), Touched::Yes) =
+            guests.approve(" aaaa-2222 ", Role::Member, &operator(), at(2))
+        else {
+            panic!("the code was right");
+        };
+        assert_eq!((member.id.as_str(), member.name.as_deref()), ("telegram:user:1", Some("Ada")));
+        assert_eq!(guests.role_of(&id("telegram:user:1")), Some(Role::Member));
+        assert_eq!(guests.role_of(&id("telegram:user:2")), None);
+        assert_eq!(
+            guests.approve("AAAA2222", Role::Member, &operator(), at(3)).0,
+            Approved::NoSuchCode,
+            "used"
+        );
+        knock(&mut guests, "telegram:user:2", at(0), "BBBB2222");
+        assert_eq!(
+            guests.approve("BBBB2222", Role::Member, &operator(), at(60 * MINUTE)).0,
+            Approved::NoSuchCode,
+            "too old"
+        );
+        assert_eq!(guests.approve("", Role::Member, &operator(), at(4)).0, Approved::NoSuchCode);
+    }
+
+    #[test]
+    fn the_operator_says_what_somebody_may_do_and_can_change_it() {
+        let mut guests = AccessRecords::default();
+        let ada = id("telegram:user:1");
+        knock(&mut guests, "telegram:user:1", at(0), "AAAA2222");
+        assert_eq!(guests.change_role(&ada, Role::Owner), (None, Touched::No), "they only ask");
+        guests.approve("AAAA2222", Role::Guest, &operator(), at(1));
+        assert_eq!(guests.role_of(&ada), Some(Role::Guest));
+        assert_eq!(guests.change_role(&ada, Role::Guest).1, Touched::No);
+        let (changed, touched) = guests.change_role(&ada, Role::Owner);
+        assert_eq!((changed.unwrap().role, touched), (Role::Owner, Touched::Yes));
+        // A book from before there were roles knows members only.
+        let old = r#"{"people":[{"id":"qq:user:1","approvedBy":"cli:user:operator","approvedAt":"2026-01-01T00:00:00Z"}]}"#;
+        let old: AccessRecords = serde_json::from_str(old).unwrap();
+        assert_eq!(old.role_of(&id("qq:user:1")), Some(Role::Member));
+    }
+
+    #[test]
+    fn an_invitation_lets_in_one_person_once_and_guessing_closes_that_door_alone() {
+        let mut guests = AccessRecords::default();
+        let author = |who: &str| Author { id: id(who), name: None, role: AuthorRole::Person };
+        let invited = |guests: &mut AccessRecords, code: &str| {
+            guests.invite(Role::Guest, &operator(), at(0), code.to_owned());
+        };
+        invited(&mut guests, "AAAA2222");
+        invited(&mut guests, "BBBB2222");
+        let faceless = Author { role: AuthorRole::Anonymous, ..author("telegram:user:5") };
+        assert_eq!(guests.redeem(faceless, "AAAA2222", at(1)).0, None);
+        let (member, _) = guests.redeem(author("telegram:user:1"), "aaaa-2222", at(1));
+        assert_eq!(member.unwrap().role, Role::Guest);
+        assert_eq!(guests.role_of(&id("telegram:user:1")), Some(Role::Guest));
+        assert_eq!(guests.redeem(author("telegram:user:2"), "AAAA2222", at(2)).0, None, "used");
+        assert_eq!(guests.redeem(author("telegram:user:2"), "BBBB2222", at(60 * MINUTE)).0, None, "too old");
+        invited(&mut guests, "CCCC2222");
+        for _ in 0..10 {
+            assert_eq!(guests.redeem(author("telegram:user:3"), "ZZZZ2222", at(3)).0, None);
+        }
+        assert_eq!(guests.redeem(author("telegram:user:3"), "CCCC2222", at(4)).0, None, "closed for a while");
+        knock(&mut guests, "telegram:user:4", at(4), "DDDD2222");
+        let approved = guests.approve("DDDD2222", Role::Member, &operator(), at(5)).0;
+        assert!(matches!(approved, Approved::Let(_)), "the operator's own door is open");
+        assert!(guests.redeem(author("telegram:user:3"), "CCCC2222", at(11 * MINUTE)).0.is_some());
+    }
+
+    #[test]
+    fn ten_wrong_codes_close_the_door_for_ten_minutes_even_to_the_right_one() {
+        let mut guests = AccessRecords::default();
+        knock(&mut guests, "qq:user:1", at(0), "AAAA2222");
+        for wrong in 0..10 {
+            assert_eq!(
+                guests.approve("ZZZZZZZZ", Role::Member, &operator(), at(wrong)).0,
+                Approved::NoSuchCode
+            );
+        }
+        let until = at(9 + 10 * MINUTE);
+        assert_eq!(
+            guests.approve("AAAA2222", Role::Member, &operator(), at(10)),
+            (Approved::Locked { until }, Touched::No)
+        );
+        assert!(matches!(guests.approve("AAAA2222", Role::Member, &operator(), until).0, Approved::Let(_)));
+    }
+
+    #[test]
+    fn access_is_taken_from_people_and_groups_and_a_question_is_forgotten_with_it() {
+        let mut guests = AccessRecords::default();
+        let chat: ThreadId = "telegram:chat:-1".parse().unwrap();
+        assert_eq!(guests.open(chat.clone(), &id("telegram:user:9"), at(0)), (true, Touched::Yes));
+        assert_eq!(guests.open(chat.clone(), &id("telegram:user:9"), at(1)), (false, Touched::No));
+        knock(&mut guests, "telegram:user:1", at(0), "AAAA2222");
+        let revoke = |guests: &mut AccessRecords, who: Guest| guests.revoke(&who, &operator(), at(1));
+        assert!(revoke(&mut guests, Guest::Person(id("telegram:user:1"))).0);
+        assert_eq!(guests.approve("AAAA2222", Role::Member, &operator(), at(1)).0, Approved::NoSuchCode);
+        assert_eq!(revoke(&mut guests, Guest::Person(id("telegram:user:1"))), (false, Touched::No));
+        assert!(!guests.is_removed(&id("telegram:user:1")), "they had never been let in");
+        assert!(revoke(&mut guests, Guest::Chat(chat.clone())).0);
+        assert!(!guests.is_open(&chat));
+    }
+
+    #[test]
+    fn whoever_was_removed_stays_out_until_they_are_let_in_again() {
+        let mut guests = AccessRecords::default();
+        let ada = id("telegram:user:1");
+        let remove =
+            |guests: &mut AccessRecords| guests.revoke(&Guest::Person(ada.clone()), &operator(), at(2)).0;
+        knock(&mut guests, "telegram:user:1", at(0), "AAAA2222");
+        guests.approve("AAAA2222", Role::Guest, &operator(), at(1));
+        assert!(!guests.is_removed(&ada));
+        assert!(remove(&mut guests) && guests.is_removed(&ada) && guests.role_of(&ada).is_none());
+        assert_eq!(guests.list(at(3)).removed.first().map(|removed| removed.id.clone()), Some(ada.clone()));
+        let text = serde_json::to_string(&guests).unwrap();
+        assert_eq!(serde_json::from_str::<AccessRecords>(&text).unwrap(), guests);
+        knock(&mut guests, "telegram:user:1", at(3), "BBBB2222");
+        assert!(guests.is_removed(&ada), "asking is not being let in");
+        guests.approve("BBBB2222", Role::Member, &operator(), at(4));
+        assert!(!guests.is_removed(&ada) && guests.list(at(4)).removed.is_empty());
+        assert!(remove(&mut guests));
+        guests.invite(Role::Member, &operator(), at(5), "CCCC2222".to_owned());
+        let author = Author { id: ada.clone(), name: None, role: AuthorRole::Person };
+        assert!(guests.redeem(author, "CCCC2222", at(6)).0.is_some() && !guests.is_removed(&ada));
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let mut guests = AccessRecords::default();
+        knock(&mut guests, "telegram:user:1", at(0), "AAAA2222");
+        knock(&mut guests, "telegram:user:2", at(0), "BBBB2222");
+        guests.approve("AAAA2222", Role::Member, &operator(), at(1));
+        guests.approve("XXXX2222", Role::Member, &operator(), at(1));
+        let text = serde_json::to_string(&guests).unwrap();
+        assert_eq!(serde_json::from_str::<AccessRecords>(&text).unwrap(), guests);
+        assert!(serde_json::from_str::<AccessRecords>(r#"{"peoples": []}"#).is_err());
+    }
+}

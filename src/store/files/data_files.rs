@@ -1,0 +1,179 @@
+//! The data files that are open for writing: a bounded number, each ending in a whole line.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::sync::Arc;
+
+use super::disk::{Disk, refused};
+use super::layout::{FileKey, Layout, Stream};
+use super::lines::{last_end, length};
+use crate::ports::StoreError;
+
+/// How many stay open.
+const MAX_OPEN: usize = 128;
+
+#[derive(Debug)]
+struct OpenFile {
+    file: File,
+    /// As long as we left it; another length means that somebody else was here.
+    length: u64,
+    /// When it was last used, in turns.
+    used: u64,
+}
+
+/// Data files, opened as they are needed.
+#[derive(Debug)]
+pub(super) struct DataFiles {
+    disk: Arc<dyn Disk>,
+    layout: Layout,
+    open: BTreeMap<FileKey, OpenFile>,
+    turn: u64,
+}
+
+impl DataFiles {
+    pub(super) fn new(disk: Arc<dyn Disk>, layout: Layout) -> Self {
+        Self { disk, layout, open: BTreeMap::new(), turn: 0 }
+    }
+
+    /// Where the next line of the file will stand. A torn last line is cut off first: the next one would be
+    /// glued to it, and both be lost.
+    pub(super) fn end(&mut self, key: &FileKey) -> Result<u64, StoreError> {
+        let found = self.find_end(key);
+        if found.is_err() {
+            self.forget(key);
+        }
+        found.map_err(|source| refused(self.layout.data(key), source))
+    }
+
+    fn find_end(&mut self, key: &FileKey) -> io::Result<u64> {
+        let disk = Arc::clone(&self.disk);
+        let opened = self.opened(key)?;
+        let facts = opened.file.metadata()?;
+        if facts.nlink() == 0 {
+            // Removed or replaced by somebody under our feet: what we would write would be lost.
+            self.forget(key);
+            let opened = self.opened(key)?;
+            let length = opened.file.metadata()?.len();
+            return settle_end(disk.as_ref(), opened, length);
+        }
+        settle_end(disk.as_ref(), opened, facts.len())
+    }
+
+    /// Writes at the end of the file.
+    pub(super) fn append(&mut self, key: &FileKey, bytes: &[u8]) -> Result<(), StoreError> {
+        let disk = Arc::clone(&self.disk);
+        let write = |opened: &mut OpenFile| {
+            disk.append(&opened.file, bytes)?;
+            opened.length = opened.length.saturating_add(length(bytes));
+            Ok(())
+        };
+        self.opened(key).and_then(write).map_err(|source| refused(self.layout.data(key), source))
+    }
+
+    /// Takes back whatever was written from an offset on.
+    pub(super) fn cut(&mut self, key: &FileKey, to: u64) -> Result<(), StoreError> {
+        self.forget(key);
+        let cut = || {
+            let file = self.disk.open(&self.layout.data(key))?;
+            if file.metadata()?.len() > to {
+                self.disk.cut(&file, to)?;
+                forget_index(self.disk.as_ref(), &self.layout, key);
+            }
+            Ok(())
+        };
+        cut().map_err(|source| refused(self.layout.data(key), source))
+    }
+
+    /// Puts a whole new content in the place of the old one.
+    pub(super) fn replace(&mut self, key: &FileKey, bytes: &[u8]) -> Result<(), StoreError> {
+        self.forget(key);
+        let path = self.layout.data(key);
+        self.disk.replace(&path, bytes).map_err(|source| refused(path, source))
+    }
+
+    fn forget(&mut self, key: &FileKey) {
+        self.open.remove(key);
+    }
+
+    fn opened(&mut self, key: &FileKey) -> io::Result<&mut OpenFile> {
+        self.turn = self.turn.saturating_add(1);
+        if !self.open.contains_key(key) {
+            if self.open.len() >= MAX_OPEN {
+                let oldest =
+                    self.open.iter().min_by_key(|(_, opened)| opened.used).map(|(key, _)| key.clone());
+                oldest.map(|key| self.open.remove(&key));
+            }
+            let file = self.disk.open(&self.layout.data(key))?;
+            self.open.insert(key.clone(), OpenFile { file, length: 0, used: self.turn });
+        }
+        let opened = self.open.get_mut(key).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
+        opened.used = self.turn;
+        Ok(opened)
+    }
+}
+
+fn settle_end(disk: &dyn Disk, opened: &mut OpenFile, length: u64) -> io::Result<u64> {
+    if length != opened.length {
+        let end = last_end(&opened.file, length)?;
+        if end != length {
+            tracing::warn!(cut = length.saturating_sub(end), at = end, "a torn last line is cut off");
+            disk.cut(&opened.file, end)?;
+        }
+        opened.length = end;
+    }
+    Ok(opened.length)
+}
+
+/// Removes the index of a thread whose file lost lines. A reader that still has the old one open keeps it to
+/// itself, so nobody sees lines that are gone.
+pub(super) fn forget_index(disk: &dyn Disk, layout: &Layout, key: &FileKey) {
+    if key.stream == Stream::Thread {
+        match disk.remove(&layout.index(&key.thread)) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => tracing::warn!(thread = %key.thread, %error, "a stale index stays"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::files::disk::SystemDisk;
+
+    #[test]
+    fn an_index_goes_with_the_lines_it_may_tell_of() {
+        let dir = tempfile::tempdir().unwrap();
+        let layout = Layout::new(dir.path());
+        layout.create().unwrap();
+        let mut files = DataFiles::new(Arc::new(SystemDisk), layout.clone());
+        let key = FileKey { thread: "web:chat:1".parse().unwrap(), stream: Stream::Thread };
+        files.append(&key, b"one\ntwo\n").unwrap();
+        let index = layout.index(&key.thread);
+        File::create(&index).unwrap();
+        files.cut(&key, 8).unwrap();
+        assert!(index.exists(), "nothing was cut");
+        files.cut(&key, 4).unwrap();
+        assert!(!index.exists());
+        assert_eq!(files.end(&key).unwrap(), 4);
+    }
+
+    #[test]
+    fn many_threads_share_few_open_files() {
+        let dir = tempfile::tempdir().unwrap();
+        let layout = Layout::new(dir.path());
+        layout.create().unwrap();
+        let mut files = DataFiles::new(Arc::new(SystemDisk), layout);
+        for round in 1..=2u64 {
+            for n in 0..MAX_OPEN + 20 {
+                let thread = format!("web:chat:{n}").parse().unwrap();
+                let key = FileKey { thread, stream: Stream::Outbox };
+                files.append(&key, b"x\n").unwrap();
+                assert_eq!(files.end(&key).unwrap(), 2 * round);
+            }
+            assert_eq!(files.open.len(), MAX_OPEN);
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! One daemon per project: a lock that the kernel takes back when its process dies.
+
+use std::fs::{File, TryLockError};
+use std::io::{self, Read, Seek, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::disk::refused;
+use super::layout::{Layout, private_dir, private_file};
+use crate::domain::Timestamp;
+use crate::ports::StoreError;
+
+const PROBE_RETRIES: u32 = 4;
+const PROBE_PAUSE: Duration = Duration::from_millis(5);
+
+/// Who has the lock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// The process, where it has written its number already.
+    pub pid: Option<u32>,
+    /// When it took the lock.
+    pub since: Option<Timestamp>,
+}
+
+/// Why a project's state could not be taken.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Another daemon has it.
+    #[error("another daemon{} already serves this project: stop it first, or use the running one", named(.holder))]
+    Held { path: PathBuf, holder: Holder },
+    /// The files are out of reach.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+fn named(holder: &Holder) -> String {
+    holder.pid.map(|pid| format!(" (process {pid})")).unwrap_or_default()
+}
+
+/// The right to write under one `.ship` directory. Given back on drop, or by the kernel.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    /// Takes the lock, or says who has it.
+    pub fn acquire(layout: &Layout) -> Result<Self, OpenError> {
+        let path = layout.lock();
+        let io = |source| refused(&path, source);
+        private_dir(&layout.run()).map_err(io)?;
+        let mut file =
+            private_file().read(true).write(true).create(true).truncate(false).open(&path).map_err(io)?;
+        match patient_lock(&file) {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let holder = read_holder(&mut file);
+                return Err(OpenError::Held { path, holder });
+            }
+            Err(TryLockError::Error(source)) => return Err(io(source).into()),
+        }
+        write_holder(&mut file).map_err(io)?;
+        Ok(Self { _file: file })
+    }
+
+    /// Who has the lock now; nobody when no daemon runs. Writes nothing.
+    pub fn holder(layout: &Layout) -> Option<Holder> {
+        let mut file = File::open(layout.lock()).ok()?;
+        match file.try_lock_shared() {
+            Err(TryLockError::WouldBlock) => Some(read_holder(&mut file)),
+            Ok(()) | Err(TryLockError::Error(_)) => None,
+        }
+    }
+}
+
+/// Whoever asks for the holder has a shared lock for an instant: that must not look like a second daemon.
+fn patient_lock(file: &File) -> Result<(), TryLockError> {
+    for _ in 0..PROBE_RETRIES {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => std::thread::sleep(PROBE_PAUSE),
+            done => return done,
+        }
+    }
+    file.try_lock()
+}
+
+fn write_holder(file: &mut File) -> io::Result<()> {
+    file.set_len(0)?;
+    file.rewind()?;
+    file.write_all(format!("{}\n", std::process::id()).as_bytes())
+}
+
+fn read_holder(file: &mut File) -> Holder {
+    let mut text = String::new();
+    let pid = file.read_to_string(&mut text).ok().and_then(|_| text.trim().parse().ok());
+    let since = file.metadata().and_then(|facts| facts.modified()).ok();
+    let since = since.and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
+    let since = since.and_then(|age| i64::try_from(age.as_millis()).ok()).map(Timestamp::from_millis);
+    Holder { pid, since }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_daemon_is_told_the_process_of_the_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let layout = Layout::new(dir.path().join(".ship"));
+        assert_eq!(Lock::holder(&layout), None);
+        let first = Lock::acquire(&layout).unwrap();
+        let Err(OpenError::Held { holder, .. }) = Lock::acquire(&layout) else {
+            panic!("two daemons");
+        };
+        assert_eq!(holder.pid, Some(std::process::id()));
+        assert!(holder.since.is_some());
+        assert_eq!(Lock::holder(&layout), Some(holder));
+        drop(first);
+        assert_eq!(Lock::holder(&layout), None);
+        Lock::acquire(&layout).unwrap();
+    }
+
+    #[test]
+    fn a_lock_file_left_by_a_dead_process_does_not_hold() {
+        let dir = tempfile::tempdir().unwrap();
+        let layout = Layout::new(dir.path());
+        private_dir(&layout.run()).unwrap();
+        private_file().create(true).append(true).open(layout.lock()).unwrap().write_all(b"1\n").unwrap();
+        Lock::acquire(&layout).unwrap();
+    }
+}

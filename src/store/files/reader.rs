@@ -1,0 +1,230 @@
+//! Reading threads: plain functions that block. The daemon calls them off its runtime; the command line uses
+//! them as they are, beside a running daemon, and then nothing is written, not even an index.
+
+use std::collections::BTreeSet;
+use std::future::ready;
+use std::io;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::catalog::{Catalog, summarize};
+use super::disk::refused;
+use super::head::Care;
+use super::history;
+use super::index::{Fault, Keep, View};
+use super::journal::{Contents, live_journals, open_threads};
+use super::layout::{FileKey, Layout, Stream};
+use super::lines::fnv;
+use super::outbox::Outbox;
+use super::writer::Survey;
+use crate::domain::{MessageId, ThreadId};
+use crate::ports::{BoxFuture, Commit, StoreError, ThreadRecord, ThreadStore, ThreadSummary};
+use crate::uimessage::UiMessage;
+
+/// Indexes are brought up to date by one reader at a time; so many threads can be at once.
+const STRIPES: usize = 16;
+
+/// Reads the threads under one `.ship` directory.
+#[derive(Debug)]
+pub struct Reader {
+    layout: Layout,
+    keep: Keep,
+    stripes: [Mutex<()>; STRIPES],
+    catalog: Mutex<Catalog>,
+}
+
+impl Reader {
+    /// Reads without a lock and without writing anything, whether a daemon runs or not. What a daemon that died
+    /// had in its journal only is not seen before the next one starts.
+    pub fn read_only(ship_dir: &Path) -> Self {
+        Self::new(Layout::new(ship_dir), Keep::AsItIs)
+    }
+
+    /// Reads for the daemon that has the lock, and keeps indexes and catalog up to date.
+    pub(super) fn for_daemon(layout: Layout) -> Self {
+        Self::new(layout, Keep::UpToDate)
+    }
+
+    fn new(layout: Layout, keep: Keep) -> Self {
+        Self { layout, keep, stripes: Default::default(), catalog: Mutex::default() }
+    }
+
+    /// The newest messages of a thread, back to the beginning of what is unfinished, and its outbox; an unknown
+    /// thread is an empty one.
+    pub fn load(&self, thread: &ThreadId) -> Result<ThreadRecord, StoreError> {
+        self.load_with(thread, || self.unfinished().is_ok_and(|open| open.contains(thread)))
+    }
+
+    /// As `load`, with what the writing side knows of work left.
+    pub(super) fn load_with(
+        &self,
+        thread: &ThreadId,
+        is_open: impl Fn() -> bool,
+    ) -> Result<ThreadRecord, StoreError> {
+        let newest = |view: &mut View| history::newest(view, &is_open);
+        let (tail, has_more) = self.ask(thread, newest)?.unwrap_or_default();
+        let outbox = FileKey { thread: thread.clone(), stream: Stream::Outbox };
+        let outbox = Outbox::read(&self.layout.data(&outbox))?;
+        Ok(ThreadRecord { tail, has_more, undelivered: outbox.undelivered, dead: outbox.dead.len() })
+    }
+
+    /// Whether the thread has a message of this id, however old.
+    pub fn contains(&self, thread: &ThreadId, id: &MessageId) -> Result<bool, StoreError> {
+        Ok(self.ask(thread, |view| history::contains(view, id))?.unwrap_or_default())
+    }
+
+    /// The messages of the run that this message belongs to.
+    pub fn run_of(&self, thread: &ThreadId, id: &MessageId) -> Result<Vec<UiMessage>, StoreError> {
+        Ok(self.ask(thread, |view| history::run_of(view, id))?.unwrap_or_default())
+    }
+
+    /// Up to `limit` messages, oldest first, that end before `before` or at the newest.
+    pub fn page(
+        &self,
+        thread: &ThreadId,
+        before: Option<&MessageId>,
+        limit: usize,
+    ) -> Result<Vec<UiMessage>, StoreError> {
+        Ok(self.ask(thread, |view| history::page(view, before, limit))?.unwrap_or_default())
+    }
+
+    /// Whether there is such a thread.
+    pub fn has(&self, thread: &ThreadId) -> bool {
+        self.layout.thread(thread).is_file()
+    }
+
+    /// Every thread, newest first.
+    pub fn list(&self) -> Result<Vec<ThreadSummary>, StoreError> {
+        let open = self.unfinished()?;
+        self.list_with(|| Some(Survey { changed: None, open }))
+    }
+
+    /// As `list`, with what the writing side knows. It is asked while the catalog is held: whoever comes later
+    /// then finds what it told.
+    pub(super) fn list_with(
+        &self,
+        survey: impl FnOnce() -> Option<Survey>,
+    ) -> Result<Vec<ThreadSummary>, StoreError> {
+        let mut catalog = held(&self.catalog);
+        let (changed, open) = match survey() {
+            Some(survey) => (survey.changed, survey.open),
+            None => (None, BTreeSet::new()),
+        };
+        let stale = match changed {
+            Some(changed) if catalog.is_loaded() => changed.into_iter().collect(),
+            _ => catalog.load(&self.layout).map_err(|source| refused(self.layout.catalog(), source))?,
+        };
+        let mut fresh = Vec::new();
+        for thread in stale {
+            match self.ask(&thread, |view| summarize(view, &thread, catalog.get(&thread))) {
+                Ok(entry) => fresh.extend(entry),
+                Err(error) => tracing::warn!(%thread, %error, "a thread cannot be listed"),
+            }
+        }
+        catalog.put(&fresh);
+        if self.keep == Keep::UpToDate
+            && let Err(error) = catalog.keep(&self.layout, &fresh)
+        {
+            tracing::warn!(%error, "the list of threads could not be kept");
+        }
+        Ok(catalog.newest_first(|thread| open.contains(thread)))
+    }
+
+    /// Threads with work left, by the journals as they stand.
+    fn unfinished(&self) -> Result<BTreeSet<ThreadId>, StoreError> {
+        let journals = self.layout.journals();
+        let seqs = match live_journals(&self.layout) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            seqs => seqs.map_err(|source| refused(journals, source))?,
+        };
+        // A daemon may be giving one up at this moment: the next one tells what it told.
+        let contents: Vec<_> =
+            seqs.iter().filter_map(|seq| Contents::read(&self.layout.journal(*seq)).ok()).collect();
+        Ok(open_threads(&contents))
+    }
+
+    /// Asks a thread's file. An index that turns out damaged is thrown away, and the question asked again.
+    fn ask<T>(
+        &self,
+        thread: &ThreadId,
+        question: impl Fn(&mut View) -> Result<T, Fault>,
+    ) -> Result<Option<T>, StoreError> {
+        let once = |keep, care| -> Result<Option<T>, Fault> {
+            let view = {
+                let _turn = self.stripe(thread).map(held);
+                View::open(&self.layout, thread, keep, care)?
+            };
+            view.map(|mut view| question(&mut view)).transpose()
+        };
+        let path = self.layout.index(thread);
+        let answer = match once(self.keep, Care::Glance) {
+            Err(Fault::Damaged) => {
+                tracing::warn!(index = %path.display(), "a damaged index is made anew");
+                once(self.make_way(&path), Care::Whole)
+            }
+            answer => answer,
+        };
+        answer.map_err(|fault| match fault {
+            Fault::Store(error) => error,
+            Fault::Damaged => refused(self.layout.thread(thread), io::ErrorKind::InvalidData.into()),
+        })
+    }
+
+    /// Removes a damaged index where that is allowed, and says how to go on.
+    fn make_way(&self, index: &Path) -> Keep {
+        match self.keep {
+            Keep::UpToDate if std::fs::remove_file(index).is_ok() => Keep::UpToDate,
+            Keep::UpToDate | Keep::AsItIs | Keep::Ignored => Keep::Ignored,
+        }
+    }
+
+    fn stripe(&self, thread: &ThreadId) -> Option<&Mutex<()>> {
+        let [hash, ..] = fnv(thread.as_str().as_bytes()).to_le_bytes();
+        self.stripes.get(usize::from(hash) % STRIPES)
+    }
+}
+
+/// For commands beside a daemon: reading only, and on the caller's thread, which has nothing else to do.
+impl ThreadStore for Reader {
+    fn load(&self, thread: &ThreadId) -> BoxFuture<'_, Result<ThreadRecord, StoreError>> {
+        Box::pin(ready(self.load(thread)))
+    }
+
+    fn contains(&self, thread: &ThreadId, id: &MessageId) -> BoxFuture<'_, Result<bool, StoreError>> {
+        Box::pin(ready(self.contains(thread, id)))
+    }
+
+    fn run_of(&self, thread: &ThreadId, id: &MessageId) -> BoxFuture<'_, Result<Vec<UiMessage>, StoreError>> {
+        Box::pin(ready(self.run_of(thread, id)))
+    }
+
+    fn page(
+        &self,
+        thread: &ThreadId,
+        before: Option<&MessageId>,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<UiMessage>, StoreError>> {
+        Box::pin(ready(self.page(thread, before, limit)))
+    }
+
+    fn commit(&self, _: Commit) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(ready(Err(StoreError::closed())))
+    }
+
+    fn list(&self) -> BoxFuture<'_, Result<Vec<ThreadSummary>, StoreError>> {
+        Box::pin(ready(self.list()))
+    }
+
+    fn exists(&self, thread: &ThreadId) -> BoxFuture<'_, Result<bool, StoreError>> {
+        Box::pin(ready(Ok(self.has(thread))))
+    }
+
+    fn unfinished(&self) -> Vec<ThreadId> {
+        self.unfinished().map(|open| open.into_iter().collect()).unwrap_or_default()
+    }
+}
+
+/// What these locks guard is a cache that checks itself: a panic elsewhere is no reason to stop reading.
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,219 @@
+//! A small JSON file that several processes read and change: the daemon, and commands beside it.
+//!
+//! Reading costs a look at the file's facts while nobody changes it. A change is made under a lock that all take, on
+//! what stands in the file at that moment, so that none is lost. A file that cannot be understood is never written
+//! over.
+
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::atomic::replace_file;
+use super::disk::refused;
+use super::layout::{private_dir, private_file};
+use crate::ports::{Audit, StoreError, StoreErrorKind};
+use crate::store::access::AccessBookOf;
+use crate::store::access_records::AccessRecords;
+use crate::store::document::{Document, Touched};
+use crate::store::grants::{GrantRecords, GrantsOf};
+
+const FILE_MODE: u32 = 0o600;
+
+/// The grants in `.ship/grants.json`.
+pub type FileGrants = GrantsOf<SharedFile<GrantRecords>>;
+/// The access list in `.ship/access.json`.
+pub type FileAccess = AccessBookOf<SharedFile<AccessRecords>>;
+
+impl FileGrants {
+    /// The grants of this `.ship` directory. Touches nothing.
+    pub fn new(ship_dir: &Path, audit: Arc<dyn Audit>) -> Self {
+        Self::over(SharedFile::new(ship_dir, "grants"), audit)
+    }
+}
+
+impl FileAccess {
+    /// The access list of this `.ship` directory. Touches nothing.
+    pub fn new(ship_dir: &Path, audit: Arc<dyn Audit>) -> Self {
+        Self::over(SharedFile::new(ship_dir, "access"), audit)
+    }
+}
+
+/// What tells one content of the file from another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stamp {
+    modified: (i64, i64),
+    length: u64,
+    inode: u64,
+}
+
+impl From<&Metadata> for Stamp {
+    fn from(facts: &Metadata) -> Self {
+        Self { modified: (facts.mtime(), facts.mtime_nsec()), length: facts.len(), inode: facts.ino() }
+    }
+}
+
+/// The file, and what was read of it last.
+#[derive(Debug)]
+pub struct SharedFile<T> {
+    inner: Arc<Inner<T>>,
+}
+
+#[derive(Debug)]
+struct Inner<T> {
+    path: PathBuf,
+    lock: PathBuf,
+    known: Mutex<Option<(Stamp, Arc<T>)>>,
+}
+
+impl<T: Serialize + DeserializeOwned + Default> SharedFile<T> {
+    /// The file `<name>.json` of a `.ship` directory. Touches nothing.
+    fn new(ship_dir: &Path, name: &str) -> Self {
+        let inner = Inner {
+            path: ship_dir.join(format!("{name}.json")),
+            lock: ship_dir.join("run").join(format!("{name}.lock")),
+            known: Mutex::new(None),
+        };
+        Self { inner: Arc::new(inner) }
+    }
+}
+
+impl<T> Document<T> for SharedFile<T>
+where
+    T: Serialize + DeserializeOwned + Default + Send + Sync + std::fmt::Debug + 'static,
+{
+    async fn read(&self) -> Result<Arc<T>, StoreError> {
+        let inner = self.inner.clone();
+        let read = tokio::task::spawn_blocking(move || inner.read());
+        read.await.map_err(|_| StoreError::closed())?
+    }
+
+    async fn change<R: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut T) -> (R, Touched) + Send + 'static,
+    ) -> Result<R, StoreError> {
+        let inner = self.inner.clone();
+        let changed = tokio::task::spawn_blocking(move || inner.change(work));
+        changed.await.map_err(|_| StoreError::closed())?
+    }
+}
+
+impl<T: Serialize + DeserializeOwned + Default> Inner<T> {
+    /// Costs a look at the file's facts while it is unchanged.
+    fn read(&self) -> Result<Arc<T>, StoreError> {
+        let facts = match std::fs::metadata(&self.path) {
+            Ok(facts) => facts,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Arc::default()),
+            Err(source) => return Err(refused(&self.path, source)),
+        };
+        let stamp = Stamp::from(&facts);
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((of, content)) = known.as_ref()
+            && *of == stamp
+        {
+            return Ok(content.clone());
+        }
+        let content: Arc<T> = Arc::new(load(&self.path)?);
+        // Should it have been replaced since, the stamp is that of the old one, and the next look reads it anew.
+        *known = Some((stamp, content.clone()));
+        Ok(content)
+    }
+
+    fn change<R>(&self, work: impl FnOnce(&mut T) -> (R, Touched)) -> Result<R, StoreError> {
+        let _turn = self.take_turn().map_err(|source| refused(&self.lock, source))?;
+        let mut content = load(&self.path)?;
+        let (result, touched) = work(&mut content);
+        if touched == Touched::Yes {
+            let bytes =
+                serde_json::to_vec_pretty(&content).map_err(|error| refused(&self.path, error.into()))?;
+            replace_file(&self.path, &bytes, FILE_MODE).map_err(|source| refused(&self.path, source))?;
+        }
+        Ok(result)
+    }
+
+    /// The lock, which goes when the file is closed.
+    fn take_turn(&self) -> io::Result<File> {
+        if let Some(dir) = self.lock.parent() {
+            private_dir(dir)?;
+        }
+        let file = private_file().create(true).truncate(false).write(true).open(&self.lock)?;
+        file.lock()?;
+        Ok(file)
+    }
+}
+
+/// What stands in a file; the empty content where there is none.
+fn load<T: DeserializeOwned + Default>(path: &Path) -> Result<T, StoreError> {
+    match std::fs::read(path) {
+        Ok(bytes) => parse(&bytes)
+            .map_err(|source| StoreError::new(StoreErrorKind::Invalid, path.to_string_lossy(), source)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(T::default()),
+        Err(source) => Err(refused(path, source)),
+    }
+}
+
+/// Reads an object, and nothing else: serde would take the fields of one from a list as well.
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> serde_json::Result<T> {
+    if bytes.trim_ascii_start().first() != Some(&b'{') {
+        return Err(serde::de::Error::custom("expected an object"));
+    }
+    serde_json::from_slice(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Default, Serialize, serde::Deserialize)]
+    struct Numbers {
+        #[serde(default)]
+        all: Vec<u32>,
+    }
+
+    fn file(dir: &Path) -> Arc<Inner<Numbers>> {
+        SharedFile::new(dir, "numbers").inner
+    }
+
+    #[test]
+    fn changes_of_several_hands_are_all_there_and_every_reader_sees_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let reader = file(dir.path());
+        assert!(reader.read().unwrap().all.is_empty());
+        std::thread::scope(|scope| {
+            for hand in 0..4_u32 {
+                let dir = dir.path();
+                scope.spawn(move || {
+                    let file = file(dir);
+                    for number in 0..25 {
+                        file.change(|numbers| (numbers.all.push(hand * 100 + number), Touched::Yes)).unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(reader.read().unwrap().all.len(), 100);
+    }
+
+    #[test]
+    fn a_change_that_changes_nothing_writes_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(file(dir.path()).change(|_| (7, Touched::No)).unwrap(), 7);
+        assert!(!dir.path().join("numbers.json").exists());
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_understood_is_told_and_left_as_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("numbers.json");
+        for garbled in [&b"{\"all\": [1, 2"[..], b"[]", b"", b"{\"all\": 1}"] {
+            replace_file(&path, garbled, FILE_MODE).unwrap();
+            let file = file(dir.path());
+            assert_eq!(file.read().unwrap_err().kind(), StoreErrorKind::Invalid, "{garbled:?}");
+            assert_eq!(file.change(|_| ((), Touched::Yes)).unwrap_err().kind(), StoreErrorKind::Invalid);
+            assert_eq!(std::fs::read(&path).unwrap(), garbled);
+        }
+    }
+}

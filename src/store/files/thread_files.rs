@@ -1,0 +1,207 @@
+//! The store of the daemon: the port over the scribe and the reader.
+
+use std::path::Path;
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use serde_json::value::{RawValue, to_raw_value};
+use tokio::sync::{Semaphore, oneshot};
+
+use super::disk::{Disk, SystemDisk, refused};
+use super::layout::Layout;
+use super::lock::{Lock, OpenError};
+use super::reader::Reader;
+use super::recover::recover;
+use super::stats::Stats;
+use super::writer::{Bounds, Draft};
+use super::writer_thread::{self, Command};
+use crate::domain::{MessageId, ThreadId};
+use crate::ports::{BoxFuture, Commit, StoreError, StoreTotals, ThreadRecord, ThreadStore, ThreadSummary};
+use crate::uimessage::UiMessage;
+
+/// So many reads run at once; each has a thread of its own for as long as it takes.
+const MAX_READS: usize = 8;
+
+/// The threads of one project, on its disk.
+#[derive(Debug)]
+pub struct ThreadFiles {
+    layout: Layout,
+    reader: Arc<Reader>,
+    reads: Arc<Semaphore>,
+    commands: Option<Sender<Command>>,
+    scribe: Mutex<Option<JoinHandle<()>>>,
+    stats: Arc<Stats>,
+    unfinished: Vec<ThreadId>,
+}
+
+impl ThreadFiles {
+    /// Takes the lock, replays what a crash left in the journal, and starts the scribe. Missing directories
+    /// are made. Blocks for a few milliseconds.
+    pub fn open(ship_dir: &Path) -> Result<Self, OpenError> {
+        Self::open_on(Arc::new(SystemDisk), ship_dir, Bounds::default())
+    }
+
+    pub(super) fn open_on(disk: Arc<dyn Disk>, ship_dir: &Path, bounds: Bounds) -> Result<Self, OpenError> {
+        let layout = Layout::new(ship_dir);
+        layout.create()?;
+        let lock = Lock::acquire(&layout)?;
+        let recovered = recover(disk.as_ref(), &layout)?;
+        let unfinished = recovered.open.iter().cloned().collect();
+        let stats = Arc::new(Stats::default());
+        let (commands, scribe) =
+            writer_thread::start(disk, layout.clone(), Arc::clone(&stats), recovered, lock, bounds)?;
+        Ok(Self {
+            reader: Arc::new(Reader::for_daemon(layout.clone())),
+            layout,
+            reads: Arc::new(Semaphore::new(MAX_READS)),
+            commands: Some(commands),
+            scribe: Mutex::new(Some(scribe)),
+            stats,
+            unfinished,
+        })
+    }
+
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    pub fn stats(&self) -> Arc<Stats> {
+        Arc::clone(&self.stats)
+    }
+
+    fn tell(&self, command: Command) -> Result<(), StoreError> {
+        let commands = self.commands.as_ref().ok_or_else(StoreError::closed)?;
+        commands.send(command).map_err(|_| StoreError::closed())
+    }
+
+    /// Runs a read where it may block.
+    fn read<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
+    ) -> BoxFuture<'_, Result<T, StoreError>> {
+        let (reader, reads) = (Arc::clone(&self.reader), Arc::clone(&self.reads));
+        Box::pin(async move {
+            let permit = reads.acquire_owned().await.map_err(|_| StoreError::closed())?;
+            let answer = tokio::task::spawn_blocking(move || {
+                let _permit = permit;
+                question(&reader)
+            });
+            answer.await.map_err(|_| StoreError::closed())?
+        })
+    }
+}
+
+impl Drop for ThreadFiles {
+    /// Waits for the scribe, so that the lock is free and nothing is written any more when the store is gone.
+    fn drop(&mut self) {
+        self.commands = None;
+        let scribe = self.scribe.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        if scribe.is_some_and(|scribe| scribe.join().is_err()) {
+            tracing::error!("the store's writer ended by a panic");
+        }
+    }
+}
+
+impl ThreadStore for ThreadFiles {
+    fn load(&self, thread: &ThreadId) -> BoxFuture<'_, Result<ThreadRecord, StoreError>> {
+        let (thread, commands) = (thread.clone(), self.commands.clone());
+        self.read(move |reader| {
+            reader.load_with(&thread, || {
+                let (answer, is_open) = oneshot::channel();
+                let asked = commands.as_ref().map(|to| to.send(Command::IsOpen(thread.clone(), answer)));
+                // Where nobody answers any more, it costs a longer look.
+                !matches!(asked, Some(Ok(()))) || is_open.blocking_recv().unwrap_or(true)
+            })
+        })
+    }
+
+    fn contains(&self, thread: &ThreadId, id: &MessageId) -> BoxFuture<'_, Result<bool, StoreError>> {
+        let (thread, id) = (thread.clone(), id.clone());
+        self.read(move |reader| reader.contains(&thread, &id))
+    }
+
+    fn run_of(&self, thread: &ThreadId, id: &MessageId) -> BoxFuture<'_, Result<Vec<UiMessage>, StoreError>> {
+        let (thread, id) = (thread.clone(), id.clone());
+        self.read(move |reader| reader.run_of(&thread, &id))
+    }
+
+    fn page(
+        &self,
+        thread: &ThreadId,
+        before: Option<&MessageId>,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<UiMessage>, StoreError>> {
+        let (thread, before) = (thread.clone(), before.cloned());
+        self.read(move |reader| reader.page(&thread, before.as_ref(), limit))
+    }
+
+    /// Submitted over at the call, not at the first poll: the order is that of the calls, and a caller that stops
+    /// waiting does not take the commit back.
+    fn commit(&self, commit: Commit) -> BoxFuture<'_, Result<(), StoreError>> {
+        let (ack, done) = oneshot::channel();
+        let handed = draft(&self.layout, commit).and_then(|draft| self.tell(Command::Commit(draft, ack)));
+        Box::pin(async move {
+            handed?;
+            done.await.map_err(|_| StoreError::closed())?
+        })
+    }
+
+    fn list(&self) -> BoxFuture<'_, Result<Vec<ThreadSummary>, StoreError>> {
+        let commands = self.commands.clone();
+        self.read(move |reader| {
+            reader.list_with(|| {
+                let (answer, survey) = oneshot::channel();
+                commands?.send(Command::Survey(answer)).ok()?;
+                survey.blocking_recv().ok()
+            })
+        })
+    }
+
+    fn exists(&self, thread: &ThreadId) -> BoxFuture<'_, Result<bool, StoreError>> {
+        let thread = thread.clone();
+        self.read(move |reader| Ok(reader.has(&thread)))
+    }
+
+    fn unfinished(&self) -> Vec<ThreadId> {
+        self.unfinished.clone()
+    }
+
+    fn answers(&self) -> BoxFuture<'_, bool> {
+        Box::pin(async move {
+            let (answer, heard) = oneshot::channel();
+            self.tell(Command::Hello(answer)).is_ok() && heard.await.is_ok()
+        })
+    }
+
+    /// Leaves a small journal and lets the lock go.
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let (ack, done) = oneshot::channel();
+            if self.tell(Command::Close(ack)).is_ok() && done.await.is_err() {
+                tracing::error!("the store's writer ended before it was told to");
+            }
+        })
+    }
+
+    fn totals(&self) -> StoreTotals {
+        StoreTotals {
+            commits: self.stats.commits(),
+            failures: self.stats.failures(),
+            syncs: self.stats.syncs(),
+            sync_time: Duration::from_micros(self.stats.sync_micros_total()),
+        }
+    }
+}
+
+/// Makes the lines of a commit, on the caller's thread: the scribe has enough to do.
+fn draft(layout: &Layout, commit: Commit) -> Result<Draft, StoreError> {
+    let raw = |lines: Result<Vec<Box<RawValue>>, serde_json::Error>| {
+        lines.map_err(|error| refused(layout.thread(&commit.thread), error.into()))
+    };
+    let messages = raw(commit.messages.iter().map(to_raw_value).collect())?;
+    let outbox = raw(commit.outbox.iter().map(to_raw_value).collect())?;
+    let Commit { thread, durability, work, .. } = commit;
+    Ok(Draft { thread, messages, outbox, durability, work })
+}

@@ -1,0 +1,157 @@
+//! The scribe: one thread that does all the writing. What waits for it is written together, so that many
+//! threads share one wait for the disk.
+
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::JoinHandle;
+
+use tokio::sync::oneshot;
+
+use super::archive::Retirement;
+use super::disk::{Disk, refused};
+use super::layout::Layout;
+use super::lock::Lock;
+use super::recover::Recovered;
+use super::stats::Stats;
+use super::writer::{Bounds, Draft, Survey, Writer};
+use crate::domain::ThreadId;
+use crate::ports::StoreError;
+
+/// At most this many commits are written together.
+const MAX_BATCH: usize = 256;
+
+/// What the scribe is told.
+#[derive(Debug)]
+pub(super) enum Command {
+    /// Write this, and say when it is as sure as it was asked to be.
+    Commit(Draft, oneshot::Sender<Result<(), StoreError>>),
+    Survey(oneshot::Sender<Survey>),
+    /// Tell whether a thread has work left.
+    IsOpen(ThreadId, oneshot::Sender<bool>),
+    /// Say that you are there.
+    Hello(oneshot::Sender<()>),
+    /// Finish, and say when everything is in its place.
+    Close(oneshot::Sender<()>),
+}
+
+/// Starts the scribe. It ends, and lets the lock go, when it is told to close or when nobody can tell it
+/// anything any more.
+pub(super) fn start(
+    disk: Arc<dyn Disk>,
+    layout: Layout,
+    stats: Arc<Stats>,
+    recovered: Recovered,
+    lock: Lock,
+    bounds: Bounds,
+) -> Result<(Sender<Command>, JoinHandle<()>), StoreError> {
+    let (retired, to_retire) = mpsc::channel();
+    let retirement = Retirement { disk: Arc::clone(&disk), layout: layout.clone() };
+    for old in recovered.retired {
+        if recovered.gap {
+            retirement.give_up(&old)?;
+        } else {
+            // The receiver is in this function: it cannot be gone.
+            retired.send(old).map_err(|_| StoreError::closed())?;
+        }
+    }
+    let retirement = spawn(&layout, "store-archive", move || retirement.run(&to_retire))?;
+
+    let mut writer = Writer::new(disk, layout.clone(), stats, recovered.journal, retired, bounds);
+    writer.open = recovered.open;
+    writer.touched = recovered.touched;
+    let (commands, inbox) = mpsc::channel();
+    let scribe = WriterThread { writer, retirement, lock };
+    let handle = spawn(&layout, "store-scribe", move || scribe.run(&inbox))?;
+    Ok((commands, handle))
+}
+
+fn spawn(
+    layout: &Layout,
+    name: &str,
+    body: impl FnOnce() + Send + 'static,
+) -> Result<JoinHandle<()>, StoreError> {
+    let builder = std::thread::Builder::new().name(name.to_owned());
+    builder.spawn(body).map_err(|source| refused(layout.root(), source))
+}
+
+struct WriterThread {
+    writer: Writer,
+    retirement: JoinHandle<()>,
+    lock: Lock,
+}
+
+impl WriterThread {
+    fn run(mut self, inbox: &Receiver<Command>) {
+        self.writer.make_names_sure();
+        let mut done = None;
+        while let Ok(command) = inbox.recv() {
+            let mut batch = Vec::new();
+            let mut next = Some(command);
+            while let Some(command) = next {
+                match command {
+                    Command::Commit(draft, ack) => batch.push((draft, ack)),
+                    Command::Survey(answer) => answer.send(self.writer.survey()).unwrap_or_else(drop),
+                    Command::IsOpen(thread, answer) => {
+                        answer.send(self.writer.open.contains(&thread)).unwrap_or_else(drop);
+                    }
+                    Command::Hello(answer) => answer.send(()).unwrap_or_else(drop),
+                    Command::Close(ack) => done = Some(ack),
+                }
+                let more = batch.len() < MAX_BATCH && done.is_none();
+                next = if more { inbox.try_recv().ok() } else { None };
+            }
+            self.write(batch);
+            if done.is_some() {
+                break;
+            }
+            self.writer.tidy();
+        }
+        self.end(done);
+    }
+
+    /// Writes the commits together; where that fails, each by itself, so that one that cannot be written takes
+    /// no other with it.
+    fn write(&mut self, batch: Vec<(Draft, oneshot::Sender<Result<(), StoreError>>)>) {
+        let drafts: Vec<&Draft> = batch.iter().map(|(draft, _)| draft).collect();
+        let together = drafts.len() > 1 && self.writer.write(&drafts).is_ok();
+        for (draft, ack) in batch {
+            let written = if together { Ok(()) } else { self.writer.write_alone(&draft) };
+            if let Err(error) = &written {
+                self.writer.stats.count_failure();
+                tracing::error!(thread = %draft.thread, %error, cause = %Cause(error), "commit failed");
+            }
+            // Whoever asked may have gone; what is written stays written.
+            ack.send(written).unwrap_or_else(drop);
+        }
+    }
+
+    /// With an asker everything is put in order first; without one the journal stays as it is, as after a
+    /// crash.
+    fn end(mut self, done: Option<oneshot::Sender<()>>) {
+        if done.is_some()
+            && let Err(error) = self.writer.close()
+        {
+            tracing::warn!(%error, "the journal stays for the next start");
+        }
+        drop(self.writer);
+        if self.retirement.join().is_err() {
+            tracing::error!("giving up old journals ended by a panic");
+        }
+        drop(self.lock);
+        if let Some(done) = done {
+            done.send(()).unwrap_or_else(drop);
+        }
+    }
+}
+
+/// The system's own words behind an error, for the log.
+struct Cause<'a>(&'a StoreError);
+
+impl std::fmt::Display for Cause<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match std::error::Error::source(self.0) {
+            Some(source) => write!(f, "{source}"),
+            None => write!(f, "{}", self.0),
+        }
+    }
+}

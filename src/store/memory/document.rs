@@ -1,0 +1,59 @@
+//! A document in memory, and with it the grants and the access list.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::ports::{Audit, StoreError};
+use crate::store::access::AccessBookOf;
+use crate::store::access_records::AccessRecords;
+use crate::store::document::{Document, Touched};
+use crate::store::grants::{GrantRecords, GrantsOf};
+
+/// The document. Clones share it.
+#[derive(Debug, Default)]
+pub struct MemoryDocument<T> {
+    content: Arc<Mutex<Arc<T>>>,
+}
+
+/// The grants in memory.
+pub type MemoryGrants = GrantsOf<MemoryDocument<GrantRecords>>;
+/// The access list in memory.
+pub type MemoryAccess = AccessBookOf<MemoryDocument<AccessRecords>>;
+
+impl MemoryGrants {
+    /// No grants yet.
+    pub fn new(audit: Arc<dyn Audit>) -> Self {
+        Self::over(MemoryDocument::default(), audit)
+    }
+}
+
+impl MemoryAccess {
+    /// An empty access list.
+    pub fn new(audit: Arc<dyn Audit>) -> Self {
+        Self::over(MemoryDocument::default(), audit)
+    }
+}
+
+impl<T> Clone for MemoryDocument<T> {
+    fn clone(&self) -> Self {
+        Self { content: self.content.clone() }
+    }
+}
+
+impl<T: Clone + Send + Sync + std::fmt::Debug> Document<T> for MemoryDocument<T> {
+    async fn read(&self) -> Result<Arc<T>, StoreError> {
+        Ok(self.content.lock().unwrap_or_else(PoisonError::into_inner).clone())
+    }
+
+    async fn change<R: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut T) -> (R, Touched) + Send + 'static,
+    ) -> Result<R, StoreError> {
+        let mut content = self.content.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut changed = T::clone(&content);
+        let (result, touched) = work(&mut changed);
+        if touched == Touched::Yes {
+            *content = Arc::new(changed);
+        }
+        Ok(result)
+    }
+}

@@ -1,0 +1,55 @@
+//! Everything the daemon keeps, behind ports: the one thing that a second store has to make.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::files::{
+    AuditLog, FileAccess, FileApprovals, FileGrants, FileMemory, FileNotes, FileShelf, Layout, OpenError,
+    Reader, ThreadFiles,
+};
+use crate::ports::{AccessBook, ApprovalBook, Audit, FileStore, Grants, KeyValueStore, Memory, ThreadStore};
+
+/// The ports of one project's state. Clones share it.
+#[derive(Clone, Debug)]
+pub struct State {
+    /// Messages, deliveries and receipts.
+    pub threads: Arc<dyn ThreadStore>,
+    pub approvals: Arc<dyn ApprovalBook>,
+    pub grants: Arc<dyn Grants>,
+    pub access: Arc<dyn AccessBook>,
+    /// What is remembered, and the tasks.
+    pub memory: Arc<dyn Memory>,
+    /// What adapters note; each has the shelf of its platform.
+    pub notes: Arc<dyn KeyValueStore>,
+    /// Attachments of messages.
+    pub files: Arc<dyn FileStore>,
+    pub audit: Arc<dyn Audit>,
+}
+
+impl State {
+    /// The state in the files of this `.ship` directory, for the one daemon of the project: takes its lock, replays what a
+    /// crash left, and makes missing folders. Blocks for a few milliseconds.
+    pub fn files(ship_dir: &Path) -> Result<Self, OpenError> {
+        Ok(Self::over(ship_dir, Arc::new(ThreadFiles::open(ship_dir)?)))
+    }
+
+    /// The state in the files of this `.ship` directory beside a daemon, or without one: threads can be read only. Touches
+    /// nothing.
+    pub fn files_beside_daemon(ship_dir: &Path) -> Self {
+        Self::over(ship_dir, Arc::new(Reader::read_only(ship_dir)))
+    }
+
+    fn over(ship_dir: &Path, threads: Arc<dyn ThreadStore>) -> Self {
+        let audit: Arc<dyn Audit> = Arc::new(AuditLog::new(ship_dir));
+        Self {
+            threads,
+            approvals: Arc::new(FileApprovals::new(ship_dir)),
+            grants: Arc::new(FileGrants::new(ship_dir, audit.clone())),
+            access: Arc::new(FileAccess::new(ship_dir, audit.clone())),
+            memory: Arc::new(FileMemory::new(ship_dir)),
+            notes: Arc::new(FileNotes::of_all(ship_dir)),
+            files: Arc::new(FileShelf::new(Layout::new(ship_dir).files())),
+            audit,
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! What tests and benchmarks share: fake servers, scratch projects, and the clients that talk to them.
+
+pub(crate) mod approval_scene;
+pub(crate) mod bare_telegram;
+pub(crate) mod checker;
+pub(crate) mod console;
+pub(crate) mod daemon;
+pub(crate) mod dev_server;
+pub(crate) mod dice;
+pub(crate) mod fake_model;
+pub(crate) mod feishu;
+pub(crate) mod prompt;
+pub(crate) mod qq;
+pub(crate) mod sdk;
+pub(crate) mod stage;
+pub(crate) mod stranger;
+pub(crate) mod telegram;
+pub(crate) mod webdriver;

@@ -1,0 +1,328 @@
+//! The threads without sockets: the real router and store, a model and a platform that do as they are told.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use shipagent::domain::{
+    Approval, Author, Capabilities, ChatKind, Class, Delivery, IngressEvent, IngressKind, Intent, LengthUnit,
+    MessageId, Platform, Risk, Said, Scope, ScopeKind, StoredFile, ThreadId, Timestamp, WhileRunning,
+    WhileWaiting,
+};
+use shipagent::metrics::Metrics;
+use shipagent::policy::Rights;
+use shipagent::policy::grants::Proposal;
+use shipagent::ports::{
+    Acceptance, Adapter, AdapterIo, BoxFuture, CallToJudge, Commit, Completion, Delivering, DeliveryError,
+    FixedInstructions, Judge, Judgement, Model, ModelDelta, ModelError, OutboxEntry, Prompt, RandomIds,
+    Receipt, Ruling, Running, StoreError, StoreErrorKind, SystemClock, ThreadRecord, ThreadStore,
+    ThreadSummary, ThreadsHandle, ToolBox,
+};
+use shipagent::store::memory::{MemoryAudit, MemoryGrants};
+use shipagent::store::{FileAccess, FileApprovals, FileShelf, ThreadFiles};
+use shipagent::telemetry::Redactor;
+use shipagent::threads::{AgentFacts, Asking, Limits, Router, Runtime};
+use shipagent::uimessage::{Content, ModelMessage, UiMessage};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+/// A platform that is sent replies and writes down what came.
+#[derive(Debug, Default)]
+pub(crate) struct Recorder {
+    /// Every chunk it took, in order.
+    pub(crate) delivered: Mutex<Vec<(String, String)>>,
+    /// What to answer to the next tries; afterwards it takes everything.
+    pub(crate) troubles: Mutex<VecDeque<DeliveryError>>,
+    /// Every file it took, in order.
+    pub(crate) files: Mutex<Vec<StoredFile>>,
+    pub(crate) tries: AtomicUsize,
+}
+
+impl Recorder {
+    pub(crate) fn texts(&self) -> Vec<String> {
+        self.delivered.lock().unwrap().iter().map(|(_, text)| text.clone()).collect()
+    }
+
+    pub(crate) fn attachments(&self) -> Vec<StoredFile> {
+        self.files.lock().unwrap().clone()
+    }
+}
+
+impl Adapter for Recorder {
+    fn platform(&self) -> Platform {
+        "task".parse().unwrap()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            delivery: Delivery::Push,
+            max_length: Some(20),
+            length_unit: LengthUnit::Chars,
+            ..Capabilities::pull()
+        }
+    }
+
+    fn run(self: Arc<Self>, _io: AdapterIo, stop: CancellationToken) -> Running {
+        Box::pin(async move {
+            stop.cancelled().await;
+            Ok(())
+        })
+    }
+
+    fn deliver(&self, entry: OutboxEntry, _attempt: u32) -> Delivering<'_> {
+        self.tries.fetch_add(1, Ordering::SeqCst);
+        Box::pin(async move {
+            if let Some(trouble) = self.troubles.lock().unwrap().pop_front() {
+                return Err(trouble);
+            }
+            let text = match entry.intent.intent {
+                Intent::AssistantText { text } | Intent::Error { text, .. } => text,
+                Intent::Attachment { file, .. } => {
+                    self.files.lock().unwrap().push(file);
+                    return Ok(Receipt::default());
+                }
+                other => format!("{other:?}"),
+            };
+            self.delivered.lock().unwrap().push((entry.id.as_str().to_owned(), text));
+            Ok(Receipt { platform_message: Some("1".to_owned()) })
+        })
+    }
+}
+
+/// A model that answers with the words it was asked with, or panics if asked to.
+#[derive(Debug)]
+pub(crate) struct EchoModel;
+
+impl Model for EchoModel {
+    fn complete(
+        &self,
+        prompt: Prompt,
+        _live: tokio::sync::mpsc::Sender<ModelDelta>,
+    ) -> BoxFuture<'_, Result<Completion, ModelError>> {
+        let said = prompt.messages.iter().rev().find_map(|message| match message {
+            ModelMessage::User { content, .. } => content.iter().find_map(|part| match part {
+                Content::Text(text) => Some(text.clone()),
+                _ => None,
+            }),
+            _ => None,
+        });
+        Box::pin(async move {
+            let text = said.unwrap_or_default();
+            assert!(text != "panic", "asked to");
+            Ok(Completion { text, ..Completion::default() })
+        })
+    }
+
+    fn name(&self) -> &'static str {
+        "parrot"
+    }
+}
+
+/// A judge that allows every call.
+#[derive(Debug)]
+struct AllowAllJudge;
+
+impl Judge for AllowAllJudge {
+    fn judge(&self, call: CallToJudge) -> BoxFuture<'_, Judgement> {
+        let ruling = Ruling::Allow(Class::ReadOnly);
+        let judgement = Judgement {
+            ruling,
+            fingerprint: call.tool.clone(),
+            summary: call.tool,
+            details: None,
+            whole: None,
+            risk: Risk::Low,
+            scopes: vec![ScopeKind::Once],
+            grants: Vec::new(),
+        };
+        Box::pin(async { judgement })
+    }
+
+    fn propose(&self, _: &Approval, _: Scope, _: Timestamp) -> BoxFuture<'_, Option<Proposal>> {
+        Box::pin(async { None })
+    }
+}
+
+/// A disk that refuses for as long as it is told to.
+#[derive(Debug)]
+pub(crate) struct FailingStore {
+    inner: ThreadFiles,
+    /// Writes are refused.
+    pub(crate) refuses: AtomicBool,
+    /// What became of a run cannot be read.
+    pub(crate) is_blind: AtomicBool,
+    /// The next one to take a thread up panics.
+    pub(crate) startles: AtomicBool,
+    /// How often a thread was taken up.
+    pub(crate) loads: AtomicUsize,
+}
+
+impl FailingStore {
+    pub(crate) fn open(dir: &Path) -> Self {
+        Self {
+            inner: ThreadFiles::open(dir).unwrap(),
+            refuses: false.into(),
+            is_blind: false.into(),
+            startles: false.into(),
+            loads: 0.into(),
+        }
+    }
+}
+
+impl ThreadStore for FailingStore {
+    fn load(&self, thread: &ThreadId) -> BoxFuture<'_, Result<ThreadRecord, StoreError>> {
+        self.loads.fetch_add(1, Ordering::SeqCst);
+        assert!(!self.startles.swap(false, Ordering::SeqCst), "asked to");
+        self.inner.load(thread)
+    }
+
+    fn contains(&self, thread: &ThreadId, id: &MessageId) -> BoxFuture<'_, Result<bool, StoreError>> {
+        self.inner.contains(thread, id)
+    }
+
+    fn run_of(&self, thread: &ThreadId, id: &MessageId) -> BoxFuture<'_, Result<Vec<UiMessage>, StoreError>> {
+        if self.is_blind.load(Ordering::SeqCst) {
+            let source = std::io::Error::other("a bad sector");
+            return Box::pin(async { Err(StoreError::new(StoreErrorKind::Unavailable, "state", source)) });
+        }
+        self.inner.run_of(thread, id)
+    }
+
+    fn page(
+        &self,
+        thread: &ThreadId,
+        before: Option<&MessageId>,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<UiMessage>, StoreError>> {
+        self.inner.page(thread, before, limit)
+    }
+
+    fn commit(&self, commit: Commit) -> BoxFuture<'_, Result<(), StoreError>> {
+        if self.refuses.load(Ordering::SeqCst) {
+            let source = std::io::Error::from(std::io::ErrorKind::StorageFull);
+            return Box::pin(async { Err(StoreError::new(StoreErrorKind::Full, "state", source)) });
+        }
+        self.inner.commit(commit)
+    }
+
+    fn list(&self) -> BoxFuture<'_, Result<Vec<ThreadSummary>, StoreError>> {
+        self.inner.list()
+    }
+
+    fn exists(&self, thread: &ThreadId) -> BoxFuture<'_, Result<bool, StoreError>> {
+        self.inner.exists(thread)
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        self.inner.close()
+    }
+
+    fn unfinished(&self) -> Vec<ThreadId> {
+        self.inner.unfinished()
+    }
+}
+
+/// Threads at work on a directory.
+#[derive(Debug)]
+pub(crate) struct Stage {
+    pub(crate) door: ThreadsHandle,
+    pub(crate) recorder: Arc<Recorder>,
+    pub(crate) store: Arc<FailingStore>,
+    pub(crate) metrics: Arc<Metrics>,
+    stop: CancellationToken,
+    router: JoinSet<()>,
+}
+
+impl Stage {
+    /// Takes the directory up. `recorder` is the platform, which outlives the daemon as a real one does.
+    pub(crate) fn open(dir: &Path, recorder: Arc<Recorder>) -> Self {
+        let store = Arc::new(FailingStore::open(dir));
+        let metrics = Arc::new(Metrics::default());
+        let audit = Arc::new(MemoryAudit::default());
+        let stop = CancellationToken::new();
+        let adapters: BTreeMap<Platform, Arc<dyn Adapter>> =
+            [(recorder.platform(), recorder.clone() as Arc<dyn Adapter>)].into();
+        let runtime = Runtime {
+            store: store.clone(),
+            model: Arc::new(EchoModel),
+            tools: ToolBox::new([]),
+            adapters,
+            judge: Arc::new(AllowAllJudge),
+            approvals: Arc::new(FileApprovals::new(dir)),
+            shelf: Arc::new(FileShelf::new(dir.join("files"))),
+            access: Arc::new(FileAccess::new(dir, audit.clone())),
+            grants: Arc::new(MemoryGrants::new(audit.clone())),
+            memory: Arc::new(shipagent::store::FileMemory::new(dir)),
+            audit,
+            asking: Asking {
+                rights: Rights { requester: true, people: Vec::new(), ..Rights::default() },
+                expire: Duration::from_secs(3600),
+                while_waiting: WhileWaiting::Queue,
+                read_replies: shipagent::domain::ReadReplies::Rules,
+            },
+            clock: Arc::new(SystemClock),
+            ids: Arc::new(RandomIds),
+            agent: AgentFacts {
+                name: "stage".into(),
+                instructions: Arc::new(FixedInstructions("Say it again.".into())),
+                project: dir.into(),
+                context_tokens: 8000,
+            },
+            language: None,
+            limits: Limits {
+                concurrent_runs: 4,
+                mailbox: 8,
+                history_cache: 64 << 20,
+                max_steps: 5,
+                merge_ms: 0,
+                while_running: WhileRunning::Merge,
+                model_deadline: Duration::from_secs(60),
+                tool_deadline: Duration::from_secs(60),
+                delivery_deadline: Duration::from_secs(60),
+                idle: Duration::from_millis(20),
+            },
+            slots: Arc::new(Semaphore::new(4)),
+            metrics: metrics.clone(),
+            redactor: Redactor::new([""; 0]).unwrap(),
+        };
+        let (router, door) = Router::new(Arc::new(runtime), stop.clone());
+        let mut tasks = JoinSet::new();
+        tasks.spawn(router.run(watch::Sender::new(false)));
+        Self { door, recorder, store, metrics, stop, router: tasks }
+    }
+
+    /// Says something in the thread `task:chat:<chat>`.
+    pub(crate) async fn say(&self, chat: &str, id: &str, text: &str) -> Acceptance {
+        self.door.deliver(said(chat, id, text)).await
+    }
+
+    /// Ends as a crash would: at once, wherever it is.
+    pub(crate) async fn crash(mut self) {
+        self.router.abort_all();
+        while self.router.join_next().await.is_some() {}
+        self.store.close().await;
+    }
+
+    /// Ends as it should.
+    pub(crate) async fn stop(mut self) {
+        self.stop.cancel();
+        while self.router.join_next().await.is_some() {}
+        self.store.close().await;
+    }
+}
+
+pub(crate) fn said(chat: &str, id: &str, text: &str) -> IngressEvent {
+    let platform: Platform = "task".parse().unwrap();
+    IngressEvent {
+        thread: ThreadId::of_chat(&platform, chat).unwrap(),
+        author: Author { id: "task:user:1".parse().unwrap(), name: None, role: Default::default() },
+        message: id.parse().unwrap(),
+        platform_message: id.to_owned(),
+        at: Timestamp::from_millis(1),
+        chat: ChatKind::Direct,
+        kind: IngressKind::Said(Said { text: text.to_owned(), ..Said::default() }),
+    }
+}

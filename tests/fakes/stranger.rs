@@ -1,0 +1,30 @@
+//! Somebody nobody knows, who asks a running daemon's project to be let in, as an adapter would for them.
+
+use std::sync::Arc;
+
+use shipagent::domain::{Author, AuthorRole};
+use shipagent::ports::{AccessBook as _, Clock as _, PairingRequest, SystemClock};
+use shipagent::store::FileAccess;
+use shipagent::store::memory::MemoryAudit;
+
+use super::daemon::Project;
+
+/// The project's book, in another hand than the daemon's.
+pub(crate) fn book(project: &Project) -> FileAccess {
+    FileAccess::new(&project.path().join(".ship"), Arc::new(MemoryAudit::default()))
+}
+
+/// Writes to the agent for the first time; gives the code they are told.
+pub(crate) async fn knock(project: &Project, id: &str, name: Option<&str>) -> String {
+    let who = Author { id: id.parse().unwrap(), name: name.map(str::to_owned), role: AuthorRole::Person };
+    match book(project).ask_in(who, SystemClock.now()).await.unwrap() {
+        PairingRequest::Code { code, .. } => code,
+        PairingRequest::TooMany => panic!("{id} got no code"),
+    }
+}
+
+/// An owner speaks in a group, which opens it.
+pub(crate) async fn open_group(project: &Project, platform: &str, chat: &str, owner: &str) {
+    let (platform, owner) = (platform.parse().unwrap(), owner.parse().unwrap());
+    book(project).open_chat(&platform, chat, &owner, SystemClock.now()).await.unwrap();
+}

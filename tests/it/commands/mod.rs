@@ -1,0 +1,6 @@
+//! The command line and the start of the daemon.
+
+mod command_line;
+mod doctor_chats;
+mod sandbox_status;
+mod start;

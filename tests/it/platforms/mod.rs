@@ -1,0 +1,4 @@
+//! What concerns all chat platforms.
+
+mod table;
+mod together;

@@ -1,0 +1,144 @@
+//! kill -9, again and again, while fifty people write in Telegram: nothing is lost, answered or done twice.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use crate::fakes::daemon::{PATIENCE, Project};
+use crate::fakes::dice::{Dice, seed};
+use crate::fakes::fake_model::{FakeModel, Reply, Script, Seen};
+use crate::fakes::telegram::account::User;
+use crate::fakes::telegram::people::Chat;
+use crate::fakes::telegram::server::FakeTelegram;
+
+const KILLS: usize = 200;
+const CHATS: i64 = 50;
+/// One message in so many makes the agent do something that must not be done twice.
+const ACTS: u64 = 12;
+
+/// Answers with the words of the question; for some, after a command that leaves a line behind.
+fn answer(seen: &Seen) -> Reply {
+    let messages = seen.body["messages"].as_array().cloned().unwrap_or_default();
+    let acted = messages.last().is_some_and(|last| last["role"] == "tool");
+    let said = seen.last_user_text().to_owned();
+    if said.ends_with(" act") && !acted {
+        let line = said.trim_end_matches(" act");
+        return Reply::calls([("exec_shell", json!({ "command": format!("echo {line} >> lines.txt") }))]);
+    }
+    Reply::text(&format!("echo {said}")).after(Duration::from_millis(u64::try_from(said.len()).unwrap() % 30))
+}
+
+struct Writer {
+    fake: Arc<FakeTelegram>,
+    chat: Chat,
+    user: User,
+    lines: PathBuf,
+}
+
+impl Writer {
+    /// Writes one message after the other, each when the one before is answered. Gives how many.
+    async fn write(self, stop: watch::Receiver<bool>, mut dice: Dice) -> usize {
+        for number in 0.. {
+            if *stop.borrow() {
+                return number;
+            }
+            let act = if dice.one_in(ACTS) { " act" } else { "" };
+            let words = format!("chat{}-message{number}", self.chat.id());
+            self.chat.say(&self.user, &format!("{words}{act}"));
+            self.wait_for_answer(&words, &format!("echo {words}{act}")).await;
+        }
+        0
+    }
+
+    /// Waits for the answer; whatever is asked meanwhile is answered truthfully.
+    async fn wait_for_answer(&self, words: &str, expected: &str) {
+        let chat = self.chat.id();
+        loop {
+            let asked = |world: &crate::fakes::telegram::world::Environment| {
+                world.visible(chat).into_iter().find(|message| message.by_bot && !message.buttons.is_empty())
+            };
+            self.fake
+                .wait_within(PATIENCE * 3, |world| {
+                    asked(world).is_some() || world.bot_texts(chat).iter().any(|text| text == expected)
+                })
+                .await;
+            let Some(question) = self.fake.read(asked) else { return };
+            let done = lines_of(&self.lines).contains_key(words);
+            let button = if done { "✔ It was done" } else { "🔁 Re-run" };
+            self.chat.press(&self.user, question.id, button);
+            // The press is heard when the question has no buttons any more, or another one stands there.
+            let heard = |world: &crate::fakes::telegram::world::Environment| {
+                asked(world).is_none_or(|now| now.id != question.id)
+            };
+            self.fake.wait_within(PATIENCE * 3, heard).await;
+        }
+    }
+}
+
+fn lines_of(path: &Path) -> BTreeMap<String, usize> {
+    let mut lines = BTreeMap::new();
+    for line in std::fs::read_to_string(path).unwrap_or_default().lines() {
+        *lines.entry(line.to_owned()).or_insert(0) += 1;
+    }
+    lines
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn fifty_people_lose_nothing_and_get_nothing_twice_over_two_hundred_kills() {
+    let seed = seed();
+    println!("SHIPAGENT_TEST_SEED={seed}");
+    let mut dice = Dice::new(seed);
+    let model = FakeModel::start(Script::compute(answer)).await;
+    let fake = Arc::new(FakeTelegram::start().await);
+    let people: Vec<User> = (1..=CHATS).map(|id| fake.user(id, &format!("P{id}"))).collect();
+    let telegram = json!({
+        "botToken": fake.token(), "apiUrl": fake.url(), "allowedUsers": (1..=CHATS).collect::<Vec<_>>(),
+    });
+    let project = Project::with_model(
+        &model.url(),
+        json!({
+            "adapters": { "telegram": telegram, "web": { "listen": "127.0.0.1:0", "token": crate::fakes::daemon::TOKEN } },
+            "permissions": { "exec_shell": { "mode": "allow", "compound": "analyze" } },
+            "queue": { "mergeMs": 0 }, "llm": { "timeoutSecs": 120 }, "limits": { "maxConcurrentRuns": 64 },
+        }),
+    );
+    let lines = project.path().join("lines.txt");
+    let (stop, stopped) = watch::channel(false);
+    let mut daemon = project.start().await;
+    let mut writers = JoinSet::new();
+    for (user, number) in people.iter().zip(1..) {
+        let chat = fake.private(user);
+        let writer = Writer { fake: fake.clone(), chat, user: user.clone(), lines: lines.clone() };
+        writers.spawn(writer.write(stopped.clone(), Dice::new(seed ^ (number * 7919))));
+    }
+    for _ in 0..KILLS {
+        tokio::time::sleep(Duration::from_micros(dice.roll(250_000))).await;
+        daemon.kill();
+        daemon = project.start().await;
+    }
+    stop.send_replace(true);
+    let written: usize = writers.join_all().await.into_iter().sum();
+    assert!(daemon.stop().await.success());
+
+    let mut answered = 0;
+    for user in 1..=CHATS {
+        let mut texts: BTreeMap<String, usize> = BTreeMap::new();
+        for text in fake.read(|world| world.bot_texts(user)) {
+            *texts.entry(text).or_insert(0) += 1;
+        }
+        let echoes: Vec<_> = texts.iter().filter(|(text, _)| text.starts_with("echo ")).collect();
+        assert!(echoes.iter().all(|(_, count)| **count == 1), "answered twice in chat {user}: {echoes:?}");
+        answered += echoes.len();
+    }
+    assert_eq!(answered, written, "each message has one answer");
+    let lines = lines_of(&lines);
+    assert!(lines.values().all(|count| *count == 1), "done twice: {lines:?}");
+    let calls = fake.read(|world| (world.log.calls("sendMessage"), world.log.calls("editMessageText")));
+    println!("{written} messages, {} lines, {KILLS} kills, sends and edits {calls:?}", lines.len());
+    assert!(written >= KILLS / 2, "too few messages got through to prove anything: {written}");
+}

@@ -1,0 +1,162 @@
+//! A sender at its desk: everything it needs in a folder of its own, and entries for it to deliver.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use secrecy::SecretString;
+use shipagent::adapters::chat::{ChatParts, Deciders};
+use shipagent::adapters::telegram::{Aliases, Api, Sender};
+use shipagent::domain::{DeliveryId, Intent, OutboundIntent, ThreadId, Timestamp};
+use shipagent::metrics::Metrics;
+use shipagent::ports::{DeliveryError, KeyValueStore as _, OutboxEntry, RandomIds, Receipt, SystemClock};
+use shipagent::store::memory::MemoryAudit;
+use shipagent::store::{FileAccess, FileApprovals, FileNotes};
+use tempfile::TempDir;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::fakes::telegram::server::FakeTelegram;
+use crate::fakes::telegram::world::Environment;
+
+/// The chats of most tests.
+pub(crate) const ANN: i64 = 7;
+pub(crate) const GROUP: i64 = -500;
+pub(crate) const FORUM: i64 = -1_001_000_000_001;
+
+/// A server, a folder, and a sender that may die and come again.
+pub(crate) struct Desk {
+    pub(crate) fake: FakeTelegram,
+    pub(crate) dir: TempDir,
+    pub(crate) sender: Sender,
+    pub(crate) metrics: Arc<Metrics>,
+    _screen: JoinSet<()>,
+}
+
+impl Desk {
+    /// With a person, a group and a forum to write to.
+    pub(crate) async fn new() -> Self {
+        let fake = FakeTelegram::start().await;
+        let ann = fake.user(ANN, "Ann");
+        fake.private(&ann);
+        fake.group(GROUP).say(&ann, "hello");
+        drop(fake.group(FORUM).with_topics());
+        let dir = tempfile::tempdir().unwrap();
+        let (sender, metrics, screen) = seated(&fake, dir.path()).await;
+        Self { fake, dir, sender, metrics, _screen: screen }
+    }
+
+    /// The same after a restart: nothing is known but what is on the disk.
+    pub(crate) async fn restarted(self) -> Self {
+        let (sender, metrics, screen) = seated(&self.fake, self.dir.path()).await;
+        Self { sender, metrics, _screen: screen, ..self }
+    }
+
+    pub(crate) async fn deliver(&self, entry: OutboxEntry) -> Result<Receipt, DeliveryError> {
+        self.sender.deliver(entry, 1).await
+    }
+
+    /// Delivers what may have been sent before.
+    pub(crate) async fn deliver_again(&self, entry: OutboxEntry) -> Result<Receipt, DeliveryError> {
+        self.sender.deliver(entry, 2).await
+    }
+
+    /// Waits until the frame that is being shown in a thread has been, note and all.
+    pub(crate) async fn settle(&self, thread: &ThreadId) {
+        // It goes the way of every delivery, behind the frame, and is refused without a word.
+        self.deliver(entry(thread, "nobody", 0, Intent::Typing)).await.unwrap_err();
+    }
+
+    /// What the bot's messages in a chat say now.
+    pub(crate) fn texts(&self, chat: i64) -> Vec<String> {
+        self.fake.read(|world| world.bot_texts(chat))
+    }
+
+    /// Shows frame after frame, as a stream does, until something is so.
+    pub(crate) async fn show_until(&self, frames: &[OutboundIntent], so: impl Fn(&Environment) -> bool) {
+        let stream = async {
+            for frame in frames.iter().cycle() {
+                self.sender.show(frame.clone());
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        tokio::select! {
+            () = stream => panic!("there are no frames"),
+            () = self.fake.wait_for(so) => {}
+        }
+    }
+}
+
+/// What an adapter is given, in this folder.
+pub(crate) fn parts(dir: &Path) -> ChatParts {
+    ChatParts {
+        approvals: Arc::new(FileApprovals::new(dir)),
+        access: Arc::new(FileAccess::new(dir, Arc::new(MemoryAudit::default()))),
+        deciders: Deciders::new(|led, by, _| led == by),
+        notes: Arc::new(FileNotes::new(dir, &"telegram".parse().unwrap())),
+        http: reqwest::Client::builder().no_proxy().build().unwrap(),
+        files: dir.join("files"),
+        clock: Arc::new(SystemClock),
+        ids: Arc::new(RandomIds),
+        language: None,
+    }
+}
+
+async fn seated(fake: &FakeTelegram, dir: &Path) -> (Sender, Arc<Metrics>, JoinSet<()>) {
+    let notes = Arc::new(FileNotes::new(dir, &"telegram".parse().unwrap()));
+    let chats = Aliases::default();
+    chats.load(&*notes).await.unwrap();
+    assert_eq!(notes.get("nothing").await.unwrap(), None);
+    let parts = parts(dir);
+    let api = Api::new(parts.http.clone(), &fake.url(), SecretString::from(fake.token()));
+    let metrics = Arc::new(Metrics::default());
+    let (sender, mut screen) = Sender::new(api, parts, chats);
+    let sender = sender.counting(metrics.clone());
+    let mut running = JoinSet::new();
+    let target = sender.target();
+    running.spawn(async move {
+        screen.run(target, CancellationToken::new()).await;
+    });
+    (sender, metrics, running)
+}
+
+pub(crate) fn thread(chat: i64) -> ThreadId {
+    format!("telegram:chat:{chat}").parse().unwrap()
+}
+
+pub(crate) fn topic(chat: i64, topic: i64) -> ThreadId {
+    format!("telegram:chat:{chat}:topic:{topic}").parse().unwrap()
+}
+
+/// An intent of a run.
+pub(crate) fn intent(thread: &ThreadId, run: &str, intent: Intent) -> OutboundIntent {
+    OutboundIntent { thread_id: thread.clone(), correlation_id: run.parse().unwrap(), reply_to: None, intent }
+}
+
+/// An entry of the outbox: the `index`th part of what a run says.
+pub(crate) fn entry(thread: &ThreadId, run: &str, index: usize, meant: Intent) -> OutboxEntry {
+    OutboxEntry {
+        id: DeliveryId::new(run, index),
+        // Later than any sender began: what is older may have been sent by the one before.
+        at: Timestamp::from_millis(4_102_444_800_000),
+        intent: intent(thread, run, meant),
+    }
+}
+
+pub(crate) fn text(text: &str) -> Intent {
+    Intent::AssistantText { text: text.to_owned() }
+}
+
+pub(crate) fn draft(thread: &ThreadId, run: &str, text: &str) -> OutboundIntent {
+    intent(thread, run, Intent::AssistantDelta { text: text.to_owned() })
+}
+
+pub(crate) fn progress(thread: &ThreadId, run: &str, text: &str) -> OutboundIntent {
+    intent(thread, run, Intent::Progress { text: text.to_owned(), call_id: None })
+}
+
+/// An entry that answers a message.
+pub(crate) fn replying(mut entry: OutboxEntry, message: i64) -> OutboxEntry {
+    entry.intent.reply_to = Some(message.to_string());
+    entry
+}

@@ -1,0 +1,53 @@
+//! The adapter that is run again after a run that was cut off.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use secrecy::SecretString;
+use shipagent::adapters::chat::{AllowList, Respond};
+use shipagent::adapters::telegram::{
+    Acknowledge, Strangers, TelegramAdapter, TelegramOptions, Threading, WebhookOptions,
+};
+use shipagent::ports::{Adapter as _, AdapterIo, HealthReporter, SystemClock, ThreadsHandle};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::desk::parts;
+use crate::fakes::telegram::server::FakeTelegram;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_after_one_that_was_cut_off_takes_no_webhook_away() {
+    let (fake, dir) = (FakeTelegram::start().await, tempfile::tempdir().unwrap());
+    let webhook =
+        WebhookOptions { url: "https://bot.example/hooks/telegram".to_owned(), secret: "s3cret".into() };
+    let options = TelegramOptions {
+        token: SecretString::from(fake.token()),
+        api_url: fake.url(),
+        guests: AllowList::default(),
+        respond: Respond::Mention,
+        followup: Duration::ZERO,
+        threading: Threading::Shared,
+        webhook: Some(webhook),
+        acknowledge: Acknowledge::Nothing,
+        strangers: Strangers::Silence,
+        admins_decide: false,
+    };
+    let adapter = Arc::new(TelegramAdapter::new("telegram".parse().unwrap(), options, parts(dir.path())));
+    let io = || {
+        let (requests, _inbox) = tokio::sync::mpsc::channel(1);
+        AdapterIo {
+            door: ThreadsHandle::new(requests),
+            health: HealthReporter::new().0,
+            clock: Arc::new(SystemClock),
+        }
+    };
+    for run in 1..=2 {
+        let mut running = JoinSet::new();
+        running.spawn(adapter.clone().run(io(), CancellationToken::new()));
+        fake.wait_for(|world| world.log.calls("getWebhookInfo") >= run).await;
+        // As a panic would.
+        running.shutdown().await;
+    }
+    let calls = |method: &'static str| fake.read(move |world| world.log.calls(method));
+    assert_eq!((calls("setWebhook"), calls("deleteWebhook"), calls("getUpdates")), (2, 0, 0));
+}
