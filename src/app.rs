@@ -12,9 +12,9 @@ use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::adapter_setup::{AdapterInput, build_adapters};
 use crate::adapters::web::{WebAdapter, WebOptions, WebParts};
 use crate::adapters::{AdapterHealths, AdapterSet, supervise};
-use crate::chats::{Chats, Shared as ChatShared};
 use crate::config::{AGENT_MD, Endpoint, ModelSettings, Provider, Settings, read_agent_md};
 use crate::domain::Platform;
 use crate::http_client::Http;
@@ -24,12 +24,12 @@ use crate::permissions::ProjectJudge;
 use crate::policy::shell::BadRule;
 use crate::policy_setup::{EXEC_GRACE, exec_settings, project_judge, redact, rights, sandbox_mode};
 use crate::ports::{
-    AccessBook, Adapter, Audit, Clock, Ids, Model, RandomIds, SystemClock, ThreadsHandle, ToolBox,
+    AccessBook, Audit, BuiltAdapter, Clock, Ids, Model, RandomIds, SystemClock, ThreadsHandle, ToolBox,
 };
 use crate::sandbox;
 use crate::store::{InstructionsFile, State};
 use crate::telemetry::Redactor;
-use crate::threads::{AgentFacts, Asking, Limits, RedactingModel, Router, Runtime};
+use crate::threads::{AgentFacts, Asking, FrozenMemory, Limits, RedactingModel, Router, Runtime};
 use crate::tools::{Scratch, all_tools, sweep};
 
 /// How long one call of a tool may take.
@@ -190,10 +190,10 @@ impl App {
         // Whoever has the lock is alone here: what commands of an earlier daemon left is nobody's any more.
         let left_behind = Scratch::of(&settings.state).left_behind();
         threads.tasks.spawn_blocking(move || sweep(left_behind));
-        let tools = all_tools(exec_settings(settings, world.shell.clone(), found.clone()));
+        let tools = all_tools(exec_settings(settings, &state, world.shell.clone(), found.clone()));
         let redact = redact(&world.shell.redactor);
         let judge = project_judge(settings, &tools, world.clock.clone(), &state, redact, found)?;
-        let chats = Chats::new(&ChatShared {
+        let built = build_adapters(&AdapterInput {
             settings,
             state: state.clone(),
             metrics: metrics.clone(),
@@ -202,19 +202,20 @@ impl App {
             http: world.http.clone(),
         })?;
         let parts = WebParts {
-            hooks: chats.hooks,
+            hooks: built.iter().filter_map(|built| built.hook.clone()).collect(),
             store: state.threads.clone(),
             approvals: state.approvals.clone(),
             grants: state.grants.clone(),
             access: state.access.clone(),
             audit: state.audit.clone(),
+            files: state.files.clone(),
             ids: world.ids.clone(),
             healths: healths.clone(),
             recovered: recovered.clone(),
             metrics: metrics.clone(),
             sandbox: sandbox.clone(),
         };
-        let adapters = adapter_set(settings, web, &world, parts, chats.adapters);
+        let adapters = adapter_set(settings, web, &world, parts, built);
         let (access, audit) = (state.access.clone(), state.audit.clone());
         let clock = world.clock.clone();
         let runtime = runtime(settings, state, world, (tools, judge), &adapters, metrics.clone());
@@ -262,15 +263,16 @@ fn platform(name: &str) -> Option<Platform> {
     name.parse().ok()
 }
 
-/// Every platform this binary speaks; the chats among them are built in `chats`.
+/// Every platform of this daemon: the chat adapters, and those that the web listener serves.
 fn adapter_set(
     settings: &Settings,
     web: Option<BoundListener>,
     world: &Environment,
     parts: WebParts,
-    chats: Vec<Arc<dyn Adapter>>,
+    built: Vec<BuiltAdapter>,
 ) -> AdapterSet {
-    let mut set = chats.into_iter().fold(AdapterSet::default(), AdapterSet::with_adapter);
+    let mut set =
+        built.into_iter().map(|built| built.adapter).fold(AdapterSet::default(), AdapterSet::with_adapter);
     for name in ["api", "cli", "web"] {
         set = platform(name).into_iter().fold(set, AdapterSet::with_surface);
     }
@@ -288,7 +290,8 @@ fn adapter_set(
         },
         model: world.model.name().to_owned(),
         operator_name: None,
-        files: settings.state.join("files"),
+        // Logins that a browser stored with earlier versions are told apart by this path.
+        project: settings.state.join("files"),
         stop_grace: settings.limits.stop,
     };
     set.with_adapter(Arc::new(WebAdapter::new(name, options, parts, web.listener)))
@@ -325,6 +328,7 @@ fn runtime(
         access: state.access,
         grants: state.grants,
         memory: state.memory,
+        frozen: FrozenMemory::new(settings.memory.refresh),
         audit: state.audit,
         asking: Asking {
             rights: rights(settings),

@@ -12,7 +12,7 @@
 //! # The rooms
 //!
 //! ```text
-//!   main, cli ──→ commands ──→ app ──→ everything: they alone know all rooms
+//!   program, cli ──→ commands ──→ app ──→ everything: they alone know all rooms
 //!
 //!   adapters   model   store   tools   config     edges: never each other, never `threads`
 //!       │        └───────┴───┬───┘
@@ -29,7 +29,8 @@
 //!
 //! # Where new things go
 //!
-//! - an adapter: a folder under `adapters/`, and a few lines in `chats.rs`;
+//! - an adapter: a folder under `adapters/`, and one line in `adapters/table.rs`; outside this crate, an
+//!   [`AdapterDef`](ports::AdapterDef) and [`program::run`], as in `examples/irc.rs`;
 //! - a tool: a file in `tools/`, and one line in `tools/registry.rs`;
 //! - an intent: a variant in `domain/intent.rs`; the compiler leads to `render/lower.rs`;
 //! - a command of the daemon's: a variant in `domain/command.rs`; the compiler leads to `turn/commands.rs`.
@@ -43,10 +44,10 @@
 //!   platform (numbers, limits, names) stands behind a short lock that nobody waits in.
 //! - Core names no platform; it asks for [`Capabilities`](domain::Capabilities).
 
+mod adapter_setup;
 pub mod adapters;
 pub mod app;
 pub mod blocking;
-mod chats;
 pub mod cli;
 pub mod commands;
 pub mod config;
@@ -61,6 +62,7 @@ pub mod permissions;
 pub mod policy;
 pub mod policy_setup;
 pub mod ports;
+pub mod program;
 pub mod render;
 pub mod sandbox;
 pub mod signals;

@@ -36,9 +36,15 @@ pub(crate) fn memory_limits(settings: &Settings) -> sandbox::MemoryLimits {
 }
 
 /// How commands are run.
-pub(crate) fn exec_settings(settings: &Settings, shell: ShellWorld, found: sandbox::Finding) -> ExecSettings {
+pub(crate) fn exec_settings(
+    settings: &Settings,
+    state: &State,
+    shell: ShellWorld,
+    found: sandbox::Finding,
+) -> ExecSettings {
     let wanted = &settings.permissions.exec_shell;
     ExecSettings {
+        outputs: state.outputs.clone(),
         helper: sandbox::own_binary(),
         mode: sandbox_mode(settings),
         found,

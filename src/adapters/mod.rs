@@ -1,4 +1,4 @@
-//! Platforms. A new one is a folder here, and the composition root puts it into the [`AdapterSet`].
+//! Platforms. A new one is a folder here and a line in the [`table`](builtin), which the rest of the program iterates over.
 //!
 //! Nothing here runs agent logic: an adapter hands events in through the door and shows what comes out.
 
@@ -10,6 +10,7 @@ pub mod qq;
 mod registry;
 mod supervise;
 mod surface;
+mod table;
 pub mod telegram;
 pub mod web;
 
@@ -18,3 +19,4 @@ pub use health::{AdapterHealths, Health, HealthReport};
 pub use registry::AdapterSet;
 pub use supervise::supervise;
 pub use surface::PullSurface;
+pub use table::builtin;

@@ -1,8 +1,10 @@
 //! The whole command line: the one option of all commands, and the list of them.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 
 use super::access::AccessCommand;
@@ -98,10 +100,34 @@ pub enum Command {
     },
 }
 
+impl Cli {
+    /// The command line where `init --adapter` chooses among these adapters, each a name and what people call it.
+    pub fn command_with(adapters: &[(&'static str, &'static str)]) -> clap::Command {
+        let choices = adapters.iter().map(|(name, title)| PossibleValue::new(*name).help(*title));
+        let parser = PossibleValuesParser::new(choices.collect::<Vec<_>>());
+        // Changed in its place: `mut_subcommand` would move it to the end of the list.
+        Self::command().mut_subcommands(|command| match command.get_name() {
+            "init" => command.mut_arg("adapters", |adapter| adapter.value_parser(parser.clone())),
+            _ => command,
+        })
+    }
+
+    /// Reads the arguments of the program.
+    ///
+    /// # Errors
+    /// With what the parser tells instead: help that was asked for, or a complaint.
+    pub fn parse_with(
+        args: impl IntoIterator<Item = OsString>,
+        adapters: &[(&'static str, &'static str)],
+    ) -> Result<Self, clap::Error> {
+        let mut command = Self::command_with(adapters);
+        let matches = command.try_get_matches_from_mut(args)?;
+        Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]

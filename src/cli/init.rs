@@ -1,6 +1,6 @@
 //! `shipagent init`.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 /// What `init` can be told.
 #[derive(Clone, Debug, Default, Args)]
@@ -30,17 +30,6 @@ pub struct InitArgs {
     pub key_variable: Option<String>,
 
     /// An adapter to prepare, besides the web console; may be given several times
-    #[arg(long = "adapter", value_name = "ADAPTER", value_enum)]
-    pub adapters: Vec<InitAdapter>,
-}
-
-/// The adapters that `init` can prepare.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum InitAdapter {
-    /// Telegram
-    Telegram,
-    /// Feishu or Lark
-    Feishu,
-    /// QQ
-    Qq,
+    #[arg(long = "adapter", value_name = "ADAPTER")]
+    pub adapters: Vec<String>,
 }

@@ -22,7 +22,7 @@ pub use command::{Cli, Command};
 pub use config::ConfigCommand;
 pub use exit::Exit;
 pub use grants::GrantsCommand;
-pub use init::{InitAdapter, InitArgs};
+pub use init::InitArgs;
 pub use memory::{MemoryCommand, MemoryOf, TasksCommand};
 pub use output::Output;
 pub use run::RunArgs;

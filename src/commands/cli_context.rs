@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 use tokio::runtime::Runtime;
 
 use super::terminal::Surface;
-use crate::config::{Env, check_config};
+use crate::config::{Env, operator_language};
 use crate::domain::{AuthorId, Language};
 use crate::ports::{StoreError, StoreErrorKind};
 use crate::store::State;
@@ -38,7 +38,7 @@ impl CliContext {
     /// A look at the project in this directory; nothing, with a word to `err`, where there is none.
     pub(super) fn at(project: &Path, env: &Env, err: &mut dyn Write) -> io::Result<Option<Self>> {
         // A mistake in the configuration is no reason to keep people from what is there.
-        let language = check_config(project, env).language;
+        let language = operator_language(project, env);
         if !project.is_dir() {
             writeln!(err, "{}", no_project(project, language))?;
             return Ok(None);

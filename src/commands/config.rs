@@ -8,9 +8,16 @@ use serde_json::json;
 use crate::cli::{Exit, Output};
 use crate::config::{AgentMdError, ConfigCheck, Env, check_config, schema};
 use crate::domain::Language;
+use crate::ports::AdapterTable;
 
 /// Checks `ship.json` and `.env`, and writes down every mistake.
-pub fn check(project: &Path, env: &Env, output: Output, out: &mut dyn Write) -> io::Result<Exit> {
+pub fn check(
+    project: &Path,
+    env: &Env,
+    adapters: &AdapterTable,
+    output: Output,
+    out: &mut dyn Write,
+) -> io::Result<Exit> {
     if !project.is_dir() {
         // Without this, a slip in -C would look like a project that takes the defaults.
         let missing = AgentMdError::NoProject(project.to_owned()).words(env.language());
@@ -25,7 +32,7 @@ pub fn check(project: &Path, env: &Env, output: Output, out: &mut dyn Write) -> 
         }
         return Ok(Exit::Configuration);
     }
-    let checked = check_config(project, env);
+    let checked = check_config(project, env, adapters);
     if output.json {
         let problems: Vec<_> =
             checked.problems.iter().map(|problem| problem.report(checked.language)).collect();
@@ -61,8 +68,8 @@ fn summary(checked: &ConfigCheck) -> String {
 }
 
 /// Writes the JSON Schema of `ship.json`.
-pub fn print_schema(out: &mut dyn Write) -> io::Result<Exit> {
-    writeln!(out, "{:#}", schema())?;
+pub fn print_schema(adapters: &AdapterTable, out: &mut dyn Write) -> io::Result<Exit> {
+    writeln!(out, "{:#}", schema(adapters))?;
     Ok(Exit::Ok)
 }
 
@@ -71,6 +78,7 @@ mod tests {
     use std::fs::File;
 
     use super::*;
+    use crate::adapters::builtin;
 
     fn run(ship: Option<&str>, output: Output) -> (String, Exit) {
         let dir = tempfile::tempdir().unwrap();
@@ -78,7 +86,7 @@ mod tests {
             File::create(dir.path().join("ship.json")).unwrap().write_all(ship.as_bytes()).unwrap();
         }
         let mut out = Vec::new();
-        let exit = check(dir.path(), &Env::default(), output, &mut out).unwrap();
+        let exit = check(dir.path(), &Env::default(), &builtin(), output, &mut out).unwrap();
         (String::from_utf8(out).unwrap(), exit)
     }
 
@@ -130,7 +138,9 @@ mod tests {
     #[test]
     fn a_directory_that_is_not_there_does_not_pass() {
         let mut out = Vec::new();
-        let exit = check(Path::new("/no/such/place"), &Env::default(), Output::default(), &mut out).unwrap();
+        let exit =
+            check(Path::new("/no/such/place"), &Env::default(), &builtin(), Output::default(), &mut out)
+                .unwrap();
         assert_eq!(exit, Exit::Configuration);
         assert!(String::from_utf8(out).unwrap().starts_with("/no/such/place is not a directory"));
     }
@@ -138,7 +148,7 @@ mod tests {
     #[test]
     fn the_schema_is_json() {
         let mut out = Vec::new();
-        print_schema(&mut out).unwrap();
+        print_schema(&builtin(), &mut out).unwrap();
         assert!(serde_json::from_slice::<serde_json::Value>(&out).unwrap().is_object());
     }
 }

@@ -7,10 +7,9 @@ use reqwest::{Client, Method, Response};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
-use super::address;
 use crate::config::Settings;
 use crate::http_client::install_tls;
-use crate::store::{Layout, Lock};
+use crate::store::{Layout, Lock, address};
 
 /// A daemon on this machine answers the door at once, or it is not there.
 pub(super) const CONNECT: Duration = Duration::from_secs(3);

@@ -2,7 +2,6 @@
 //! never print by themselves and never end the process.
 
 pub mod access;
-mod address;
 pub mod approvals;
 pub mod audit;
 pub mod chat;
@@ -23,4 +22,4 @@ mod table;
 mod terminal;
 pub mod threads;
 
-pub use dispatch::run;
+pub use dispatch::{choices, run};

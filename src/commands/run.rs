@@ -9,7 +9,6 @@ use anyhow::Context as _;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use secrecy::ExposeSecret;
 
-use super::address;
 use super::load::load_or_say;
 use super::summary::{Summary, names};
 use crate::adapters::web::{BindError, WebAdapter};
@@ -19,9 +18,9 @@ use crate::cli::{Exit, RunArgs};
 use crate::config::{Env, Settings, WebSettings};
 use crate::http_client::install_tls;
 use crate::notify;
-use crate::ports::{ThreadStore, ThreadsHandle};
+use crate::ports::{AdapterTable, ThreadStore, ThreadsHandle};
 use crate::signals::Signals;
-use crate::store::{Layout, OpenError, State, survive_file_size_limits};
+use crate::store::{OpenError, State, address, daemon_log, survive_file_size_limits};
 use crate::telemetry::{self, Console, Options, Redactor};
 
 /// Threads that drive everything, at most. A daemon that mostly waits gains nothing from one for each of many cores,
@@ -49,11 +48,14 @@ const FIRST_CHECKS: Duration = Duration::from_secs(10);
 pub fn run(
     project: &Path,
     env: &Env,
+    adapters: &AdapterTable,
     args: RunArgs,
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> anyhow::Result<Exit> {
-    let Some(mut settings) = load_or_say(project, env, err)? else { return Ok(Exit::Configuration) };
+    let Some(mut settings) = load_or_say(project, env, adapters, err)? else {
+        return Ok(Exit::Configuration);
+    };
     if let Some(listen) = args.listen {
         let Some(web) = settings.web.as_mut() else {
             writeln!(err, "--listen: the console is turned off in ship.json (adapters.web.enabled)")?;
@@ -108,7 +110,7 @@ async fn serve(
     let _logs = telemetry::init(Options {
         filter: env.get("SHIPAGENT_LOG").unwrap_or_default().to_owned(),
         console: Console::Auto,
-        logs: Some(Layout::new(&settings.state).logs()),
+        logs: Some(Box::new(daemon_log(&settings.state)?)),
         redactor,
     })?;
     for warning in &settings.warnings {

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::sandbox_words;
-use crate::config::{FeishuMode, Provider, QqMode, Settings};
+use crate::config::{Provider, Settings};
 use crate::domain::{Language, Platform, SandboxReport};
 
 /// What there is to say.
@@ -96,14 +96,10 @@ impl Summary<'_> {
     }
 
     fn adapters(&self) -> String {
-        let settings = self.settings;
-        let telegram = settings.telegram.as_ref().map(|own| ("telegram", own.webhook_url.is_some()));
-        let feishu = settings.feishu.as_ref().map(|own| ("feishu", own.mode == FeishuMode::Webhook));
-        let qq = settings.qq.as_ref().map(|own| ("qq", own.mode == QqMode::Webhook));
         let mut words: Vec<String> = self.address.iter().map(|address| format!("web ({address})")).collect();
-        words.extend([telegram, feishu, qq].into_iter().flatten().map(|(name, webhook)| {
-            let how = if webhook { " (webhook)" } else { "" };
-            format!("{name}{how}")
+        words.extend(self.settings.adapters.iter().map(|own| {
+            let how = if own.section.by_webhook() { " (webhook)" } else { "" };
+            format!("{}{how}", own.def.name)
         }));
         words.join(", ")
     }
@@ -126,7 +122,7 @@ mod tests {
         for (name, text) in files {
             std::fs::File::create(dir.path().join(name)).unwrap().write_all(text.as_bytes()).unwrap();
         }
-        let settings = Settings::load(dir.path(), &Env::default()).unwrap();
+        let settings = Settings::load(dir.path(), &Env::default(), &crate::adapters::builtin()).unwrap();
         let summary =
             Summary { settings: &settings, address: None, token: None, unfinished: 0, journaled: false };
         summary.text(&[])

@@ -18,6 +18,7 @@ use super::problem::{Fault, JsonType, Places, Position, Problem, Range};
 use super::schema::{choices, schema};
 use super::suggest::nearest;
 use super::syntax;
+use crate::ports::AdapterTable;
 
 /// The name of the file, as the operator knows it.
 pub(super) const SHIP_JSON: &str = "ship.json";
@@ -38,12 +39,12 @@ pub(super) struct Checked {
 }
 
 /// Checks the text of a `ship.json`.
-pub(super) fn check(text: &str, env: &Env) -> Checked {
+pub(super) fn check(text: &str, env: &Env, adapters: &AdapterTable) -> Checked {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let schema = schema();
+    let (schema, platforms) = (schema(adapters), forms::platforms(adapters));
     let parsed = syntax::parse(text);
-    let mut walk =
-        Walk { text, env, schema: &schema, out: Checked { places: Places::of(text), ..Checked::default() } };
+    let out = Checked { places: Places::of(text), ..Checked::default() };
+    let mut walk = Walk { text, env, schema: &schema, platforms: &platforms, out };
     for (offset, fault) in parsed.faults {
         walk.problem(offset, "", Fault::Syntax(fault));
     }
@@ -65,6 +66,7 @@ struct Walk<'a> {
     text: &'a str,
     env: &'a Env,
     schema: &'a Value,
+    platforms: &'a [&'a str],
     out: Checked,
 }
 
@@ -187,7 +189,7 @@ impl Walk<'_> {
             expanded.used.iter().filter(|name| names_a_secret(name)).collect();
         // A report may quote a value, but never a secret one: then the text is quoted as it stands in the file.
         let shown = if write_only || !secret_variables.is_empty() { raw } else { &expanded.text };
-        if let Err(fault) = text_fault(schema, &expanded.text, shown) {
+        if let Err(fault) = text_fault(schema, &expanded.text, shown, self.platforms) {
             self.problem(start, path, fault);
         }
         let from_variables = secret_variables.into_iter().filter_map(|name| self.env.get(name));
@@ -233,7 +235,7 @@ fn variable_fault(fault: ExpandFault) -> Fault {
 }
 
 /// What is wrong with a text; `shown` is what may be quoted of it.
-fn text_fault(schema: &Value, text: &str, shown: &str) -> Result<(), Fault> {
+fn text_fault(schema: &Value, text: &str, shown: &str, platforms: &[&str]) -> Result<(), Fault> {
     if let Some(choices) = choices(schema) {
         if choices.contains(&text) {
             return Ok(());
@@ -250,7 +252,7 @@ fn text_fault(schema: &Value, text: &str, shown: &str) -> Result<(), Fault> {
         return Err(Fault::LongText { max });
     }
     let Some(format) = schema.get("format").and_then(Value::as_str) else { return Ok(()) };
-    forms::check(format, text).map_err(|fault| fault.quoting(shown))
+    forms::check(format, text, platforms).map_err(|fault| fault.quoting(shown))
 }
 
 /// The range that a number is not in.

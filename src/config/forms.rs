@@ -6,20 +6,26 @@ use super::problem::Fault;
 use super::suggest::nearest;
 use crate::domain::AuthorId;
 use crate::policy::shell::check_rule;
+use crate::ports::AdapterTable;
 
-/// The places an id may belong to.
-const PLATFORMS: [&str; 7] = ["telegram", "feishu", "qq", "web", "api", "cli", "task"];
+/// The places besides chat platforms that an id may belong to.
+const OWN_PLATFORMS: [&str; 4] = ["web", "api", "cli", "task"];
 
 /// The roles that may approve.
 const ROLES: [&str; 3] = ["requester", "owners", "admins"];
 
+/// The places an id may belong to.
+pub(super) fn platforms(adapters: &AdapterTable) -> Vec<&'static str> {
+    adapters.names().chain(OWN_PLATFORMS).collect()
+}
+
 /// Whether a text has a form. A form nobody knows is met by every text.
-pub(super) fn check(format: &str, text: &str) -> Result<(), Fault> {
+pub(super) fn check(format: &str, text: &str, platforms: &[&str]) -> Result<(), Fault> {
     match format {
         "http-url" => url(text).map(drop),
         "listen-address" => listen(text).map(drop),
-        "author-id" => author(text).map(drop),
-        "approver" => approver(text).map(drop),
+        "author-id" => author(text, platforms).map(drop),
+        "approver" => approver(text, platforms).map(drop),
         "host-name" => host(text),
         "socket-path" => socket(text),
         "command-start" => check_rule(text).map_err(|_| Fault::BadRule(clip(text))),
@@ -52,14 +58,14 @@ pub(super) fn listen(text: &str) -> Result<SocketAddr, Fault> {
 }
 
 /// The id of a person.
-pub(super) fn author(text: &str) -> Result<AuthorId, Fault> {
+pub(super) fn author(text: &str, platforms: &[&str]) -> Result<AuthorId, Fault> {
     let bad = |meant| Fault::BadAuthor { found: clip(text), meant };
     let id: AuthorId = text.parse().map_err(|_| bad(None))?;
     let (platform, rest) = text.split_once(':').unwrap_or((text, ""));
-    if PLATFORMS.contains(&platform) {
+    if platforms.contains(&platform) {
         return Ok(id);
     }
-    Err(bad(nearest(platform, PLATFORMS).map(|platform| format!("{platform}:{rest}"))))
+    Err(bad(nearest(platform, platforms.iter().copied()).map(|platform| format!("{platform}:{rest}"))))
 }
 
 /// Who may approve, as the file says it.
@@ -74,12 +80,12 @@ pub enum Approver {
 }
 
 /// Reads who may approve.
-pub(super) fn approver(text: &str) -> Result<Approver, Fault> {
+pub(super) fn approver(text: &str, platforms: &[&str]) -> Result<Approver, Fault> {
     match text {
         "requester" => Ok(Approver::Requester),
         "owners" => Ok(Approver::Owners),
         "admins" => Ok(Approver::Admins),
-        id if id.contains(':') => author(id).map(Approver::Person),
+        id if id.contains(':') => author(id, platforms).map(Approver::Person),
         other => {
             Err(Fault::BadApprover { found: clip(other), meant: nearest(other, ROLES).map(str::to_owned) })
         }
@@ -130,6 +136,7 @@ mod tests {
 
     #[test]
     fn each_form_knows_its_own() {
+        let platforms = platforms(&crate::adapters::builtin());
         for (format, good, bad) in [
             (
                 "http-url",
@@ -194,10 +201,10 @@ mod tests {
             ),
         ] {
             for text in good {
-                assert_eq!(check(format, text), Ok(()), "{format} {text:?}");
+                assert_eq!(check(format, text, &platforms), Ok(()), "{format} {text:?}");
             }
             for text in bad {
-                assert!(check(format, text).is_err(), "{format} {text:?}");
+                assert!(check(format, text, &platforms).is_err(), "{format} {text:?}");
             }
         }
     }

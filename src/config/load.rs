@@ -16,8 +16,9 @@ use super::file::{LanguageChoice, ShipFile};
 use super::forms;
 use super::problem::{Fault, Places, Position, Problem};
 use super::resolve::{self, Faults};
-use super::settings::{Limits, Queue, Settings};
+use super::settings::{AdapterSettings, Limits, MemorySettings, Queue, Settings};
 use crate::domain::{AuthorId, Language};
+use crate::ports::AdapterTable;
 
 const DOT_ENV: &str = ".env";
 
@@ -47,13 +48,13 @@ impl std::error::Error for ConfigErrors {}
 
 impl Settings {
     /// Reads and checks all of a project's configuration.
-    pub fn load(project: &Path, env: &Env) -> Result<Self, ConfigErrors> {
+    pub fn load(project: &Path, env: &Env, adapters: &AdapterTable) -> Result<Self, ConfigErrors> {
         let Some(project) = project.canonicalize().ok().filter(|path| path.is_dir()) else {
             let agent_md = Some(AgentMdError::NoProject(project.to_owned()));
             return Err(ConfigErrors { agent_md, problems: Vec::new(), language: env.language() });
         };
         let agent_md = read_agent_md(&project);
-        let mut config = read_config(&project, env);
+        let mut config = read_config(&project, env, adapters);
         match (agent_md, config.problems.is_empty()) {
             (Ok(agent_md), true) => {
                 let language = config.language;
@@ -85,8 +86,8 @@ pub struct ConfigCheck {
 }
 
 /// Checks `ship.json` and `.env` alone, without `Agent.md`.
-pub fn check_config(project: &Path, env: &Env) -> ConfigCheck {
-    let mut config = read_config(project, env);
+pub fn check_config(project: &Path, env: &Env, adapters: &AdapterTable) -> ConfigCheck {
+    let mut config = read_config(project, env, adapters);
     if config.problems.is_empty()
         && let Err(problems) = settings(project, String::new(), &mut config)
     {
@@ -96,10 +97,18 @@ pub fn check_config(project: &Path, env: &Env) -> ConfigCheck {
     ConfigCheck { has_file, problems, warnings, language }
 }
 
+/// The language of the person at the terminal, by the `language` key and the environment. A mistake elsewhere in the
+/// file does not matter here.
+pub fn operator_language(project: &Path, env: &Env) -> Language {
+    read_config(project, env, &AdapterTable::default()).language
+}
+
 /// What the configuration files say.
 #[derive(Debug)]
 struct Config {
     file: ShipFile,
+    sections: Vec<AdapterSettings>,
+    platforms: Vec<&'static str>,
     has_file: bool,
     places: Places,
     secrets: Vec<SecretString>,
@@ -108,7 +117,8 @@ struct Config {
     language: Language,
 }
 
-fn read_config(project: &Path, env: &Env) -> Config {
+fn read_config(project: &Path, env: &Env, adapters: &AdapterTable) -> Config {
+    let platforms = forms::platforms(adapters);
     let mut problems = Vec::new();
     let dotenv = read_text(project, DOT_ENV, &mut problems).unwrap_or_default();
     let (pairs, bad) = dotenv::parse(&dotenv);
@@ -128,9 +138,10 @@ fn read_config(project: &Path, env: &Env) -> Config {
         let file = from_environment(&env, &mut secrets, &mut problems);
         let language = env.language();
         let (places, warnings) = (Places::default(), Vec::new());
-        return Config { file, has_file, places, secrets, problems, warnings, language };
+        let sections = Vec::new();
+        return Config { file, sections, platforms, has_file, places, secrets, problems, warnings, language };
     };
-    let checked = check::check(&text, &env);
+    let checked = check::check(&text, &env, adapters);
     let language = match checked.value.get("language").and_then(Value::as_str) {
         Some("zh") => Language::Zh,
         Some("en") => Language::En,
@@ -138,20 +149,34 @@ fn read_config(project: &Path, env: &Env) -> Config {
     };
     secrets.extend(checked.secrets);
     problems.extend(checked.problems);
-    let file = if problems.is_empty() { typed(checked.value, &mut problems) } else { ShipFile::default() };
-    let (places, warnings) = (checked.places, checked.warnings);
-    Config { file, has_file: true, places, secrets, problems, warnings, language }
-}
-
-fn typed(value: Value, problems: &mut Vec<Problem>) -> ShipFile {
-    match serde_json::from_value(value) {
-        Ok(file) => file,
-        Err(error) => {
-            let fault = Fault::Disagreement(error.to_string());
-            problems.push(Problem { file: SHIP_JSON, at: None, path: String::new(), fault });
-            ShipFile::default()
+    let (mut file, mut sections) = (ShipFile::default(), Vec::new());
+    if problems.is_empty() {
+        match typed(checked.value, adapters) {
+            Ok(read) => (file, sections) = read,
+            Err(error) => {
+                let fault = Fault::Disagreement(error.to_string());
+                problems.push(Problem { file: SHIP_JSON, at: None, path: String::new(), fault });
+            }
         }
     }
+    let (places, warnings) = (checked.places, checked.warnings);
+    Config { file, sections, platforms, has_file: true, places, secrets, problems, warnings, language }
+}
+
+/// A checked file as its types: the sections of the adapter table by their adapters, the rest as [`ShipFile`].
+pub(super) fn typed(
+    mut value: Value,
+    adapters: &AdapterTable,
+) -> Result<(ShipFile, Vec<AdapterSettings>), serde_json::Error> {
+    let mut sections = Vec::new();
+    if let Some(Value::Object(written)) = value.get_mut("adapters") {
+        for def in adapters.iter() {
+            if let Some(section) = written.shift_remove(def.name) {
+                sections.push(AdapterSettings { def: *def, section: (def.parse)(section)? });
+            }
+        }
+    }
+    Ok((serde_json::from_value(value)?, sections))
 }
 
 /// Without a file, three variables that most people have already set.
@@ -195,9 +220,11 @@ fn settings(project: &Path, agent_md: String, config: &mut Config) -> Result<Set
     let file = std::mem::take(&mut config.file);
     let folder = project.file_name().map(|name| name.to_string_lossy().into_owned());
     let model = resolve::model(file.llm, &mut faults);
-    let adapters = resolve::adapters(file.adapters, config.places.has("adapters.web.listen"), &mut faults);
-    let approvals = resolve::approvals(file.approvals, &mut faults);
-    let owners = owners(&file.owners, &mut faults);
+    let (sections, listen_chosen) =
+        (std::mem::take(&mut config.sections), config.places.has("adapters.web.listen"));
+    let adapters = resolve::adapters(file.adapters.web, sections, listen_chosen, &mut faults);
+    let approvals = resolve::approvals(file.approvals, &config.platforms, &mut faults);
+    let owners = owners(&file.owners, &config.platforms, &mut faults);
     if !faults.is_empty() {
         return Err(faults
             .into_iter()
@@ -221,9 +248,7 @@ fn settings(project: &Path, agent_md: String, config: &mut Config) -> Result<Set
         owners,
         model,
         web: adapters.web,
-        telegram: adapters.telegram,
-        feishu: adapters.feishu,
-        qq: adapters.qq,
+        adapters: adapters.chats,
         idle_adapters: adapters.idle,
         permissions: resolve::permissions(file.permissions),
         approvals,
@@ -239,16 +264,19 @@ fn settings(project: &Path, agent_md: String, config: &mut Config) -> Result<Set
             stop: Duration::from_secs(file.limits.stop_secs),
             command_memory_mb: file.limits.command_memory_mb,
         },
+        memory: MemorySettings {
+            refresh: Duration::from_secs(file.memory.refresh_minutes.saturating_mul(60)),
+        },
         secrets,
         has_file: config.has_file,
         warnings: config.warnings.clone(),
     })
 }
 
-fn owners(texts: &[String], faults: &mut Faults) -> Vec<AuthorId> {
+fn owners(texts: &[String], platforms: &[&str], faults: &mut Faults) -> Vec<AuthorId> {
     let mut owners = Vec::new();
     for (i, text) in texts.iter().enumerate() {
-        match forms::author(text) {
+        match forms::author(text, platforms) {
             Ok(owner) => owners.push(owner),
             Err(fault) => faults.push((format!("owners[{i}]"), fault)),
         }

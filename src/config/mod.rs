@@ -29,14 +29,12 @@ pub(crate) use forms::is_web_address;
 pub use agent_md::{AGENT_MD, AgentMdError, read_agent_md};
 pub use dotenv::LineFault;
 pub use env::Env;
-pub use file::{
-    Compound, FeishuMode, GroupRespond, GroupThreading, Mode, Pairing, QqMode, Sandbox, TelegramMode,
-};
+pub use file::{Compound, Mode, Sandbox};
 pub use forms::Approver;
-pub use load::{ConfigCheck, ConfigErrors, check_config};
+pub use load::{ConfigCheck, ConfigErrors, check_config, operator_language};
 pub use problem::{Fault, JsonType, Position, Problem, ProblemReport, Range, SyntaxFault, Words};
 pub use schema::schema;
 pub use settings::{
-    Approvals, Endpoint, ExecShell, FeishuSettings, GroupSettings, Idle, IdleAdapter, Limits, ModelSettings,
-    Permissions, Provider, QqSettings, Queue, Settings, TelegramSettings, WebSettings,
+    AdapterSettings, Approvals, Endpoint, ExecShell, Idle, IdleAdapter, Limits, MemorySettings,
+    ModelSettings, Permissions, Provider, Queue, Settings, WebSettings,
 };

@@ -7,15 +7,16 @@ use std::time::Duration;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::file::{
-    AdaptersFile, ApprovalsFile, DEFAULT_BASE_URL, ExecShellFile, FallbackFile, FeishuFile, FeishuMode,
-    GroupsFile, LlmFile, PermissionsFile, ProviderChoice, QqFile, TelegramFile, TelegramMode, WebFile,
+    ApprovalsFile, DEFAULT_BASE_URL, ExecShellFile, FallbackFile, LlmFile, PermissionsFile, ProviderChoice,
+    WebFile,
 };
 use super::forms;
 use super::problem::Fault;
 use super::settings::{
-    Approvals, Endpoint, ExecShell, FeishuSettings, GroupSettings, Idle, IdleAdapter, ModelSettings,
-    Permissions, Provider, QqSettings, TelegramSettings, WebSettings,
+    AdapterSettings, Approvals, Endpoint, ExecShell, Idle, IdleAdapter, ModelSettings, Permissions, Provider,
+    WebSettings,
 };
+use crate::ports::ConfiguredAdapter;
 
 /// A key, and what is wrong with it although its value alone is fine.
 pub(super) type Faults = Vec<(String, Fault)>;
@@ -85,27 +86,41 @@ fn provider(choice: ProviderChoice, endpoint: Endpoint, key: &str, faults: &mut 
 #[derive(Debug)]
 pub(super) struct Adapters {
     pub web: Option<WebSettings>,
-    pub telegram: Option<TelegramSettings>,
-    pub feishu: Option<FeishuSettings>,
-    pub qq: Option<QqSettings>,
+    pub chats: Vec<AdapterSettings>,
     pub idle: Vec<IdleAdapter>,
 }
 
 /// Which adapters run: those whose section is there, on, and has its credentials; the console if nothing else.
-pub(super) fn adapters(file: AdaptersFile, listen_chosen: bool, faults: &mut Faults) -> Adapters {
+pub(super) fn adapters(
+    web_file: WebFile,
+    sections: Vec<AdapterSettings>,
+    listen_chosen: bool,
+    faults: &mut Faults,
+) -> Adapters {
     let mut idle = Vec::new();
-    let mut note = |name, why| idle.push(IdleAdapter { name, why });
-    let telegram = file.telegram.and_then(|file| telegram(file).map_err(|why| note("telegram", why)).ok());
-    let feishu = file.feishu.and_then(|file| feishu(file).map_err(|why| note("feishu", why)).ok());
-    let qq = file.qq.and_then(|file| qq(file).map_err(|why| note("qq", why)).ok());
-    let alone = telegram.is_none() && feishu.is_none() && qq.is_none();
-    let web = if file.web.enabled || alone {
-        web(file.web, listen_chosen, faults)
+    let mut chats = Vec::new();
+    for section in sections {
+        match idle_reason(&*section.section) {
+            Some(why) => idle.push(IdleAdapter { name: section.def.name, why }),
+            None => chats.push(section),
+        }
+    }
+    let web = if web_file.enabled || chats.is_empty() {
+        web(web_file, listen_chosen, faults)
     } else {
-        note("web", Idle::Disabled);
+        idle.push(IdleAdapter { name: "web", why: Idle::Disabled });
         None
     };
-    Adapters { web, telegram, feishu, qq, idle }
+    Adapters { web, chats, idle }
+}
+
+/// Why an adapter does not run, by its switch and by the keys it lacks.
+fn idle_reason(section: &dyn ConfiguredAdapter) -> Option<Idle> {
+    if !section.enabled() {
+        return Some(Idle::Disabled);
+    }
+    let missing = section.missing();
+    (!missing.is_empty()).then_some(Idle::NoCredentials(missing))
 }
 
 fn web(file: WebFile, listen_chosen: bool, faults: &mut Faults) -> Option<WebSettings> {
@@ -121,83 +136,6 @@ fn web(file: WebFile, listen_chosen: bool, faults: &mut Faults) -> Option<WebSet
             faults.push(("adapters.web.listen".to_owned(), fault));
             None
         }
-    }
-}
-
-fn telegram(file: TelegramFile) -> Result<TelegramSettings, Idle> {
-    let token = filled(file.bot_token);
-    let webhook_url = file.webhook_url.filter(|_| file.mode == TelegramMode::Webhook);
-    let reachable = file.mode == TelegramMode::Polling || webhook_url.is_some();
-    switched(file.enabled, &[("botToken", token.is_some()), ("webhookUrl", reachable)])?;
-    Ok(TelegramSettings {
-        bot_token: token.unwrap_or_default(),
-        api_url: address(&file.api_url),
-        allowed_users: file.allowed_users,
-        allowed_chats: file.allowed_chats,
-        webhook_url,
-        acknowledge: file.acknowledge,
-        pairing: file.pairing,
-        groups: groups(&file.groups),
-    })
-}
-
-fn feishu(file: FeishuFile) -> Result<FeishuSettings, Idle> {
-    let secret = filled(file.app_secret);
-    let hooked = file.mode == FeishuMode::Webhook;
-    let provable = filled(file.encrypt_key.clone()).or(filled(file.verification_token.clone())).is_some();
-    switched(
-        file.enabled,
-        &[
-            ("appId", !file.app_id.is_empty()),
-            ("appSecret", secret.is_some()),
-            ("encryptKey", !hooked || provable),
-        ],
-    )?;
-    Ok(FeishuSettings {
-        app_id: file.app_id,
-        app_secret: secret.unwrap_or_default(),
-        domain: address(&file.domain),
-        mode: file.mode,
-        encrypt_key: filled(file.encrypt_key),
-        verification_token: filled(file.verification_token),
-        allowed_users: file.allowed_users,
-        allowed_chats: file.allowed_chats,
-        groups: groups(&file.groups),
-    })
-}
-
-fn qq(file: QqFile) -> Result<QqSettings, Idle> {
-    let secret = filled(file.app_secret);
-    switched(file.enabled, &[("appId", !file.app_id.is_empty()), ("appSecret", secret.is_some())])?;
-    Ok(QqSettings {
-        app_id: file.app_id,
-        app_secret: secret.unwrap_or_default(),
-        sandbox: file.sandbox,
-        mode: file.mode,
-        markdown: file.markdown,
-        api_url: address(&file.api_url),
-        token_url: address(&file.token_url),
-        allowed_users: file.allowed_users,
-        allowed_chats: file.allowed_chats,
-        groups: groups(&file.groups),
-    })
-}
-
-/// Whether an adapter runs, by its switch and by which credentials it has.
-fn switched(enabled: bool, credentials: &[(&'static str, bool)]) -> Result<(), Idle> {
-    if !enabled {
-        return Err(Idle::Disabled);
-    }
-    let missing: Vec<&'static str> =
-        credentials.iter().filter(|(_, there)| !there).map(|(name, _)| *name).collect();
-    if missing.is_empty() { Ok(()) } else { Err(Idle::NoCredentials(missing)) }
-}
-
-fn groups(file: &GroupsFile) -> GroupSettings {
-    GroupSettings {
-        respond: file.respond,
-        threading: file.threading,
-        followup: Duration::from_secs(file.followup_secs),
     }
 }
 
@@ -225,10 +163,10 @@ pub(super) fn permissions(file: PermissionsFile) -> Permissions {
     Permissions { exec_shell, tools }
 }
 
-pub(super) fn approvals(file: ApprovalsFile, faults: &mut Faults) -> Approvals {
+pub(super) fn approvals(file: ApprovalsFile, platforms: &[&str], faults: &mut Faults) -> Approvals {
     let mut approvers = Vec::new();
     for (i, text) in file.approvers.iter().enumerate() {
-        match forms::approver(text) {
+        match forms::approver(text, platforms) {
             Ok(approver) => approvers.push(approver),
             Err(fault) => faults.push((format!("approvals.approvers[{i}]"), fault)),
         }

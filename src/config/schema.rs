@@ -1,4 +1,4 @@
-//! The JSON Schema of `ship.json`, derived from its types.
+//! The JSON Schema of `ship.json`, derived from its types and from those of the adapter table.
 //!
 //! What the checker goes by is what editors are told: there is no second list of keys. Two annotations carry
 //! meaning of ours: `writeOnly` marks a secret, and `format` names a form that [`super::forms`] knows.
@@ -7,14 +7,28 @@ use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
 use super::file::ShipFile;
+use crate::ports::{AdapterDef, AdapterTable};
 
 /// The schema: draft 7, self-contained, without references, since that is what most editors read best and what
 /// makes the checker small.
-pub fn schema() -> Value {
+pub fn schema(adapters: &AdapterTable) -> Value {
     let settings = SchemaSettings::draft07().with(|s| s.inline_subschemas = true);
     let mut schema = settings.into_generator().into_root_schema_for::<ShipFile>().to_value();
+    if let Some(Value::Object(sections)) = schema.pointer_mut("/properties/adapters/properties") {
+        let own = std::mem::take(sections);
+        *sections = adapters.iter().map(section).chain(own).collect();
+    }
     tidy(&mut schema);
     schema
+}
+
+/// The section of one adapter.
+fn section(def: &AdapterDef) -> (String, Value) {
+    let mut schema = (def.schema)();
+    if let Value::Object(keys) = &mut schema {
+        keys.insert("description".to_owned(), def.about.into());
+    }
+    (def.name.to_owned(), schema)
 }
 
 /// Removes what the Rust types say but the file does not mean: a key is left out, never `null`, and the width
@@ -33,7 +47,7 @@ fn tidy(schema: &mut Value) {
             if object.get("default").is_some_and(Value::is_null) {
                 object.shift_remove("default");
             }
-            let width = ["int64", "uint32", "uint64", "uint", "double"];
+            let width = ["int64", "uint16", "uint32", "uint64", "uint", "double"];
             if object.get("format").and_then(Value::as_str).is_some_and(|format| width.contains(&format)) {
                 object.shift_remove("format");
             }

@@ -4,14 +4,16 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use secrecy::SecretString;
 
-use super::file::{Compound, FeishuMode, GroupRespond, GroupThreading, Mode, Pairing, QqMode, Sandbox};
+use super::file::{Compound, Mode, Sandbox};
 use super::forms::Approver;
 use super::problem::Problem;
 use crate::domain::{AuthorId, Language, ReadReplies, WhileRunning, WhileWaiting};
+use crate::ports::{AdapterDef, ConfiguredAdapter};
 
 /// Everything a daemon needs to know before it starts.
 #[derive(Clone, Debug)]
@@ -32,12 +34,8 @@ pub struct Settings {
     pub model: ModelSettings,
     /// The console and the API, unless they are off.
     pub web: Option<WebSettings>,
-    /// Telegram, where it runs.
-    pub telegram: Option<TelegramSettings>,
-    /// Feishu, where it runs.
-    pub feishu: Option<FeishuSettings>,
-    /// QQ, where it runs.
-    pub qq: Option<QqSettings>,
+    /// The chat platforms that run, in the order of the adapter table.
+    pub adapters: Vec<AdapterSettings>,
     /// Adapters that the file names but that do not run.
     pub idle_adapters: Vec<IdleAdapter>,
     /// What tools may do.
@@ -48,6 +46,8 @@ pub struct Settings {
     pub queue: Queue,
     /// Bounds of the daemon.
     pub limits: Limits,
+    /// What is remembered, and how a conversation is kept inside the model's window.
+    pub memory: MemorySettings,
     /// Every value that must not be seen, for redaction.
     pub secrets: Vec<SecretString>,
     /// Whether there is a `ship.json`.
@@ -120,75 +120,13 @@ pub struct WebSettings {
     pub allowed_hosts: Vec<String>,
 }
 
-/// How the agent behaves in groups.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GroupSettings {
-    /// Which messages are for it.
-    pub respond: GroupRespond,
-    /// Whether a group shares one conversation.
-    pub threading: GroupThreading,
-    /// For how long after an answer the same person need not mention it again.
-    pub followup: Duration,
-}
-
+/// A chat platform that runs.
 #[derive(Clone, Debug)]
-pub struct TelegramSettings {
-    pub bot_token: SecretString,
-    /// The address of the Bot API.
-    pub api_url: String,
-    /// Who may write in private.
-    pub allowed_users: Vec<i64>,
-    /// Which groups are served.
-    pub allowed_chats: Vec<i64>,
-    /// The public address Telegram sends updates to; nothing means that they are asked for.
-    pub webhook_url: Option<String>,
-    /// Whether a message that was taken gets a sign at once.
-    pub acknowledge: bool,
-    /// What somebody whom nobody knows is told in private.
-    pub pairing: Pairing,
-    /// How the agent behaves in groups.
-    pub groups: GroupSettings,
-}
-
-#[derive(Clone, Debug)]
-pub struct FeishuSettings {
-    pub app_id: String,
-    pub app_secret: SecretString,
-    /// The address of the open platform.
-    pub domain: String,
-    pub mode: FeishuMode,
-    /// What encrypts and signs events in webhook mode.
-    pub encrypt_key: Option<SecretString>,
-    /// What events carry in webhook mode.
-    pub verification_token: Option<SecretString>,
-    /// Who may write in private.
-    pub allowed_users: Vec<String>,
-    /// Which groups are served.
-    pub allowed_chats: Vec<String>,
-    /// How the agent behaves in groups.
-    pub groups: GroupSettings,
-}
-
-#[derive(Clone, Debug)]
-pub struct QqSettings {
-    /// The bot's app id.
-    pub app_id: String,
-    pub app_secret: SecretString,
-    /// Whether the platform's sandbox is used.
-    pub sandbox: bool,
-    pub mode: QqMode,
-    /// Whether Markdown and buttons are granted; nothing where that is to be found out.
-    pub markdown: Option<bool>,
-    /// The address of the API.
-    pub api_url: String,
-    /// The address that hands out access tokens.
-    pub token_url: String,
-    /// Who may write in private.
-    pub allowed_users: Vec<String>,
-    /// Which groups are served.
-    pub allowed_chats: Vec<String>,
-    /// How the agent behaves in groups.
-    pub groups: GroupSettings,
+pub struct AdapterSettings {
+    /// Its line in the adapter table.
+    pub def: AdapterDef,
+    /// What its section says.
+    pub section: Arc<dyn ConfiguredAdapter>,
 }
 
 /// An adapter that the file names but that does not run.
@@ -271,4 +209,11 @@ pub struct Limits {
     pub stop: Duration,
     /// How many megabytes of memory one command may use; nothing means half of the machine's.
     pub command_memory_mb: Option<u64>,
+}
+
+/// What is remembered, and how a conversation is kept inside the model's window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemorySettings {
+    /// After how long a silence core memory is read anew.
+    pub refresh: Duration,
 }

@@ -64,6 +64,25 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
+    /// A platform that is sent plain messages of this length, and has nothing else.
+    pub const fn plain_text(max_length: usize, length_unit: LengthUnit) -> Self {
+        Self {
+            delivery: Delivery::Push,
+            buttons: false,
+            rich_cards: false,
+            edits: false,
+            streaming: false,
+            voice: false,
+            files: false,
+            threaded_replies: false,
+            reactions: false,
+            max_length: Some(max_length),
+            length_unit,
+            replies_per_message: None,
+            typing_secs: None,
+        }
+    }
+
     /// A surface that reads threads itself and shows them as they grow.
     pub const fn pull() -> Self {
         Self {

@@ -265,6 +265,15 @@ macro_rules! text_id {
 
 text_id!(MessageId, CorrelationId, ToolCallId);
 
+impl ToolCallId {
+    /// The id as part of a file name. Not lossless: model servers choose the ids of calls.
+    pub fn plain_name(&self) -> String {
+        let plain =
+            |letter: char| if letter.is_ascii_alphanumeric() || "-_".contains(letter) { letter } else { '_' };
+        self.as_str().chars().take(80).map(plain).collect()
+    }
+}
+
 macro_rules! id_conversions {
     ($($name:ident),*) => {$(
         impl fmt::Display for $name {

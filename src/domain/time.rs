@@ -27,6 +27,11 @@ impl Timestamp {
         jiff::Timestamp::from_millisecond(self.0).unwrap_or_default().to_string()
     }
 
+    /// The day in UTC, as `2026-11-18`.
+    pub fn day(self) -> String {
+        self.rfc3339().chars().take(10).collect()
+    }
+
     /// Reads RFC 3339; nothing where it is none.
     pub fn parse_rfc3339(text: &str) -> Option<Self> {
         text.parse::<jiff::Timestamp>().ok().map(|at| Self(at.as_millisecond()))

@@ -199,7 +199,7 @@ mod tests {
             reasoning: "hm".into(),
             tool_calls: vec![],
             truncated: true,
-            usage: Some(Usage { input: 5, output: 2 }),
+            usage: Some(Usage { input: 5, output: 2, cached: 0 }),
         };
         assert_eq!(completion, expected);
     }

@@ -68,7 +68,11 @@ impl From<Value> for Chunk {
             return Self { error: Some(error), ..Self::default() };
         }
         let choice = object.get("choices").and_then(first_choice);
-        let usage = object.get("usage").or_else(|| choice?.get("usage")).and_then(usage_of);
+        let usage = object
+            .get("usage")
+            .or_else(|| choice?.get("usage"))
+            .or_else(|| object.get("x_groq")?.get("usage"));
+        let usage = usage.and_then(usage_of);
         Self { error: None, piece: choice.map(piece_of), usage }
     }
 }
@@ -145,12 +149,23 @@ fn text_of(content: &Value) -> String {
     }
 }
 
+/// Tokens read from the provider's cache are part of the input, and stand in a different place with each provider.
 fn usage_of(usage: &Value) -> Option<Usage> {
-    let count = |keys: [&str; 2]| keys.iter().find_map(|key| usage.get(*key).and_then(Value::as_u64));
-    let input = count(["prompt_tokens", "input_tokens"]);
-    let output = count(["completion_tokens", "output_tokens"]);
-    (input.is_some() || output.is_some())
-        .then(|| Usage { input: input.unwrap_or(0), output: output.unwrap_or(0) })
+    let first = |paths: &[&str]| paths.iter().find_map(|path| usage.pointer(path).and_then(Value::as_u64));
+    let (hit, miss) = (first(&["/prompt_cache_hit_tokens"]), first(&["/prompt_cache_miss_tokens"]));
+    let input = first(&["/prompt_tokens", "/input_tokens"]).or_else(|| Some(hit?.saturating_add(miss?)));
+    let output = first(&["/completion_tokens", "/output_tokens"]);
+    let cached = first(&[
+        "/prompt_tokens_details/cached_tokens",
+        "/input_tokens_details/cached_tokens",
+        "/cached_tokens",
+        "/prompt_cache_hit_tokens",
+        "/cache_read_input_tokens",
+    ]);
+    (input.is_some() || output.is_some()).then(|| {
+        let input = input.unwrap_or(0);
+        Usage { input, output: output.unwrap_or(0), cached: cached.unwrap_or(0).min(input) }
+    })
 }
 
 #[cfg(test)]
@@ -241,17 +256,37 @@ mod tests {
 
     #[test]
     fn usage_is_found_beside_or_inside_the_choice() {
-        let usage = Some(Usage { input: 3, output: 4 });
+        let usage = Some(Usage { input: 3, output: 4, cached: 0 });
         for (value, expected) in [
             (json!({"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 4}}), usage),
             (json!({"choices": [{"usage": {"prompt_tokens": 3, "completion_tokens": 4}}]}), usage),
             (json!({"usage": {"input_tokens": 3, "output_tokens": 4}}), usage),
-            (json!({"usage": {"prompt_tokens": 3}}), Some(Usage { input: 3, output: 0 })),
+            (json!({"usage": {"prompt_tokens": 3}}), Some(Usage { input: 3, output: 0, cached: 0 })),
             (json!({"choices": [], "usage": null}), None),
             (json!({"choices": [], "usage": {}}), None),
         ] {
             assert_eq!(Chunk::from(value.clone()).usage, expected, "{value}");
         }
+    }
+
+    #[test]
+    fn cached_tokens_are_found_in_every_spelling() {
+        for usage in [
+            json!({"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 6}}),
+            json!({"input_tokens": 9, "input_tokens_details": {"cached_tokens": 6}}),
+            json!({"prompt_tokens": 9, "cached_tokens": 6}),
+            json!({"prompt_tokens": 9, "prompt_tokens_details": null, "cached_tokens": 6}),
+            json!({"prompt_tokens": 9, "prompt_cache_hit_tokens": 6, "prompt_cache_miss_tokens": 3}),
+            json!({"prompt_cache_hit_tokens": 6, "prompt_cache_miss_tokens": 3}),
+            json!({"prompt_tokens": 9, "cache_read_input_tokens": 6}),
+        ] {
+            let found = Chunk::from(json!({"choices": [], "usage": usage})).usage;
+            assert_eq!(found, Some(Usage { input: 9, output: 0, cached: 6 }), "{usage}");
+        }
+        let groq = Chunk::from(
+            json!({"choices": [], "x_groq": {"usage": {"prompt_tokens": 9, "cached_tokens": 20}}}),
+        );
+        assert_eq!(groq.usage, Some(Usage { input: 9, output: 0, cached: 9 }), "never more than was read");
     }
 
     #[test]

@@ -9,11 +9,13 @@ use rustix::fs::{CWD, FileType, Mode as FileMode, mknodat};
 use serde_json::{Value, json};
 
 use super::{JudgeSettings, Preview, ProjectJudge};
-use crate::domain::{Class, Effects, Language, Risk};
+use crate::domain::{
+    Approval, ApprovalKind, ApprovalNumber, ApprovalState, Class, Effects, Language, Risk, Scope,
+};
 use crate::policy::shell::ShellRules;
 use crate::policy::{Compound, Mode};
-use crate::ports::{CallToJudge, Judge as _, Judgement, Ruling, SystemClock};
-use crate::store::memory::{MemoryAudit, MemoryGrants};
+use crate::ports::{CallToJudge, Clock as _, Grants, Judge as _, Judgement, Revoker, Ruling, SystemClock};
+use crate::store::memory::{InMemoryAudit, InMemoryGrants};
 
 /// A project directory that goes away with its value.
 pub(super) struct Project {
@@ -43,11 +45,15 @@ impl Project {
     }
 
     pub(super) fn judge(&self) -> ProjectJudge {
-        judge_with(&self.root, Arc::new(|_| None))
+        judge_with(&self.root, Arc::new(|_| None), no_grants())
     }
 }
 
-fn judge_with(root: &Path, preview: Preview) -> ProjectJudge {
+fn no_grants() -> Arc<InMemoryGrants> {
+    Arc::new(InMemoryGrants::new(Arc::new(InMemoryAudit::default())))
+}
+
+fn judge_with(root: &Path, preview: Preview, grants: Arc<dyn Grants>) -> ProjectJudge {
     let none: &[&str] = &[];
     let settings = JudgeSettings {
         object_to_reads: Arc::new(|_, _| None),
@@ -57,7 +63,7 @@ fn judge_with(root: &Path, preview: Preview) -> ProjectJudge {
         modes: BTreeMap::new(),
         effects_of: Arc::new(|_| Some(Effects::SideEffects)),
         preview,
-        grants: Arc::new(MemoryGrants::new(Arc::new(MemoryAudit::default()))),
+        grants,
         language: Language::En,
     };
     ProjectJudge::new(settings, Arc::new(SystemClock))
@@ -134,7 +140,7 @@ async fn a_judgement_that_takes_too_long_asks_and_its_answer_is_bound_to_nothing
         released.lock().unwrap().recv().ok();
         None
     });
-    let judge = judge_with(&project.root, hangs).with_deadline(Duration::from_millis(50));
+    let judge = judge_with(&project.root, hangs, no_grants()).with_deadline(Duration::from_millis(50));
     let write = || judge.judge(call("write_file", json!({ "path": "a.txt", "content": "x" })));
     let (one, two) = (write().await, write().await);
     assert_eq!((&one.ruling, one.risk), (&Ruling::Ask, Risk::High));
@@ -148,4 +154,41 @@ async fn a_judgement_that_takes_too_long_asks_and_its_answer_is_bound_to_nothing
     };
     assert_eq!(judge.judge(other).await.ruling, Ruling::Allow(Class::ReadOnly));
     drop(release);
+}
+
+#[tokio::test]
+async fn a_call_is_judged_by_the_grants_of_the_port_and_no_file_is_needed() {
+    let project = Project::new();
+    let grants = no_grants();
+    let judge = judge_with(&project.root, Arc::new(|_| None), grants.clone());
+    let write = || judge.judge(call("write_file", json!({ "path": "a.txt", "content": "x" })));
+    let asked = write().await;
+    assert_eq!(asked.ruling, Ruling::Ask);
+    let now = SystemClock.now();
+    let approval = Approval {
+        id: "apr_00000000000000000001".parse().unwrap(),
+        number: ApprovalNumber(1),
+        kind: ApprovalKind::Tool,
+        thread: "web:chat:t1".parse().unwrap(),
+        correlation: "run_1".parse().unwrap(),
+        tool_call: "call_1".parse().unwrap(),
+        tool: "write_file".to_owned(),
+        input: json!({}),
+        summary: asked.summary,
+        details: None,
+        risk: asked.risk,
+        fingerprint: asked.fingerprint,
+        requested_by: "web:user:ada".parse().unwrap(),
+        created_at: now,
+        expires_at: now,
+        state: ApprovalState::Pending,
+    };
+    let proposal = judge.propose(&approval, Scope::Thread, now).await.unwrap();
+    let number = grants.add(approval, Scope::Thread, proposal, now).await.unwrap();
+    let allowed = write().await;
+    assert_eq!((allowed.ruling, allowed.grants), (Ruling::Allow(Class::ProjectWritable), vec![number]));
+    let by = Revoker { author: "web:user:ada".parse().unwrap(), via: "text".to_owned() };
+    grants.revoke(number, by, now).await.unwrap();
+    assert_eq!(write().await.ruling, Ruling::Ask, "from the next call on it counts no more");
+    assert!(!project.path(".ship").exists());
 }

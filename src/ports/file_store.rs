@@ -1,10 +1,54 @@
-//! Where files of threads are put.
+//! The files of threads: attachments of messages, in and out.
+
+use std::io;
+
+use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 use super::{BoxFuture, StoreError};
-use crate::domain::StoredFile;
+use crate::domain::{StoredFile, ThreadId};
+
+/// A stored file that is being read.
+pub struct OpenFile {
+    /// How many bytes it has.
+    pub length: u64,
+    pub content: Box<dyn AsyncRead + Send + Unpin>,
+}
+
+impl OpenFile {
+    /// All of it.
+    ///
+    /// # Errors
+    /// When it cannot be read to its end.
+    pub async fn bytes(mut self) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::with_capacity(usize::try_from(self.length).unwrap_or_default());
+        self.content.read_to_end(&mut bytes).await?;
+        Ok(bytes)
+    }
+}
+
+impl std::fmt::Debug for OpenFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OpenFile").field("length", &self.length).finish_non_exhaustive()
+    }
+}
+
+/// A file that is being written. It comes into being whole when it is finished; dropped before, it leaves nothing.
+pub trait FileWriter: Send + std::fmt::Debug {
+    /// Adds a piece at the end.
+    fn write<'a>(&'a mut self, piece: &'a [u8]) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// Makes the file durable, in the place of one of the same name.
+    fn finish(self: Box<Self>) -> BoxFuture<'static, Result<(), StoreError>>;
+}
 
 /// The files of all threads.
 pub trait FileStore: Send + Sync + std::fmt::Debug {
-    /// Keeps a file, whole, for certain. One that is there already is replaced.
+    /// Stores a file, whole and durable. One of the same name is replaced.
     fn keep(&self, file: &StoredFile, content: Vec<u8>) -> BoxFuture<'_, Result<(), StoreError>>;
+
+    /// Begins a file whose content comes piece by piece.
+    fn create(&self, file: &StoredFile) -> BoxFuture<'_, Result<Box<dyn FileWriter>, StoreError>>;
+
+    /// Opens the file of this name that belongs to the thread; nothing where there is none.
+    fn open(&self, thread: &ThreadId, name: &str) -> BoxFuture<'_, Result<Option<OpenFile>, StoreError>>;
 }

@@ -5,6 +5,8 @@
 
 mod access;
 mod adapter;
+mod adapter_def;
+mod adapter_parts;
 mod approvals;
 mod audit;
 mod clock;
@@ -20,6 +22,7 @@ mod store;
 mod store_error;
 mod threads_handle;
 mod tool;
+mod tool_outputs;
 mod toolbox;
 
 use std::future::Future;
@@ -31,13 +34,18 @@ pub use access::{
 pub use adapter::{
     Adapter, AdapterError, AdapterIo, Delivering, DeliveryError, HealthReporter, Receipt, Running,
 };
+pub use adapter_def::{
+    AdapterDef, AdapterTable, BuiltAdapter, ConfiguredAdapter, InitKey, InitValue, Invited, Probe,
+    ProbeLevel, ProbeParts, parse_section, section_schema,
+};
+pub use adapter_parts::{AdapterParts, ChatParts, Deciders, MayAnswer};
 pub use approvals::ApprovalBook;
 pub use audit::{
     Audit, AuditEvent, AuditLine, AuditLines, AuditOutcome, AuditQuery, AuditVerdict, Redaction,
     StoredAuditLine,
 };
 pub use clock::{Clock, Ids, RandomIds, SystemClock};
-pub use file_store::FileStore;
+pub use file_store::{FileStore, FileWriter, OpenFile};
 pub use grants::{Grants, Revoker};
 pub use hook::{Hook, HookAnswer, HookRequest};
 pub use instructions::{CurrentInstructions, FixedInstructions, Instructions};
@@ -53,6 +61,7 @@ pub use threads_handle::{
     Acceptance, Request, RunOutcome, Saying, Subscription, ThreadView, ThreadsHandle, WeakThreadsHandle,
 };
 pub use tool::{CallSite, Progress, TextChange, Tool, ToolContext, ToolFailure, ToolOutcome};
+pub use tool_outputs::{ToolOutput, ToolOutputs};
 pub use toolbox::ToolBox;
 
 /// A future behind a pointer, for traits that are used as objects.

@@ -66,6 +66,8 @@ pub struct ToolCall {
 pub struct Usage {
     pub input: u64,
     pub output: u64,
+    /// The part of the input that came from the provider's cache.
+    pub cached: u64,
 }
 
 /// What a model call gave.

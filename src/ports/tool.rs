@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{BoxFuture, Clock, Memory, ThreadStore, ThreadsHandle};
+use super::{BoxFuture, Clock, FileStore, Memory, ThreadStore, ThreadsHandle};
 use crate::domain::{AuthorId, Capabilities, CorrelationId, Permit, ThreadId, ToolCallId, ToolSpec};
 
 /// How far a call has come.
@@ -34,6 +34,8 @@ pub struct ToolContext {
     pub person: Option<AuthorId>,
     /// What is remembered from one conversation to the next.
     pub memory: Arc<dyn Memory>,
+    /// The attachments of messages.
+    pub files: Arc<dyn FileStore>,
     /// What was said in the threads.
     pub history: Arc<dyn ThreadStore>,
     /// The way to say something in a thread.

@@ -18,12 +18,12 @@ fn fresh_code() -> Result<String, StoreError> {
 
 /// The access list over a document.
 #[derive(Debug)]
-pub struct AccessBookOf<D> {
+pub struct DocumentAccess<D> {
     records: D,
     audit: Arc<dyn Audit>,
 }
 
-impl<D: Document<AccessRecords>> AccessBookOf<D> {
+impl<D: Document<AccessRecords>> DocumentAccess<D> {
     pub(super) const fn over(records: D, audit: Arc<dyn Audit>) -> Self {
         Self { records, audit }
     }
@@ -40,7 +40,7 @@ impl<D: Document<AccessRecords>> AccessBookOf<D> {
     }
 }
 
-impl<D: Document<AccessRecords>> AccessBook for AccessBookOf<D> {
+impl<D: Document<AccessRecords>> AccessBook for DocumentAccess<D> {
     fn role_of(&self, author: &AuthorId) -> BoxFuture<'_, Result<Option<Role>, StoreError>> {
         let author = author.clone();
         Box::pin(async move { self.look(|guests| guests.role_of(&author)).await })

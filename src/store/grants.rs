@@ -80,12 +80,12 @@ impl GrantRecords {
 
 /// The grants over a document.
 #[derive(Debug)]
-pub struct GrantsOf<D> {
+pub struct DocumentGrants<D> {
     records: D,
     audit: Arc<dyn Audit>,
 }
 
-impl<D: Document<GrantRecords>> GrantsOf<D> {
+impl<D: Document<GrantRecords>> DocumentGrants<D> {
     pub(super) const fn over(records: D, audit: Arc<dyn Audit>) -> Self {
         Self { records, audit }
     }
@@ -110,7 +110,7 @@ impl<D: Document<GrantRecords>> GrantsOf<D> {
     }
 }
 
-impl<D: Document<GrantRecords>> Grants for GrantsOf<D> {
+impl<D: Document<GrantRecords>> Grants for DocumentGrants<D> {
     fn all(&self) -> BoxFuture<'_, Result<Vec<Grant>, StoreError>> {
         Box::pin(async move {
             Ok(self.records.read().await?.grants.iter().map(|stored| stored.grant.clone()).collect())
@@ -198,11 +198,11 @@ mod tests {
     use crate::domain::{ApprovalKind, ApprovalNumber, Decided, Reach, Risk};
     use crate::policy::grants::{CallFacts, GrantedCommand, Pattern, proposed};
     use crate::ports::{AuditQuery, StoreErrorKind, StoredAuditLine};
-    use crate::store::memory::MemoryAudit;
+    use crate::store::memory::InMemoryAudit;
     use crate::store::{FileGrants, replace_file};
 
     /// What the audit trail says: the event, the grants, and who did it.
-    async fn told(audit: &MemoryAudit) -> Vec<String> {
+    async fn told(audit: &InMemoryAudit) -> Vec<String> {
         let trail = audit.read(AuditQuery { limit: 100, ..AuditQuery::default() }).await.unwrap();
         let one = |line: &StoredAuditLine| {
             let text = |key: &str| line.facts[key].as_str().unwrap_or_default().to_owned();
@@ -239,8 +239,8 @@ mod tests {
         }
     }
 
-    fn book(dir: &Path) -> (FileGrants, Arc<MemoryAudit>) {
-        let paper = Arc::new(MemoryAudit::default());
+    fn book(dir: &Path) -> (FileGrants, Arc<InMemoryAudit>) {
+        let paper = Arc::new(InMemoryAudit::default());
         (FileGrants::new(dir, paper.clone()), paper)
     }
 

@@ -1,7 +1,9 @@
-//! What the daemon keeps: the implementations of the ports that outlive a restart. [`files`] is the one that runs: plain
-//! files under `.ship/`.
+//! What the daemon keeps: the implementations of the ports that outlive a restart, bundled as [`State`]. [`files`] is the
+//! one that runs: plain files under `.ship/`. [`memory`] is for tests. The rules that do not depend on where things are kept
+//! stand beside them: numbering and expiry of grants, pairing codes and roles.
 //!
-//! Knows the ports, the message format and the file system; nothing of turns, models or platforms.
+//! Knows the ports, the message format and the file system; nothing of turns, models or platforms. No other module opens a
+//! file under `.ship/`; `tests/it/architecture.rs` checks that, and lists the exceptions.
 
 mod access;
 mod access_records;
@@ -11,10 +13,13 @@ mod grants;
 pub mod memory;
 mod pairing_code;
 mod state;
+#[cfg(test)]
+mod tests;
 
 pub use files::{
-    AuditLog, FileAccess, FileApprovals, FileGrants, FileMemory, FileNotes, FileShelf, Holder,
+    AttachmentFiles, AuditLog, FileAccess, FileApprovals, FileGrants, FileMemory, FileNotes, Holder,
     InstructionsFile, Layout, Lock, OpenError, ReadInstructions, Reader, Stats, TAIL_BYTES, TAIL_MESSAGES,
-    ThreadFiles, private_dir, replace_file, survive_file_size_limits,
+    ThreadFiles, ToolOutputFiles, address, daemon_log, make_private, private_dir, probe_writable,
+    replace_file, survive_file_size_limits,
 };
 pub use state::State;

@@ -4,10 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::files::{
-    AuditLog, FileAccess, FileApprovals, FileGrants, FileMemory, FileNotes, FileShelf, Layout, OpenError,
-    Reader, ThreadFiles,
+    AttachmentFiles, AuditLog, FileAccess, FileApprovals, FileGrants, FileMemory, FileNotes, OpenError,
+    Reader, ThreadFiles, ToolOutputFiles,
 };
-use crate::ports::{AccessBook, ApprovalBook, Audit, FileStore, Grants, KeyValueStore, Memory, ThreadStore};
+use crate::ports::{
+    AccessBook, ApprovalBook, Audit, FileStore, Grants, KeyValueStore, Memory, ThreadStore, ToolOutputs,
+};
 
 /// The ports of one project's state. Clones share it.
 #[derive(Clone, Debug)]
@@ -24,6 +26,8 @@ pub struct State {
     /// Attachments of messages.
     pub files: Arc<dyn FileStore>,
     pub audit: Arc<dyn Audit>,
+    /// Everything commands said, for people.
+    pub outputs: Arc<dyn ToolOutputs>,
 }
 
 impl State {
@@ -48,8 +52,9 @@ impl State {
             access: Arc::new(FileAccess::new(ship_dir, audit.clone())),
             memory: Arc::new(FileMemory::new(ship_dir)),
             notes: Arc::new(FileNotes::of_all(ship_dir)),
-            files: Arc::new(FileShelf::new(Layout::new(ship_dir).files())),
+            files: Arc::new(AttachmentFiles::new(ship_dir)),
             audit,
+            outputs: Arc::new(ToolOutputFiles::new(ship_dir)),
         }
     }
 }

@@ -1,12 +1,9 @@
 //! Sets up where logs go. Called once, by the composition root.
 
-use std::fs;
 use std::io::{self, IsTerminal};
-use std::path::{Path, PathBuf};
 
 use tracing::{Span, Subscriber};
 use tracing_appender::non_blocking::{NonBlocking, NonBlockingBuilder, WorkerGuard};
-use tracing_appender::rolling::{RollingFileAppender, Rotation};
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
@@ -17,9 +14,6 @@ use super::filter::filter;
 use super::redact::Redactor;
 use super::writer::Redacting;
 use crate::domain::{CorrelationId, ThreadId};
-
-/// Days of files that are kept.
-const KEPT_FILES: usize = 14;
 
 /// Lines that are buffered for a slow disk before logging calls block.
 const WAITING_LINES: usize = 8_192;
@@ -37,17 +31,25 @@ pub enum Console {
     Silent,
 }
 
+/// Where the lines of the log file go.
+pub type LogWriter = Box<dyn io::Write + Send>;
+
 /// What logs are wanted.
-#[derive(Clone, Debug)]
 pub struct Options {
     /// What is logged: a level, or a list such as `info,shipagent::store=debug`; empty means `info`.
     pub filter: String,
     /// What is shown on the standard error output.
     pub console: Console,
-    /// The folder of the daily files; nothing means no files.
-    pub logs: Option<PathBuf>,
+    /// The log file; nothing means none.
+    pub logs: Option<LogWriter>,
     /// What may not appear in them.
     pub redactor: Redactor,
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Options").field("filter", &self.filter).finish_non_exhaustive()
+    }
 }
 
 /// Why there are no logs.
@@ -63,9 +65,6 @@ pub enum TelemetryError {
         /// What is wrong with it.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The files cannot be written.
-    #[error("cannot write logs to {}", path.display())]
-    Files { path: PathBuf, source: Box<dyn std::error::Error + Send + Sync> },
     /// Logs were set up already.
     #[error("logs were set up twice")]
     Twice(#[from] TryInitError),
@@ -86,7 +85,7 @@ pub fn init(options: Options) -> Result<Guard, TelemetryError> {
         Console::Auto => Console::Json,
         chosen => chosen,
     };
-    let (subscriber, guard) = subscriber(&options, console, BoxMakeWriter::new(io::stderr))?;
+    let (subscriber, guard) = subscriber(options, console, BoxMakeWriter::new(io::stderr))?;
     subscriber.try_init()?;
     Ok(guard)
 }
@@ -98,7 +97,7 @@ pub fn turn_span(correlation: &CorrelationId, thread: &ThreadId) -> Span {
 }
 
 fn subscriber(
-    options: &Options,
+    options: Options,
     console: Console,
     stderr: BoxMakeWriter,
 ) -> Result<(impl Subscriber + Send + Sync + 'static, Guard), TelemetryError> {
@@ -108,10 +107,10 @@ fn subscriber(
         Console::Human | Console::Auto => Some(human(stderr)),
         Console::Json => Some(json(stderr)),
     };
-    let (files, worker) = match &options.logs {
-        Some(folder) => {
-            let (writer, worker) = daily_files(folder)?;
-            (Some(json(Redacting::new(writer, options.redactor.clone()))), Some(worker))
+    let (files, worker) = match options.logs {
+        Some(log) => {
+            let (writer, worker) = in_background(log);
+            (Some(json(Redacting::new(writer, options.redactor))), Some(worker))
         }
         None => (None, None),
     };
@@ -146,20 +145,10 @@ where
         .boxed()
 }
 
-/// `daemon.<date>.jsonl` in the folder, a new one each day (UTC), written by a thread of its own.
-fn daily_files(folder: &Path) -> Result<(NonBlocking, WorkerGuard), TelemetryError> {
-    let failed = |source| TelemetryError::Files { path: folder.to_owned(), source };
-    // The appender would make it too, but not without complaining first that it is missing.
-    fs::create_dir_all(folder).map_err(|error| failed(error.into()))?;
-    let files = RollingFileAppender::builder()
-        .rotation(Rotation::DAILY)
-        .filename_prefix("daemon")
-        .filename_suffix("jsonl")
-        .max_log_files(KEPT_FILES)
-        .build(folder)
-        .map_err(|error| failed(error.into()))?;
+/// Writes through a thread of its own: a slow disk holds up whoever logs only when very many lines wait.
+fn in_background(log: LogWriter) -> (NonBlocking, WorkerGuard) {
     let builder = NonBlockingBuilder::default().lossy(false).buffered_lines_limit(WAITING_LINES);
-    Ok(builder.thread_name("logs").finish(files))
+    builder.thread_name("logs").finish(log)
 }
 
 #[cfg(test)]
@@ -195,24 +184,20 @@ mod tests {
 
     /// Logs with `work` and gives what the console and the files then hold.
     fn logged(console: Console, filter: &str, work: impl FnOnce()) -> (String, String) {
-        let folder = tempfile::tempdir().unwrap();
+        let kept = SharedBuffer::default();
         let options = Options {
             filter: filter.into(),
             console,
-            logs: Some(folder.path().join("logs")),
+            logs: Some(Box::new(kept.clone())),
             redactor: Redactor::new([SECRET]).unwrap(),
         };
         let paper = SharedBuffer::default();
         let writer = paper.clone();
         let make = BoxMakeWriter::new(move || writer.clone());
-        let (subscriber, guard) = subscriber(&options, console, make).unwrap();
+        let (subscriber, guard) = subscriber(options, console, make).unwrap();
         tracing::subscriber::with_default(subscriber, work);
         drop(guard);
-        let files: String = fs::read_dir(folder.path().join("logs"))
-            .unwrap()
-            .map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap())
-            .collect();
-        (paper.text(), files)
+        (paper.text(), kept.text())
     }
 
     fn turn() -> Span {
@@ -294,12 +279,5 @@ mod tests {
     fn every_line_is_in_the_file_once_the_guard_is_gone() {
         let (_, files) = logged(Console::Silent, "", || (0..10_000).for_each(|n| tracing::info!(n, "line")));
         assert_eq!(files.lines().count(), 10_000);
-    }
-
-    #[test]
-    fn a_folder_that_cannot_be_made_is_an_error() {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        let failure = daily_files(&file.path().join("logs")).unwrap_err();
-        assert!(matches!(failure, TelemetryError::Files { .. }));
     }
 }

@@ -13,6 +13,6 @@ mod stream;
 mod views;
 mod writer;
 
-pub use init::{Console, Guard, Options, TelemetryError, init, turn_span};
+pub use init::{Console, Guard, LogWriter, Options, TelemetryError, init, turn_span};
 pub use redact::{RedactError, Redactor};
 pub use stream::RedactedStream;

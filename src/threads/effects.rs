@@ -187,7 +187,7 @@ impl Actor {
 
     async fn call_model(&mut self) {
         let runtime = self.runtime.clone();
-        let (project_memory, person_memory) = self.remembered().await;
+        let memory = self.remembered().await;
         let instructions = runtime.agent.instructions.current().await;
         if instructions.changed {
             let text = Phrase::InstructionsChanged.say(self.conversation.language());
@@ -200,8 +200,8 @@ impl Actor {
             project: project.as_deref().unwrap_or_default(),
             thread: &self.id,
             now: runtime.clock.now(),
-            project_memory: project_memory.as_deref(),
-            person_memory: person_memory.as_deref(),
+            project_memory: memory.project.as_deref(),
+            person_memory: memory.person.as_deref(),
             context_tokens: runtime.agent.context_tokens,
         };
         let (prompt, estimate) = build_prompt(&self.conversation, &facts, runtime.tools_of(&self.id).specs());
@@ -246,6 +246,7 @@ impl Actor {
             permit: Permit::of(class),
             history: self.runtime.store.clone(),
             memory: self.runtime.memory.clone(),
+            files: self.runtime.shelf.clone(),
             person: self.conversation.private_with(),
             door: self.door.open(),
             progress: Some(progress),

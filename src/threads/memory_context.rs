@@ -2,6 +2,7 @@
 //! threads.
 
 use super::actor::Actor;
+use super::frozen_memory::{CoreMemory, FreezeKey};
 use crate::domain::{ChatKind, IngressEvent, MemoryScope, Remembered};
 use crate::ports::StoreError;
 use crate::render::MemoryPhrase;
@@ -23,23 +24,32 @@ impl Actor {
     }
 
     /// What the model is told for the run in flight: about the project, and about the one person it speaks with.
-    pub(super) async fn remembered(&self) -> (Option<String>, Option<String>) {
-        let own = self.conversation.private_with().map(MemoryScope::Person);
+    pub(super) async fn remembered(&self) -> CoreMemory {
+        let now = self.runtime.clock.now();
+        let person = self.conversation.private_with();
+        let key = FreezeKey { person: person.clone(), start: self.conversation.start().cloned() };
+        if let Some(frozen) = self.runtime.frozen.get(&self.id, &key, now) {
+            return frozen;
+        }
         let project = self.recall_one(MemoryScope::Project).await;
-        let person = match own {
-            Some(own) => self.recall_one(own).await,
-            None => None,
+        let own = match person {
+            Some(own) => self.recall_one(MemoryScope::Person(own)).await,
+            None => Ok(None),
         };
-        (project, person)
+        let readable = project.is_ok() && own.is_ok();
+        // What can be read is told: the one needs it no less where the other is out of reach.
+        let memory = CoreMemory { project: project.unwrap_or_default(), person: own.unwrap_or_default() };
+        if readable {
+            self.runtime.frozen.put(&self.id, key, memory.clone(), now);
+        }
+        memory
     }
 
-    /// What is remembered for one, as far as it can be read: the other needs it no less.
-    async fn recall_one(&self, scope: MemoryScope) -> Option<String> {
-        let found = self.recall(vec![scope]).await.unwrap_or_else(|error| {
-            tracing::error!(error = &error as &dyn std::error::Error, "memory is out of reach");
-            Vec::new()
-        });
-        found.into_iter().find_map(|(_, found)| found).map(|found| found.text)
+    async fn recall_one(&self, scope: MemoryScope) -> Result<Option<String>, StoreError> {
+        let found = self.recall(vec![scope]).await.inspect_err(|error| {
+            tracing::error!(error = error as &dyn std::error::Error, "memory is out of reach");
+        })?;
+        Ok(found.into_iter().find_map(|(_, found)| found).map(|found| found.text))
     }
 
     async fn recall(&self, scopes: Vec<MemoryScope>) -> Result<Found, StoreError> {

@@ -9,6 +9,7 @@ mod count;
 mod deliver;
 mod effects;
 mod execution;
+mod frozen_memory;
 mod grant_commands;
 mod inbound;
 mod jobs;
@@ -25,6 +26,7 @@ mod runtime;
 mod storage_failure;
 mod waiters;
 
+pub use frozen_memory::FrozenMemory;
 pub use redacting_model::RedactingModel;
 pub use router::Router;
 pub use runtime::{AgentFacts, Asking, Limits, Runtime};

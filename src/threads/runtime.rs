@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
+use super::FrozenMemory;
 use crate::domain::{Capabilities, Language, Platform, ReadReplies, ThreadId, WhileRunning, WhileWaiting};
 use crate::metrics::Metrics;
 use crate::policy::Rights;
@@ -86,6 +87,8 @@ pub struct Runtime {
     pub grants: Arc<dyn Grants>,
     /// What is remembered from one conversation to the next.
     pub memory: Arc<dyn Memory>,
+    /// Core memory as each conversation is shown it.
+    pub frozen: FrozenMemory,
     /// Where it is written down who was allowed what.
     pub audit: Arc<dyn Audit>,
     /// How people are asked.

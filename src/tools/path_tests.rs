@@ -16,7 +16,7 @@ use crate::policy::paths::{PathClass, ResolvedPath};
 use crate::policy::shell::ShellRules;
 use crate::policy::{Compound, Mode};
 use crate::ports::{CallToJudge, Judge as _, Ruling, SystemClock, Tool as _};
-use crate::store::memory::{MemoryAudit, MemoryGrants};
+use crate::store::memory::{InMemoryAudit, InMemoryGrants};
 
 const CORPUS: &str = include_str!("../../tests/fixtures/path_corpus.tsv");
 
@@ -178,7 +178,7 @@ fn judge(project: &Project, allowed: &[&str]) -> ProjectJudge {
             _ => Some(Effects::SideEffects),
         }),
         preview: Arc::new(|_| None),
-        grants: Arc::new(MemoryGrants::new(Arc::new(MemoryAudit::default()))),
+        grants: Arc::new(InMemoryGrants::new(Arc::new(InMemoryAudit::default()))),
         language: Language::En,
     };
     ProjectJudge::new(settings, Arc::new(SystemClock))

@@ -80,7 +80,7 @@ mod tests {
             let mut file = std::fs::File::create(dir.path().join(name)).unwrap();
             file.write_all(text.as_bytes()).unwrap();
         }
-        let settings = Settings::load(dir.path(), &Env::default()).unwrap();
+        let settings = Settings::load(dir.path(), &Env::default(), &crate::adapters::builtin()).unwrap();
         assert_eq!(settings.warnings, [], "a tool is taken for somebody else's");
         assert_eq!(settings.permissions.exec_shell.mode, Mode::Deny);
         for name in names().filter(|name| name != "exec_shell") {

@@ -65,26 +65,38 @@ impl Tool for SendFile {
     fn call(&self, arguments: Value, context: ToolContext) -> BoxFuture<'_, ToolOutcome> {
         Box::pin(async move {
             let Arguments { path, caption } = arguments::read(arguments)?;
-            let redact = self.redact.clone();
-            let copied = job::run(context.clone(), move |context, _| copy(&path, &redact, context)).await?;
-            let text = |key: &str| copied.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-            let (name, media_type) = (text("name"), text("mediaType"));
+            let (redact, looked) = (self.redact.clone(), context.clone());
+            let read = move || read(&path, &redact, &looked);
+            let FileCopy { stored, name, media_type, content } =
+                job::on_blocking_thread(&context.thread, read).await?;
+            let bytes = content.len();
+            let kept = context.files.keep(&stored, content).await;
+            kept.map_err(|error| ToolFailure::Failed(format!("{name} cannot be copied: {error}")))?;
             let intent = Intent::Attachment {
-                file: StoredFile::new(context.thread.clone(), "", &text("file")),
-                kind: kind_of(&media_type),
+                file: stored,
+                kind: kind_of(media_type),
                 name: name.clone(),
-                media_type,
+                media_type: media_type.to_owned(),
                 caption: caption.filter(|words| !words.trim().is_empty()),
             };
             say(&context, context.thread.clone(), intent).await?;
-            Ok(json!({ "sent": name, "bytes": copied.get("bytes") }))
+            Ok(json!({ "sent": name, "bytes": bytes }))
         })
     }
 }
 
-/// Copies the file to where it is sent from, so that what is sent is what was there when it was asked for. The call's
-/// id is part of the name: the same call makes the same copy.
-fn copy(path: &str, redact: &Redact, context: &ToolContext) -> ToolOutcome {
+/// A file to be stored and sent.
+struct FileCopy {
+    stored: StoredFile,
+    /// What people call it.
+    name: String,
+    media_type: &'static str,
+    content: Vec<u8>,
+}
+
+/// Reads the file, so that what is sent is what was there when it was asked for. The call's id is part of the name: the
+/// same call makes the same copy.
+fn read(path: &str, redact: &Redact, context: &ToolContext) -> Result<FileCopy, ToolFailure> {
     let confinement = Confinement::new(context);
     let inside = confinement.resolve(path)?;
     let opened = confinement.open(&inside)?;
@@ -99,16 +111,9 @@ fn copy(path: &str, redact: &Redact, context: &ToolContext) -> ToolOutcome {
     let sample = content.get(..SAMPLE_BYTES.min(content.len())).unwrap_or_default();
     let media_type = binary_kind(sample).filter(|kind| kind.contains('/')).unwrap_or("text/plain");
     let content = if is_media(media_type) { content } else { without_secrets(content, path, redact)? };
-    let stored =
-        StoredFile::new(context.thread.clone(), &format!("{}-{}-", context.correlation, context.call), &name);
-    let target = context.project.join(".ship/files").join(stored.path());
-    let folder = target.parent().unwrap_or(&target);
-    std::fs::create_dir_all(folder).map_err(failed)?;
-    let mut temporary = tempfile::Builder::new().prefix(".new-").tempfile_in(folder).map_err(failed)?;
-    std::io::Write::write_all(&mut temporary, &content).map_err(failed)?;
-    temporary.as_file().sync_all().map_err(failed)?;
-    temporary.persist(&target).map_err(|error| failed(error.error))?;
-    Ok(json!({ "file": stored.name(), "name": name, "mediaType": media_type, "bytes": content.len() }))
+    let before = format!("{}-{}-", context.correlation, context.call);
+    let stored = StoredFile::new(context.thread.clone(), &before, &name);
+    Ok(FileCopy { stored, name, media_type, content })
 }
 
 /// Pictures, sound and film hold no text.

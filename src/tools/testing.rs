@@ -2,18 +2,16 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::Confinement;
-use crate::domain::{MessageId, Permit, ThreadId, Timestamp};
-use crate::ports::{
-    Acceptance, BoxFuture, Clock, Commit, Request, Saying, StoreError, ThreadRecord, ThreadStore,
-    ThreadSummary, ThreadsHandle, ToolContext,
-};
-use crate::store::FileMemory;
+use crate::domain::{Permit, ThreadId, Timestamp};
+use crate::ports::{Acceptance, Clock, Request, Saying, ThreadsHandle, ToolContext};
+use crate::store::memory::InMemoryThreads;
+use crate::store::{AttachmentFiles, FileMemory};
 use crate::uimessage::UiMessage;
 
 /// A project directory that goes away with its value.
@@ -21,7 +19,7 @@ use crate::uimessage::UiMessage;
 pub(super) struct Project {
     root: PathBuf,
     cancel: CancellationToken,
-    history: Arc<History>,
+    history: Arc<InMemoryThreads>,
     requests: mpsc::Sender<Request>,
     heard: mpsc::Receiver<Request>,
     _dir: tempfile::TempDir,
@@ -33,54 +31,6 @@ struct FixedClock;
 impl Clock for FixedClock {
     fn now(&self) -> Timestamp {
         Timestamp::from_millis(1_767_225_600_000)
-    }
-}
-
-/// What was said in the one thread there is.
-#[derive(Debug, Default)]
-struct History(Mutex<Vec<UiMessage>>);
-
-impl ThreadStore for History {
-    fn load(&self, _: &ThreadId) -> BoxFuture<'_, Result<ThreadRecord, StoreError>> {
-        Box::pin(async { Err(StoreError::closed()) })
-    }
-
-    fn contains(&self, _: &ThreadId, _: &MessageId) -> BoxFuture<'_, Result<bool, StoreError>> {
-        Box::pin(async { Err(StoreError::closed()) })
-    }
-
-    fn run_of(&self, _: &ThreadId, _: &MessageId) -> BoxFuture<'_, Result<Vec<UiMessage>, StoreError>> {
-        Box::pin(async { Err(StoreError::closed()) })
-    }
-
-    fn page(
-        &self,
-        _: &ThreadId,
-        before: Option<&MessageId>,
-        limit: usize,
-    ) -> BoxFuture<'_, Result<Vec<UiMessage>, StoreError>> {
-        let mut page = self.0.lock().unwrap().clone();
-        if let Some(end) = before.and_then(|id| page.iter().position(|message| message.id == *id)) {
-            page.truncate(end);
-        }
-        let page = page.split_off(page.len().saturating_sub(limit));
-        Box::pin(async move { Ok(page) })
-    }
-
-    fn commit(&self, _: Commit) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(async { Err(StoreError::closed()) })
-    }
-
-    fn list(&self) -> BoxFuture<'_, Result<Vec<ThreadSummary>, StoreError>> {
-        Box::pin(async { Err(StoreError::closed()) })
-    }
-
-    fn exists(&self, _: &ThreadId) -> BoxFuture<'_, Result<bool, StoreError>> {
-        Box::pin(async { Ok(true) })
-    }
-
-    fn unfinished(&self) -> Vec<ThreadId> {
-        Vec::new()
     }
 }
 
@@ -114,7 +64,7 @@ impl Project {
 
     /// Says something in the thread.
     pub(super) fn said(&self, message: UiMessage) {
-        self.history.0.lock().unwrap().push(message);
+        self.history.put(message);
     }
 
     /// What a tool says next, and to whom; it is told that it was taken.
@@ -137,6 +87,7 @@ impl Project {
             permit: Permit::UNASKED,
             person: "fake:user:7".parse().ok(),
             memory: Arc::new(FileMemory::new(self.root.join(".ship"))),
+            files: Arc::new(AttachmentFiles::new(&self.root.join(".ship"))),
             history: self.history.clone(),
             door: ThreadsHandle::new(self.requests.clone()),
             progress: None,

@@ -81,17 +81,12 @@ pub(super) fn estimate_messages(messages: &[ModelMessage]) -> usize {
 /// result loses its call. The last one always stays, if need be with older tool results left out and, where even
 /// that is not enough, with the longest thing a person said cut in its middle: an answer to most of it is better
 /// than none at all, now and ever after.
+///
+/// The start moves by a quarter of the budget at a time: a start that moves with each turn leaves nothing to the
+/// provider's cache.
 pub fn fit(mut runs: Vec<Vec<ModelMessage>>, budget: usize) -> Vec<ModelMessage> {
-    let mut total = 0;
-    let mut kept = 0;
-    for run in runs.iter().rev() {
-        total += estimate_messages(run);
-        if kept > 0 && total > budget {
-            break;
-        }
-        kept += 1;
-    }
-    let mut tail: Vec<ModelMessage> = runs.drain(runs.len() - kept..).flatten().collect();
+    let start = start_of_tail(&runs, budget);
+    let mut tail: Vec<ModelMessage> = runs.drain(start..).flatten().collect();
     let mut excess = estimate_messages(&tail).saturating_sub(budget);
     for message in &mut tail {
         if excess == 0 {
@@ -109,6 +104,21 @@ pub fn fit(mut runs: Vec<Vec<ModelMessage>>, budget: usize) -> Vec<ModelMessage>
         shorten_longest(&mut tail, excess);
     }
     tail
+}
+
+/// Where the runs begin that fit. Steps are counted from the oldest run, so that the next turn finds the same place.
+fn start_of_tail(runs: &[Vec<ModelMessage>], budget: usize) -> usize {
+    let costs: Vec<usize> = runs.iter().map(|run| estimate_messages(run)).collect();
+    let excess = costs.iter().sum::<usize>().saturating_sub(budget);
+    let step = (budget / 4).max(1);
+    let dropped = excess.div_ceil(step) * step;
+    let mut passed = 0;
+    let start = costs.iter().position(|cost| {
+        let found = passed >= dropped;
+        passed += cost;
+        found
+    });
+    start.unwrap_or(runs.len()).min(runs.len().saturating_sub(1))
 }
 
 /// Takes about so many tokens out of the middle of the longest text a person wrote.
@@ -199,6 +209,21 @@ mod tests {
         assert!(text.starts_with("BEGIN") && text.ends_with("END") && text.contains(CUT));
         let tokens = estimate_tokens(text);
         assert!((1500..=2000).contains(&tokens), "{tokens}");
+    }
+
+    #[test]
+    fn the_start_of_what_fits_stays_for_many_turns() {
+        let run = |number: usize| {
+            vec![user(&format!("question {number:03} {}", "word ".repeat(40))), says("reply")]
+        };
+        let mut starts = Vec::new();
+        for turns in 40..80 {
+            let fitted = fit((0..turns).map(run).collect(), 1000);
+            assert!(estimate_messages(&fitted) <= 1000);
+            starts.push(fitted[0].clone());
+        }
+        starts.dedup();
+        assert!(starts.len() <= 12, "the start moved {} times in 40 turns", starts.len());
     }
 
     #[test]

@@ -44,6 +44,11 @@ impl Conversation {
         self.history.iter().filter(of_run).cloned().collect()
     }
 
+    /// The message behind which the conversation that the model is shown begins, where it is not the thread's first.
+    pub fn start(&self) -> Option<&MessageId> {
+        self.history.iter().rfind(|message| is_new_conversation(message)).map(|message| &message.id)
+    }
+
     /// The messages that the model is to read now: the history up to and including the run's own message.
     /// What came in for a later run is not shown before it.
     pub fn context(&self) -> Vec<&UiMessage> {

@@ -33,7 +33,7 @@ pub use budget::{estimate_tokens, fit};
 pub use conversation::{CheckArguments, Conversation, EffectsOf, Rules};
 pub use effect::{Effect, Spoken};
 pub use event::{ApprovalSlot, Event, Lookups, ReplyToken};
-pub use prompt::{Facts, build_prompt, system_prompt};
+pub use prompt::{FACTS_NAME, Facts, build_prompt, system_prompt};
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,8 @@
-//! What the model reads: who it is, where it is, and the conversation as far as it fits.
+//! What the model reads, in an order that providers can cache: what stays the same comes first.
+//!
+//! Instructions, tools, core memory, conversation. Of two successive prompts of a conversation, the first is a prefix
+//! of the second, byte for byte. So nothing here depends on the moment of the call: dates come from the messages
+//! themselves, and core memory is handed in as the conversation was first shown it.
 
 use std::sync::Arc;
 
@@ -6,14 +10,17 @@ use super::Conversation;
 use super::budget::{estimate_tokens, fit};
 use crate::domain::{ThreadId, Timestamp, ToolSpec};
 use crate::ports::Prompt;
-use crate::uimessage::to_model;
+use crate::uimessage::{Content, ModelMessage, Role, UiMessage, to_model};
 
 /// The part of the window that is kept for the answer: a quarter, but not more than this.
 const MAX_RESERVE: usize = 16_000;
 /// What is remembered of one may take up so much of the window: one part in eight.
 const MEMORY_SHARE: usize = 8;
 
-/// What the daemon knows of the moment.
+/// The `name` of messages in which the daemon states a fact.
+pub const FACTS_NAME: &str = "facts";
+
+/// What a prompt is made of, besides the conversation.
 #[derive(Clone, Debug)]
 pub struct Facts<'a> {
     /// `Agent.md`, whole.
@@ -22,7 +29,7 @@ pub struct Facts<'a> {
     /// The name of the project directory.
     pub project: &'a str,
     pub thread: &'a ThreadId,
-    /// Now. Only the day is told, so that the prompt stays the same from call to call.
+    /// The time of the call.
     pub now: Timestamp,
     /// What is remembered about the project.
     pub project_memory: Option<&'a str>,
@@ -32,13 +39,13 @@ pub struct Facts<'a> {
     pub context_tokens: usize,
 }
 
-pub fn system_prompt(facts: &Facts<'_>) -> String {
-    let day: String = facts.now.rfc3339().chars().take(10).collect();
+/// The system prompt. `first_day` is the day of the oldest message that is shown.
+pub fn system_prompt(facts: &Facts<'_>, first_day: &str) -> String {
     let mut prompt = format!(
         "{agent}\n\n## Where you are\n\
          - You are {name}, the agent of the project directory `{project}`.\n\
          - You speak with people in the conversation `{thread}` on {platform}.\n\
-         - Today is {day} (UTC).\n\n\
+         - Today is {first_day} (UTC), unless a later message named `{FACTS_NAME}` says otherwise.\n\n\
          ## How to answer\n\
          - Answer in the language of the person's last message.\n\
          - Write CommonMark. Your last words of a turn are delivered by themselves.\n\
@@ -82,7 +89,9 @@ pub fn build_prompt(
     facts: &Facts<'_>,
     tools: Arc<[ToolSpec]>,
 ) -> (Prompt, usize) {
-    let system = system_prompt(facts);
+    let context = conversation.context_by_run();
+    let first_day = context.iter().find_map(|run| day_of(run)).unwrap_or_else(|| facts.now.day());
+    let system = system_prompt(facts, &first_day);
     let tool_tokens: usize = tools
         .iter()
         .map(|tool| estimate_tokens(&tool.description) + estimate_tokens(&tool.parameters.to_string()))
@@ -90,10 +99,40 @@ pub fn build_prompt(
     let fixed = estimate_tokens(&system) + tool_tokens;
     let window = facts.context_tokens / conversation.window_divisor();
     let room = window.saturating_sub((window / 4).min(MAX_RESERVE));
-    let runs = conversation.context_by_run().into_iter().map(to_model).collect();
+    let runs = dated(context, first_day, facts.now);
     let messages = fit(runs, scaled(room, conversation.token_ratio()).saturating_sub(fixed));
     let estimate = fixed + super::budget::estimate_messages(&messages);
     (Prompt { system, messages, tools }, estimate)
+}
+
+/// The runs as the model reads them, with a fact before the first run of each further day. A run that goes on days after
+/// it began, because an approval came late, is told the day at its end.
+fn dated(context: Vec<Vec<&UiMessage>>, mut day: String, now: Timestamp) -> Vec<Vec<ModelMessage>> {
+    let mut runs = Vec::with_capacity(context.len());
+    for run in context {
+        let mut messages = Vec::new();
+        if let Some(began) = day_of(&run).filter(|began| *began > day) {
+            messages.push(fact_of_day(&began));
+            day = began;
+        }
+        messages.extend(to_model(run));
+        runs.push(messages);
+    }
+    if let Some(last) = runs.last_mut().filter(|_| now.day() > day) {
+        last.push(fact_of_day(&now.day()));
+    }
+    runs
+}
+
+/// The day on which a run began, by the daemon's clock: a message may have waited at its platform for days.
+fn day_of(run: &[&UiMessage]) -> Option<String> {
+    let answer = run.iter().find(|message| message.role == Role::Assistant && !message.metadata.command);
+    answer.map(|message| message.metadata.timestamp.day())
+}
+
+fn fact_of_day(day: &str) -> ModelMessage {
+    let text = format!("[Today is {day} (UTC).]");
+    ModelMessage::User { content: vec![Content::Text(text)], name: Some(FACTS_NAME.to_owned()) }
 }
 
 /// How many estimated tokens a number of real ones are.

@@ -5,6 +5,7 @@ use serde_json::Map;
 use super::guard::LoopGuard;
 use super::open_calls::OpenCalls;
 use crate::domain::{CorrelationId, MessageId, ThreadId, Timestamp, ToolCallId};
+use crate::ports::Usage;
 use crate::uimessage::{
     ApprovalAnswer, Metadata, Part, Role, RunStatus, TextPart, TextState, ToolPart, ToolState, UiMessage,
 };
@@ -246,6 +247,18 @@ impl Run {
         if let Some(part) = self.tool_mut(call) {
             part.extra.insert(TOOL_METADATA.to_owned(), serde_json::json!({ "started": true }));
         }
+    }
+
+    /// Adds what a model call cost to the message that it wrote.
+    pub(super) fn note_usage(&mut self, usage: Usage) {
+        let extra = &mut self.message.metadata.extra;
+        let known = |key: &str| extra.get("usage").and_then(|sum| sum.get(key)?.as_u64()).unwrap_or(0);
+        let sum = serde_json::json!({
+            "in": known("in").saturating_add(usage.input),
+            "out": known("out").saturating_add(usage.output),
+            "cached": known("cached").saturating_add(usage.cached),
+        });
+        extra.insert("usage".to_owned(), sum);
     }
 
     /// Whether the message is so long that the run should go on in a further one.

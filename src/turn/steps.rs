@@ -82,8 +82,11 @@ impl Conversation {
 
     pub(super) fn model_answered(&mut self, completion: Completion, now: Timestamp, out: &mut Vec<Effect>) {
         let Some(run) = self.run.as_mut().filter(|run| run.phase == Phase::Thinking) else { return };
-        if let (Some(usage), estimate @ 1..) = (completion.usage, run.estimate) {
-            self.token_ratio = ratio(usage.input, estimate);
+        if let Some(usage) = completion.usage {
+            run.note_usage(usage);
+            if run.estimate > 0 {
+                self.token_ratio = ratio(usage.input, run.estimate);
+            }
         }
         if completion.tool_calls.is_empty() && completion.text.trim().is_empty() {
             return self.empty_answer(now, out);

@@ -42,14 +42,16 @@ pub(crate) struct Seen {
     pub(crate) authorization: Option<String>,
     /// Its body; `null` where it was no JSON.
     pub(crate) body: Value,
+    /// Its body, byte for byte.
+    pub(crate) raw: Bytes,
 }
 
 impl Seen {
     /// The text of the last message a person sent; of one with files, its own words.
     pub(crate) fn last_user_text(&self) -> &str {
         let messages = self.body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let last = messages.iter().rev().find(|message| message["role"] == "user");
-        last.map_or("", words_of)
+        let by_person = |message: &&Value| message["role"] == "user" && message["name"] != "facts";
+        messages.iter().rev().find(by_person).map_or("", words_of)
     }
 }
 
@@ -206,6 +208,20 @@ impl Reply {
         usage["usage"] = json!({ "prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18 });
         events.push(usage);
         Self::events(events).done()
+    }
+
+    /// The same with another account of what it cost.
+    #[must_use]
+    pub(crate) fn costing(mut self, usage: Value) -> Self {
+        let plain = br#""usage":{"prompt_tokens":11,"completion_tokens":7,"total_tokens":18}"#;
+        for step in &mut self.body {
+            if let Step::Bytes(bytes) = step
+                && let Some(at) = bytes.windows(plain.len()).position(|part| part == plain)
+            {
+                bytes.splice(at..at + plain.len(), format!("\"usage\":{usage}").into_bytes());
+            }
+        }
+        self
     }
 
     /// A stream of just these events.
@@ -418,8 +434,9 @@ async fn answer(
 ) -> Result<Response, Infallible> {
     let authorization = headers.get("authorization").and_then(|value| value.to_str().ok()).map(str::to_owned);
     let open = Open::new(shared.clone());
+    let raw = body.clone();
     let body = serde_json::from_slice(&body).unwrap_or_default();
-    let seen = Seen { path: uri.path().to_owned(), authorization, body };
+    let seen = Seen { path: uri.path().to_owned(), authorization, body, raw };
     let reply = shared.script.lock().unwrap().next(&seen);
     shared.seen.lock().unwrap().push(seen);
     shared.count.send_modify(|count| *count += 1);

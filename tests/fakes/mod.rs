@@ -9,6 +9,8 @@ pub(crate) mod dev_server;
 pub(crate) mod dice;
 pub(crate) mod fake_model;
 pub(crate) mod feishu;
+pub(crate) mod in_process;
+pub(crate) mod irc;
 pub(crate) mod prompt;
 pub(crate) mod qq;
 pub(crate) mod sdk;

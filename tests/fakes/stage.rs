@@ -20,8 +20,8 @@ use shipagent::ports::{
     Receipt, Ruling, Running, StoreError, StoreErrorKind, SystemClock, ThreadRecord, ThreadStore,
     ThreadSummary, ThreadsHandle, ToolBox,
 };
-use shipagent::store::memory::{MemoryAudit, MemoryGrants};
-use shipagent::store::{FileAccess, FileApprovals, FileShelf, ThreadFiles};
+use shipagent::store::memory::{InMemoryAudit, InMemoryGrants};
+use shipagent::store::{AttachmentFiles, FileAccess, FileApprovals, ThreadFiles};
 use shipagent::telemetry::Redactor;
 use shipagent::threads::{AgentFacts, Asking, Limits, Router, Runtime};
 use shipagent::uimessage::{Content, ModelMessage, UiMessage};
@@ -241,7 +241,7 @@ impl Stage {
     pub(crate) fn open(dir: &Path, recorder: Arc<Recorder>) -> Self {
         let store = Arc::new(FailingStore::open(dir));
         let metrics = Arc::new(Metrics::default());
-        let audit = Arc::new(MemoryAudit::default());
+        let audit = Arc::new(InMemoryAudit::default());
         let stop = CancellationToken::new();
         let adapters: BTreeMap<Platform, Arc<dyn Adapter>> =
             [(recorder.platform(), recorder.clone() as Arc<dyn Adapter>)].into();
@@ -252,10 +252,11 @@ impl Stage {
             adapters,
             judge: Arc::new(AllowAllJudge),
             approvals: Arc::new(FileApprovals::new(dir)),
-            shelf: Arc::new(FileShelf::new(dir.join("files"))),
+            shelf: Arc::new(AttachmentFiles::new(dir)),
             access: Arc::new(FileAccess::new(dir, audit.clone())),
-            grants: Arc::new(MemoryGrants::new(audit.clone())),
+            grants: Arc::new(InMemoryGrants::new(audit.clone())),
             memory: Arc::new(shipagent::store::FileMemory::new(dir)),
+            frozen: shipagent::threads::FrozenMemory::new(Duration::from_secs(3600)),
             audit,
             asking: Asking {
                 rights: Rights { requester: true, people: Vec::new(), ..Rights::default() },

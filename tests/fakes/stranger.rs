@@ -5,13 +5,13 @@ use std::sync::Arc;
 use shipagent::domain::{Author, AuthorRole};
 use shipagent::ports::{AccessBook as _, Clock as _, PairingRequest, SystemClock};
 use shipagent::store::FileAccess;
-use shipagent::store::memory::MemoryAudit;
+use shipagent::store::memory::InMemoryAudit;
 
 use super::daemon::Project;
 
 /// The project's book, in another hand than the daemon's.
 pub(crate) fn book(project: &Project) -> FileAccess {
-    FileAccess::new(&project.path().join(".ship"), Arc::new(MemoryAudit::default()))
+    FileAccess::new(&project.path().join(".ship"), Arc::new(InMemoryAudit::default()))
 }
 
 /// Writes to the agent for the first time; gives the code they are told.

@@ -9,7 +9,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("uimessage", &["domain"]),
     ("render", &["domain"]),
     ("policy", &["domain"]),
-    ("ports", &["domain", "uimessage", "policy"]),
+    ("ports", &["domain", "uimessage", "policy", "metrics"]),
     ("blocking", &["domain"]),
     ("files", &["domain", "policy"]),
     ("permissions", &["domain", "policy", "ports", "files", "blocking"]),
@@ -31,7 +31,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "memory_release",
         ],
     ),
-    ("config", &["domain", "policy"]),
+    ("config", &["domain", "policy", "ports"]),
     ("store", &["domain", "uimessage", "ports", "policy"]),
     ("model", &["domain", "uimessage", "ports", "http_client"]),
     ("sandbox", &["domain"]),
@@ -43,9 +43,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("cli", &["domain"]),
     ("build", &[]),
     ("app", ANYTHING),
-    ("chats", ANYTHING),
+    ("adapter_setup", ANYTHING),
     ("policy_setup", ANYTHING),
     ("commands", ANYTHING),
+    ("program", ANYTHING),
     ("main", ANYTHING),
     ("lib", ANYTHING),
 ];
@@ -142,6 +143,90 @@ fn pure_modules_do_no_io() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
+/// Who touches files, and which. State under `.ship/` is the store's alone: others use the ports of `State`.
+const FILE_ACCESS: &[(&str, &str)] = &[
+    ("store/", "state under .ship/, and Agent.md by a reader that it is given"),
+    ("files/", "files of the project by resolved paths; of .ship/ only the thread's own attachments"),
+    ("tools/", "files of the project through files/; scratch folders of commands outside the project"),
+    ("permissions/digests.rs", "files of the project through files/"),
+    ("sandbox/", "mounts, /proc, control groups; hides .ship/ from commands"),
+    ("config/", "ship.json, .env, Agent.md"),
+    ("commands/init/", "files of a new project"),
+    ("commands/doctor/", "modes and disk space"),
+    ("commands/threads/export.rs", "the file that the person names"),
+    ("commands/chat/", "the terminal, standard input"),
+    ("adapters/telegram/attachments.rs", "files that a Bot API server on this machine offers"),
+];
+const OPENS_FILES: &[&str] = &[
+    "std::fs",
+    "tokio::fs",
+    "rustix::fs",
+    "fs::read",
+    "fs::write",
+    "File::open",
+    "File::create",
+    "OpenOptions",
+    "DirBuilder",
+    "tempfile",
+    "read_dir(",
+    "remove_file(",
+    "create_dir",
+    "replace_file",
+    "private_dir",
+];
+
+/// The places outside the store that name a path under `.ship/`, and why. None of them opens it.
+const STATE_PATHS: &[(&str, &str)] = &[
+    ("config/load.rs", "the directory itself"),
+    ("commands/cli_context.rs", "the directory itself"),
+    ("commands/doctor/run.rs", "the directory itself"),
+    ("commands/memory.rs", "shown to the operator"),
+    ("app.rs", "an identity for the page's stored logins"),
+    ("files/resolve.rs", "the one folder of .ship/ that a thread's tools may read"),
+    ("tools/exec_shell/tool.rs", "shown to commands inside the sandbox"),
+];
+
+#[test]
+fn only_the_store_opens_files_under_the_state_directory() {
+    let within =
+        |list: &[(&str, &str)], relative: &str| list.iter().any(|(home, _)| relative.starts_with(home));
+    let mut faults = Vec::new();
+    for (path, text) in sources() {
+        let relative = relative(&path);
+        if is_test_file(&relative) {
+            continue;
+        }
+        for line in code(&text) {
+            let opens = OPENS_FILES.iter().any(|name| line.contains(name));
+            if opens && !within(FILE_ACCESS, &relative) {
+                faults.push(format!("{relative} opens files: {}", line.trim()));
+            }
+            let names_state = line.contains("join(\".ship")
+                || line.contains("\".ship/files")
+                || line.contains("state.join(");
+            let is_store = relative.starts_with("store/");
+            if names_state && !is_store && !within(STATE_PATHS, &relative) {
+                faults.push(format!("{relative} names a path under .ship/: {}", line.trim()));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn ports_have_no_path_types() {
+    let mut faults = Vec::new();
+    for (path, text) in sources() {
+        let relative = relative(&path);
+        // Tools work on the project's files; their context names its directory.
+        if relative.starts_with("ports/") && relative != "ports/tool.rs" {
+            let paths = code(&text).filter(|line| line.contains("PathBuf") || line.contains("std::path"));
+            faults.extend(paths.map(|line| format!("{relative}: {}", line.trim())));
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
 #[test]
 fn confined_crates_are_used_by_one_module_only() {
     let mut faults = Vec::new();
@@ -198,6 +283,42 @@ fn core_names_no_platform() {
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// Files besides a platform's own folder that may name it, and why. Adding a platform touches only the first two.
+const NAME_PLATFORMS: &[(&str, &str)] = &[
+    ("adapters/mod.rs", "declares the module of each platform"),
+    ("adapters/table.rs", "is the table: one line for each platform"),
+];
+
+/// Ids in texts that show people what an id looks like.
+const EXAMPLE_IDS: &[&str] = &["telegram:user:", "telegram:chat:"];
+
+#[test]
+fn nothing_but_its_folder_and_the_table_names_a_platform() {
+    let table = shipagent::adapters::builtin();
+    let names: Vec<&str> =
+        table.iter().flat_map(|def| [def.name].into_iter().chain(def.aliases.iter().copied())).collect();
+    let mut faults = Vec::new();
+    for (path, text) in sources() {
+        let relative = relative(&path);
+        let own_folder = names.iter().any(|name| relative.starts_with(&format!("adapters/{name}/")));
+        let excepted = NAME_PLATFORMS.iter().any(|(file, _)| *file == relative);
+        if own_folder || excepted || is_test_file(&relative) {
+            continue;
+        }
+        for line in code(&text) {
+            let low = EXAMPLE_IDS.iter().fold(line.to_lowercase(), |line, id| line.replace(id, ""));
+            let mut words = low.split(|c: char| !c.is_alphanumeric());
+            if words.any(|word| names.iter().any(|name| word.starts_with(name)) || word == "irc") {
+                faults.push(format!("{relative}: {}", line.trim()));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    for (file, reason) in NAME_PLATFORMS {
+        assert!(Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(file).is_file(), "{file}: {reason}");
+    }
 }
 
 /// Names that were replaced by domain terms. No type, function or file may carry one of them again.

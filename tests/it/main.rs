@@ -13,6 +13,7 @@ mod approvals;
 mod architecture;
 mod browser;
 mod commands;
+mod compaction;
 mod exec;
 #[path = "../fakes/mod.rs"]
 mod fakes;

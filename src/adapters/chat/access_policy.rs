@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::domain::{Author, AuthorId, AuthorRole, ChatKind, Platform, Role, Timestamp};
-use crate::ports::{AccessBook, PairingRequest, StoreError};
+use crate::ports::{AccessBook, AdapterParts, PairingRequest, StoreError};
 
 /// Whom the settings name.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +16,19 @@ pub struct AllowList {
     pub deciders: Vec<AuthorId>,
     /// Which groups are served, by the platform's own id.
     pub chats: Vec<String>,
+}
+
+impl AllowList {
+    /// Those that `ship.json` names on the platform of these parts: its owners and approvers, and the people and chats
+    /// of the adapter's own section. An id that cannot be one is left out.
+    pub fn new<P: AsRef<str>>(parts: &AdapterParts, people: &[P], chats: &[String]) -> Self {
+        Self {
+            owners: parts.owners.clone(),
+            people: people.iter().filter_map(|id| AuthorId::new(&parts.platform, id.as_ref()).ok()).collect(),
+            deciders: parts.approvers.clone(),
+            chats: chats.to_vec(),
+        }
+    }
 }
 
 /// Whether somebody may speak.

@@ -3,18 +3,11 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use super::Respond;
 use crate::domain::{AuthorId, ChatKind, ThreadId, Timestamp};
 
 /// How many conversations with people are remembered at once.
 const MOST: usize = 10_000;
-
-/// Which messages of a group are answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Respond {
-    /// Those that turn to the agent.
-    Mention,
-    All,
-}
 
 /// How a message turns to the agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,14 +1,13 @@
 //! Keeping a file that came with a message: bounded in size, whole or not at all, in the thread's own folder.
 
-use std::path::Path;
 use std::time::Duration;
 
 use futures_util::{Stream, StreamExt as _};
 use ring::digest::{SHA256, digest};
-use tokio::io::AsyncWriteExt as _;
 use tokio::sync::Semaphore;
 
 use crate::domain::StoredFile;
+use crate::ports::{FileStore, StoreError};
 
 /// Why a file could not be kept.
 #[derive(Debug, thiserror::Error)]
@@ -27,7 +26,7 @@ pub enum FetchError {
     Denied(String),
     /// It could not be written.
     #[error("the file could not be written")]
-    Disk(#[from] std::io::Error),
+    Store(#[from] StoreError),
 }
 
 /// How often a file is tried, and the wait between two tries.
@@ -69,8 +68,8 @@ impl Downloads {
 }
 
 /// Whether a file was kept before: what is there is whole.
-pub async fn is_kept(files: &Path, file: &StoredFile) -> Result<bool, FetchError> {
-    Ok(tokio::fs::try_exists(files.join(file.path())).await?)
+pub async fn is_kept(files: &dyn FileStore, file: &StoredFile) -> Result<bool, FetchError> {
+    Ok(files.open(file.thread(), file.name()).await?.is_some())
 }
 
 /// What stands before the names of the files of one message, told by `key` from those of all others: the same each
@@ -81,9 +80,9 @@ pub fn name_before(key: &str, index: usize) -> String {
     format!("{tail}-{index}-")
 }
 
-/// Keeps what comes under `files`, and gives its length. What is too long or breaks off leaves nothing behind.
+/// Stores what comes in `files`, and gives its length. What is too long or breaks off leaves nothing behind.
 pub async fn keep<B, E>(
-    files: &Path,
+    files: &dyn FileStore,
     file: &StoredFile,
     content: impl Stream<Item = Result<B, E>>,
     limit: u64,
@@ -92,11 +91,7 @@ where
     B: AsRef<[u8]>,
     E: std::fmt::Display,
 {
-    let target = files.join(file.path());
-    let folder = target.parent().unwrap_or(&target).to_owned();
-    tokio::fs::create_dir_all(&folder).await?;
-    let temporary = tempfile::Builder::new().prefix(".new-").tempfile_in(&folder)?;
-    let mut writer = tokio::fs::File::from_std(temporary.reopen()?);
+    let mut writer = files.create(file).await?;
     let mut content = std::pin::pin!(content);
     let mut length: u64 = 0;
     while let Some(piece) = content.next().await {
@@ -105,37 +100,38 @@ where
         if length > limit {
             return Err(FetchError::TooBig { limit });
         }
-        writer.write_all(piece.as_ref()).await?;
+        writer.write(piece.as_ref()).await?;
     }
-    writer.flush().await?;
-    // The message that names it is about to be kept for certain, so must the file be.
-    writer.sync_all().await?;
-    temporary.persist(&target).map_err(|error| error.error)?;
+    writer.finish().await?;
     Ok(length)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use futures_util::stream;
 
     use super::*;
+    use crate::store::AttachmentFiles;
 
     fn file() -> StoredFile {
         StoredFile::new("fake:chat:1".parse().unwrap(), "7-", "a.txt")
     }
 
-    fn entries(files: &Path) -> usize {
-        std::fs::read_dir(files.join(file().path()).parent().unwrap()).unwrap().count()
+    fn entries(dir: &Path) -> usize {
+        std::fs::read_dir(dir.join("files").join(file().path()).parent().unwrap()).unwrap().count()
     }
 
     #[tokio::test]
     async fn a_file_is_kept_whole_under_its_thread() {
         let dir = tempfile::tempdir().unwrap();
+        let files = AttachmentFiles::new(dir.path());
         let pieces = stream::iter([Ok::<_, String>("ab"), Ok("cd")]);
-        assert!(!is_kept(dir.path(), &file()).await.unwrap());
-        assert_eq!(keep(dir.path(), &file(), pieces, 4).await.unwrap(), 4);
-        assert!(is_kept(dir.path(), &file()).await.unwrap());
-        assert_eq!(std::fs::read(dir.path().join(file().path())).unwrap(), b"abcd");
+        assert!(!is_kept(&files, &file()).await.unwrap());
+        assert_eq!(keep(&files, &file(), pieces, 4).await.unwrap(), 4);
+        assert!(is_kept(&files, &file()).await.unwrap());
+        assert_eq!(std::fs::read(dir.path().join("files").join(file().path())).unwrap(), b"abcd");
         assert_eq!(entries(dir.path()), 1);
     }
 
@@ -177,13 +173,14 @@ mod tests {
     #[tokio::test]
     async fn what_is_too_long_or_breaks_off_leaves_nothing() {
         let dir = tempfile::tempdir().unwrap();
+        let files = AttachmentFiles::new(dir.path());
         let endless = stream::repeat_with(|| Ok::<_, String>([0_u8; 1024]));
         assert!(matches!(
-            keep(dir.path(), &file(), endless, 5000).await,
+            keep(&files, &file(), endless, 5000).await,
             Err(FetchError::TooBig { limit: 5000 })
         ));
         let broken = stream::iter([Ok("ab"), Err("reset")]);
-        assert!(matches!(keep(dir.path(), &file(), broken, 10).await, Err(FetchError::Broken(_))));
+        assert!(matches!(keep(&files, &file(), broken, 10).await, Err(FetchError::Broken(_))));
         assert_eq!(entries(dir.path()), 0);
     }
 }

@@ -28,6 +28,22 @@ pub fn question(intent: &Intent, now: Timestamp) -> Option<String> {
     Some(text)
 }
 
+/// What an intent says on a platform that has neither buttons nor files nor edits; nothing for what is only shown in
+/// passing.
+pub fn plain_words(intent: &Intent, now: Timestamp) -> Option<String> {
+    match intent {
+        Intent::AssistantText { text }
+        | Intent::Error { text, .. }
+        | Intent::ApprovalResolved { text, .. } => Some(text.clone()),
+        Intent::ApprovalRequest { .. } => question(intent, now),
+        Intent::Attachment { name, caption, .. } => {
+            let name = format!("[{name}]");
+            Some([Some(name), caption.clone()].into_iter().flatten().collect::<Vec<_>>().join(" "))
+        }
+        Intent::AssistantDelta { .. } | Intent::Progress { .. } | Intent::Typing => None,
+    }
+}
+
 fn title(number: &str, kind: ApprovalKind, risk: Risk, language: Language) -> String {
     let sign = match risk {
         Risk::Low => "🟢",

@@ -104,7 +104,7 @@ impl FeishuAdapter {
         Arc::new(Intake {
             platform: self.platform.clone(),
             app_id: self.options.app_id.clone(),
-            per_user: self.options.per_user,
+            threading: self.options.threading,
             me,
             api: self.api.clone(),
             gate: AccessPolicy::new(

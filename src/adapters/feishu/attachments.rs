@@ -1,6 +1,5 @@
 //! Files, in and out: fetched from the platform into the thread's folder, and put on it from there.
 
-use std::path::Path;
 use std::time::Duration;
 
 use tokio::io::AsyncReadExt as _;
@@ -10,8 +9,9 @@ use super::card::Outgoing;
 use super::content::{Resource, ResourceKind};
 use super::event::InboundMessage;
 use super::fault::ApiError;
-use crate::adapters::chat::{Downloads, FetchError, is_kept, keep, name_before};
+use crate::adapters::chat::{Downloads, FetchError, keep, name_before};
 use crate::domain::{AttachmentKind, InboundFile, Language, StoredFile, ThreadId};
+use crate::ports::FileStore;
 use crate::render::Phrase;
 
 /// How long a file that is fetched may be.
@@ -39,7 +39,7 @@ pub(super) struct Fetched {
 pub(super) async fn fetch_files(
     api: &Api,
     downloads: &Downloads,
-    files: &Path,
+    files: &dyn FileStore,
     thread: &ThreadId,
     heard: &InboundMessage,
     language: Language,
@@ -72,15 +72,15 @@ pub(super) async fn fetch_files(
 
 async fn fetch_one(
     api: &Api,
-    files: &Path,
+    files: &dyn FileStore,
     message: &str,
     resource: &Resource,
     stored: &StoredFile,
 ) -> Result<String, FetchError> {
-    if is_kept(files, stored).await? {
-        let content = tokio::fs::File::open(files.join(stored.path())).await?;
+    if let Some(found) = files.open(stored.thread(), stored.name()).await? {
         let mut head = Vec::new();
-        content.take(HEAD).read_to_end(&mut head).await?;
+        let read = found.content.take(HEAD).read_to_end(&mut head).await;
+        read.map_err(|error| FetchError::Broken(error.to_string()))?;
         return Ok(media_type(resource.kind, picture_type(&head), stored.name()));
     }
     let response = api.resource(message, resource).await.map_err(|error| match error {
@@ -152,10 +152,15 @@ pub(super) enum Unsent {
 }
 
 /// Puts a file on the platform, and gives the message that shows it.
-pub(super) async fn upload(api: &Api, files: &Path, attachment: &Attachment<'_>) -> Result<Outgoing, Unsent> {
+pub(super) async fn upload(
+    api: &Api,
+    files: &dyn FileStore,
+    attachment: &Attachment<'_>,
+) -> Result<Outgoing, Unsent> {
     let lost = || Unsent::Unfit(Phrase::FileLost(attachment.name.to_owned()));
-    let path = files.join(attachment.file.path());
-    let length = tokio::fs::metadata(&path).await.map_err(|_| lost())?.len();
+    let found = files.open(attachment.file.thread(), attachment.file.name()).await.ok().flatten();
+    let found = found.ok_or_else(lost)?;
+    let length = found.length;
     if length > MOST_FILE {
         let megabytes = MOST_FILE >> 20;
         return Err(Unsent::Unfit(Phrase::FileTooBig { name: attachment.name.to_owned(), megabytes }));
@@ -163,7 +168,7 @@ pub(super) async fn upload(api: &Api, files: &Path, attachment: &Attachment<'_>)
     if length == 0 {
         return Err(lost());
     }
-    let bytes = tokio::fs::read(&path).await.map_err(|_| lost())?;
+    let bytes = found.bytes().await.map_err(|_| lost())?;
     let way = way(attachment.kind, attachment.name, length);
     let (kind, key, value) = match way {
         DownloadMethod::Image => {
@@ -216,6 +221,7 @@ fn way(kind: AttachmentKind, name: &str, length: u64) -> DownloadMethod {
 mod tests {
     use super::super::event::{InboundEvent, read_event};
     use super::*;
+    use crate::store::AttachmentFiles;
 
     #[test]
     fn each_file_goes_the_way_the_platform_has_for_it() {
@@ -236,6 +242,7 @@ mod tests {
     async fn a_file_that_is_here_is_not_fetched_again() {
         crate::http_client::install_tls();
         let dir = tempfile::tempdir().unwrap();
+        let files = AttachmentFiles::new(dir.path());
         let event = serde_json::json!({
             "header": { "event_id": "e1", "event_type": "im.message.receive_v1" },
             "event": {
@@ -249,11 +256,11 @@ mod tests {
         let before = name_before("om_1 img_1", 0);
         let stored = StoredFile::new(thread.clone(), &before, ResourceKind::Image.default_name());
         let picture = futures_util::stream::iter([Ok::<_, String>(b"\xff\xd8\xff\xe0rest")]);
-        keep(dir.path(), &stored, picture, 100).await.unwrap();
+        keep(&files, &stored, picture, 100).await.unwrap();
         // Nobody answers there.
         let api = Api::new(reqwest::Client::new(), "http://127.0.0.1:1", "cli_a", &"s".to_owned().into());
         let downloads = Downloads::new(1, FETCH_WITHIN);
-        let fetched = fetch_files(&api, &downloads, dir.path(), &thread, &heard, Language::En).await;
+        let fetched = fetch_files(&api, &downloads, &files, &thread, &heard, Language::En).await;
         assert_eq!(fetched.troubles, [""; 0]);
         let found: Vec<_> =
             fetched.files.iter().map(|file| (file.media_type.as_str(), file.url.as_str())).collect();

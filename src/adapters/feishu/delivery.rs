@@ -1,7 +1,6 @@
 //! Deliveries: each to its chat or topic, under a key that makes a second try of the same one harmless, in the best
 //! dress the platform takes.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -19,7 +18,7 @@ use super::press::{ask_back_card, menu_card};
 use super::sequences::Sequences;
 use crate::adapters::chat::{DraftScheduler, Menu, Pace, Rate, question};
 use crate::domain::{ApprovalId, ChatKind, Intent, Language, OutboundIntent, ThreadId};
-use crate::ports::{Clock, DeliveryError, OutboxEntry, Receipt};
+use crate::ports::{Clock, DeliveryError, FileStore, OutboxEntry, Receipt};
 
 /// What the platform takes from one app, over all chats.
 pub(super) const OVERALL: Rate = Rate { burst: 20, every: Duration::from_millis(60) };
@@ -31,7 +30,7 @@ const CHAT: Rate = Rate { burst: 4, every: Duration::from_millis(220) };
 pub(super) struct Sender {
     pub(super) api: Api,
     pub(super) notes: Notes,
-    pub(super) files: PathBuf,
+    pub(super) files: Arc<dyn FileStore>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) language: Option<Language>,
     pub(super) pace: Pace,
@@ -170,7 +169,7 @@ impl Sender {
         attachment: &Attachment<'_>,
         caption: Option<&str>,
     ) -> Result<Receipt, DeliveryError> {
-        let message = match upload(&self.api, &self.files, attachment).await {
+        let message = match upload(&self.api, &*self.files, attachment).await {
             Ok(message) => message,
             Err(Unsent::Unfit(phrase)) => {
                 let language = self.language.unwrap_or_else(|| Language::of(caption.unwrap_or_default()));

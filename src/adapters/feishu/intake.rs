@@ -20,7 +20,7 @@ use super::seen::Seen;
 use super::unpack::{Pointed, QueuedEvent};
 use crate::adapters::chat::{
     AccessPolicy, Addressed, AddressingPolicy, Admission, Backlog, ChatParts, Downloads, Facts, Finished,
-    Position, Speed, Unaccepted,
+    Position, Speed, Threading, Unaccepted,
 };
 use crate::domain::{
     Author, AuthorId, AuthorRole, BadId, ChatKind, Command, CommandInvocation, IngressEvent, Platform,
@@ -52,7 +52,7 @@ pub(super) enum Outcome {
 pub(super) struct Intake {
     pub(super) platform: Platform,
     pub(super) app_id: String,
-    pub(super) per_user: bool,
+    pub(super) threading: Threading,
     pub(super) me: Bot,
     pub(super) api: Api,
     pub(super) parts: ChatParts,
@@ -269,7 +269,7 @@ impl Intake {
             Some(topic) => ThreadId::of_topic(&self.platform, &heard.chat, topic)?,
             None => ThreadId::of_chat(&self.platform, &heard.chat)?,
         };
-        if self.per_user && heard.kind == ChatKind::Group {
+        if self.threading == Threading::PerUser && heard.kind == ChatKind::Group {
             thread.for_user(&heard.sender)
         } else {
             Ok(thread)

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-use crate::adapters::chat::{AllowList, Respond};
+use crate::adapters::chat::{AllowList, Respond, Threading};
 
 /// How the adapter talks to the platform, and to whom.
 #[derive(Clone, Debug)]
@@ -18,8 +18,8 @@ pub struct FeishuOptions {
     pub guests: AllowList,
     /// Which messages of a group are answered.
     pub respond: Respond,
-    /// Whether each person in a group has a conversation of their own.
-    pub per_user: bool,
+    /// Whether a group shares one conversation.
+    pub threading: Threading,
     /// For how long after an answer the same person need not mention the agent again.
     pub followup: Duration,
     /// Whether those who run a group may decide there, so that it matters who they are.

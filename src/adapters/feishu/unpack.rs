@@ -152,7 +152,7 @@ impl Intake {
                 .extend(heard.content.resources.iter().map(|file| format!("[{}]", file.kind.default_name())));
         } else if !heard.content.resources.is_empty() {
             let language = self.parts.language_for(&heard.content.text);
-            let root = &self.parts.files;
+            let root = &*self.parts.files;
             let fetched = fetch_files(&self.api, &self.downloads, root, thread, heard, language).await;
             files = fetched.files;
             words.extend(fetched.troubles);

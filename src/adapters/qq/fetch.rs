@@ -1,12 +1,13 @@
 //! Files in: what came with a message, fetched into the thread's own folder before the message is handed in.
 //! What cannot be had is told, and the message comes in without it.
 
-use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::event::{Attachment, InboundMessage};
 use crate::adapters::chat::{Downloads, FetchError, is_kept, keep, name_before};
 use crate::domain::{InboundFile, Language, StoredFile, ThreadId};
+use crate::ports::FileStore;
 use crate::render::Phrase;
 
 const LONGEST: u64 = 30 << 20;
@@ -20,12 +21,12 @@ const MOST: usize = 16;
 #[derive(Debug)]
 pub(super) struct Fetcher {
     http: reqwest::Client,
-    files: PathBuf,
+    files: Arc<dyn FileStore>,
     downloads: Downloads,
 }
 
 impl Fetcher {
-    pub(super) const fn new(http: reqwest::Client, files: PathBuf) -> Self {
+    pub(super) const fn new(http: reqwest::Client, files: Arc<dyn FileStore>) -> Self {
         Self { http, files, downloads: Downloads::new(AT_ONCE, DEADLINE) }
     }
 
@@ -64,7 +65,7 @@ impl Fetcher {
 
     async fn fetch_one(&self, file: &StoredFile, one: &Attachment) -> Result<(), FetchError> {
         // The message may come again, and the address may not be good by then.
-        if is_kept(&self.files, file).await? {
+        if is_kept(&*self.files, file).await? {
             return Ok(());
         }
         if one.size.is_some_and(|size| size > LONGEST) {
@@ -77,7 +78,7 @@ impl Fetcher {
             return Err(FetchError::Denied(status.to_string()));
         }
         let answer = answer.error_for_status().map_err(broken)?;
-        keep(&self.files, file, answer.bytes_stream(), LONGEST).await.map(drop)
+        keep(&*self.files, file, answer.bytes_stream(), LONGEST).await.map(drop)
     }
 }
 
@@ -87,11 +88,13 @@ mod tests {
 
     use super::super::event::{Dispatch, InboundEvent, read};
     use super::*;
+    use crate::store::AttachmentFiles;
 
     #[tokio::test]
     async fn a_file_that_is_here_is_not_fetched_again() {
         crate::http_client::install_tls();
         let dir = tempfile::tempdir().unwrap();
+        let kept = Arc::new(AttachmentFiles::new(dir.path()));
         // Nobody answers there.
         let body = json!({ "id": "m1", "content": "look", "author": { "user_openid": "U1" }, "attachments": [
             { "content_type": "file", "filename": "a.txt", "url": "http://127.0.0.1:1/a.txt", "size": 2 }] });
@@ -99,8 +102,8 @@ mod tests {
         let InboundEvent::Said(heard) = read(&dispatch, None) else { panic!() };
         let thread: ThreadId = "qq:chat:U1".parse().unwrap();
         let stored = StoredFile::new(thread.clone(), &name_before("m1", 0), "a.txt");
-        keep(dir.path(), &stored, futures_util::stream::iter([Ok::<_, String>("ab")]), 9).await.unwrap();
-        let fetcher = Fetcher::new(reqwest::Client::new(), dir.path().to_owned());
+        keep(&*kept, &stored, futures_util::stream::iter([Ok::<_, String>("ab")]), 9).await.unwrap();
+        let fetcher = Fetcher::new(reqwest::Client::new(), kept);
         let (files, lost) = fetcher.fetch(&thread, &heard, Language::En).await;
         assert_eq!((files.len(), lost.len()), (1, 0), "{lost:?}");
     }

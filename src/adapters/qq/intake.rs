@@ -7,14 +7,14 @@ use super::admins::Admins;
 use super::event::{Dispatch, InboundEvent, InboundMessage, Press, read};
 use super::fetch::Fetcher;
 use super::http::Method;
-use super::options::{QqOptions, Threading};
+use super::options::QqOptions;
 use super::reply_budget::{Key, Weight};
 use super::scene::Scene;
 use super::send::Sender;
 use super::unpack::QueuedEvent;
 use crate::adapters::chat::{
     AccessPolicy, Addressed, AddressingPolicy, Admission, Backlog, Button, ChatParts, Facts, Finished,
-    Position, Speed, Submitted, decode, submit,
+    Position, Speed, Submitted, Threading, decode, submit,
 };
 use crate::domain::{
     Approval, Author, AuthorId, AuthorRole, BadId, ChatKind, Command, CommandInvocation, Decision,

@@ -1,7 +1,5 @@
 //! Files out: uploaded first and then sent by what the platform calls them; in guilds pictures go with the message.
 
-use std::path::Path;
-
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
@@ -12,7 +10,8 @@ use super::http::{Method, UPLOAD};
 use super::send::SendTarget;
 use super::text;
 use super::trouble::{Kind, Trouble};
-use crate::domain::AttachmentKind;
+use crate::domain::{AttachmentKind, StoredFile};
+use crate::ports::FileStore;
 
 /// Longest file: it travels as text inside one request.
 const LONGEST: u64 = 20 << 20;
@@ -23,11 +22,11 @@ const MOST_WORDS: usize = 128 << 10;
 /// Sends a file to a place.
 pub(super) async fn post(
     api: &Api,
-    files: &Path,
+    files: &dyn FileStore,
     place: &SendTarget,
     file: &FileDraft,
 ) -> Result<Value, Trouble> {
-    let bytes = read(&files.join(file.file.path())).await?;
+    let bytes = read(files, &file.file).await?;
     let messages = place.scene.messages(&place.chat);
     let Some(upload) = place.scene.files(&place.chat) else {
         return post_in_guild(api, &messages, place, file, &bytes).await;
@@ -61,24 +60,25 @@ async fn post_in_guild(
 }
 
 /// The words of a file that holds nothing else, where they are few enough to be said.
-pub(super) async fn words_of(files: &Path, file: &FileDraft) -> Option<String> {
+pub(super) async fn words_of(files: &dyn FileStore, file: &FileDraft) -> Option<String> {
     if !matches!(file.media_type.as_str(), "text/markdown" | "text/plain") {
         return None;
     }
-    let bytes = read(&files.join(file.file.path())).await.ok()?;
+    let bytes = read(files, &file.file).await.ok()?;
     String::from_utf8(bytes).ok().filter(|text| text.len() <= MOST_WORDS && !text.trim().is_empty())
 }
 
-async fn read(path: &Path) -> Result<Vec<u8>, Trouble> {
-    let known = tokio::fs::metadata(path).await.map_err(|_| refused("the file is not there any more"))?;
-    if known.len() > LONGEST {
+async fn read(files: &dyn FileStore, file: &StoredFile) -> Result<Vec<u8>, Trouble> {
+    let found = files.open(file.thread(), file.name()).await.ok().flatten();
+    let found = found.ok_or_else(|| refused("the file is not there any more"))?;
+    if found.length > LONGEST {
         return Err(Trouble {
             kind: Kind::Long,
             what: format!("the file is longer than {LONGEST} bytes"),
             after: None,
         });
     }
-    tokio::fs::read(path).await.map_err(|_| refused("the file cannot be read"))
+    found.bytes().await.map_err(|_| refused("the file cannot be read"))
 }
 
 fn refused(what: &str) -> Trouble {
@@ -98,7 +98,6 @@ fn file_type(file: &FileDraft) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::StoredFile;
 
     #[test]
     fn only_what_the_platform_can_show_goes_out_as_more_than_a_file() {

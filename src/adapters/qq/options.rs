@@ -2,30 +2,25 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use secrecy::SecretString;
+use serde::{Deserialize, Serialize};
 
-use crate::adapters::chat::{AllowList, Respond};
+use crate::adapters::chat::{AllowList, Respond, Threading};
 
 /// The platform's own address, and that of its sandbox.
 const REAL: &str = "https://api.sgroup.qq.com";
 const SANDBOX: &str = "https://sandbox.api.sgroup.qq.com";
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum QqEvents {
-    /// Over a connection that the daemon opens.
+    /// Over a connection the daemon opens; needs no public address.
     #[default]
+    #[serde(rename = "websocket")]
     Gateway,
-    /// The platform calls the daemon.
+    /// The platform calls the daemon; needs a public HTTPS address that leads to the console's.
     Webhook,
-}
-
-/// Whether a group shares one conversation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Threading {
-    #[default]
-    Shared,
-    /// One for each person.
-    PerUser,
 }
 
 /// What the adapter is told.

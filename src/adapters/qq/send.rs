@@ -2,7 +2,6 @@
 //! platform refuses the one it has.
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -19,7 +18,7 @@ use super::trouble::{Kind, Trouble};
 use super::words::{content_refused, file_refused};
 use crate::adapters::chat::fenced;
 use crate::domain::{Language, LengthUnit, OutboundIntent, ThreadId};
-use crate::ports::{Clock, DeliveryError, OutboxEntry, Receipt};
+use crate::ports::{Clock, DeliveryError, FileStore, OutboxEntry, Receipt};
 use crate::render::split;
 
 /// Shorter words are not split further: something else is wrong with them.
@@ -30,7 +29,7 @@ pub(super) struct Sender {
     pub(super) api: Api,
     pub(super) budget: ReplyBudgetHandle,
     pub(super) clock: Arc<dyn Clock>,
-    pub(super) files: PathBuf,
+    pub(super) files: Arc<dyn FileStore>,
     pub(super) language: Option<Language>,
     /// Whether Markdown may be tried. Once refused, it is not tried again.
     pub(super) rich: AtomicBool,
@@ -202,7 +201,7 @@ impl Sender {
                 Ok(notice(part, &content_refused(self.language_of(&words.markdown))))
             }
             (Draft::File(file), Kind::File | Kind::Long | Kind::Refused | Kind::Content | Kind::Rich) => {
-                if let Some(text) = super::media::words_of(&self.files, file).await {
+                if let Some(text) = super::media::words_of(&*self.files, file).await {
                     let code = !file.name.to_ascii_lowercase().ends_with(".md");
                     return Ok(written_out(part, &if code { fenced(&text) } else { text }));
                 }
@@ -222,7 +221,7 @@ impl Sender {
     }
 
     async fn post_file(&self, place: &SendTarget, file: &FileDraft) -> Result<Value, Trouble> {
-        super::media::post(&self.api, &self.files, place, file).await
+        super::media::post(&self.api, &*self.files, place, file).await
     }
 
     fn request(

@@ -8,7 +8,7 @@ use super::client::OutgoingMessage;
 use super::deliver::{Failure, Sender, parcel, reply_target};
 use super::html::{CAPTION_LIMIT, MESSAGE_LIMIT, render, render_one, visible_len};
 use super::limits::Weight;
-use crate::domain::{AttachmentKind, DeliveryId, Intent, LengthUnit};
+use crate::domain::{AttachmentKind, DeliveryId, Intent, LengthUnit, StoredFile};
 use crate::ports::OutboxEntry;
 
 /// What the server takes.
@@ -69,7 +69,7 @@ impl Sender {
         let Intent::Attachment { file, name, media_type, kind, caption } = &entry.intent.intent else {
             return Ok(None);
         };
-        let content = self.content(&self.parts.files.join(file.path())).await?;
+        let content = self.content(file).await?;
         let medium = Medium::of(*kind, media_type, content.len() as u64);
         let mut letter =
             OutgoingMessage { reply_to: reply_target(place, entry), ..OutgoingMessage::default() };
@@ -97,13 +97,14 @@ impl Sender {
         Ok(sent?)
     }
 
-    async fn content(&self, path: &std::path::Path) -> Result<Vec<u8>, Failure> {
-        let gone = |error: std::io::Error| Failure::Never(format!("the file cannot be read: {error}"));
-        let size = tokio::fs::metadata(path).await.map_err(gone)?.len();
-        match size {
+    async fn content(&self, file: &StoredFile) -> Result<Vec<u8>, Failure> {
+        let gone = |why: &dyn std::fmt::Display| Failure::Never(format!("the file cannot be read: {why}"));
+        let found = self.parts.files.open(file.thread(), file.name()).await.map_err(|error| gone(&error))?;
+        let found = found.ok_or_else(|| gone(&"it is not there"))?;
+        match found.length {
             0 => Err(Failure::Never("the file is empty, and Telegram takes no empty files".to_owned())),
-            1..=LARGEST => tokio::fs::read(path).await.map_err(gone),
-            _ => Err(Failure::Never(format!("the file has {size} bytes, and Telegram takes {LARGEST}"))),
+            1..=LARGEST => found.bytes().await.map_err(|error| gone(&error)),
+            size => Err(Failure::Never(format!("the file has {size} bytes, and Telegram takes {LARGEST}"))),
         }
     }
 

@@ -11,6 +11,7 @@ use super::api::Api;
 use super::contents::{Attachment, LARGEST_FILE};
 use crate::adapters::chat::{self, Downloads, FetchError};
 use crate::domain::{InboundFile, StoredFile, ThreadId};
+use crate::ports::FileStore;
 use crate::render::Phrase;
 
 /// How long one file may take, all tries together.
@@ -46,11 +47,11 @@ impl Fetcher {
         Self { api, downloads: Downloads::new(AT_ONCE, DEADLINE) }
     }
 
-    /// Fetches the files of a message into the thread's folder under `root`. Each has the same place each time, so
+    /// Fetches the files of a message into `root`. Each has the same place each time, so
     /// what is here already is not fetched again. `chat` is the number of a chat that has moved.
     pub(super) async fn fetch(
         &self,
-        root: &Path,
+        root: &dyn FileStore,
         thread: &ThreadId,
         chat: Option<i64>,
         files: Vec<Attachment>,
@@ -79,7 +80,7 @@ impl Fetcher {
     /// Finds those that were fetched before, and fetches none.
     pub(super) async fn find(
         &self,
-        root: &Path,
+        root: &dyn FileStore,
         thread: &ThreadId,
         chat: Option<i64>,
         files: Vec<Attachment>,
@@ -96,7 +97,12 @@ impl Fetcher {
         (here, elsewhere)
     }
 
-    async fn one(&self, root: &Path, stored: &StoredFile, file: &Attachment) -> Result<(), FetchError> {
+    async fn one(
+        &self,
+        root: &dyn FileStore,
+        stored: &StoredFile,
+        file: &Attachment,
+    ) -> Result<(), FetchError> {
         if file.size.is_some_and(|size| size > LARGEST_FILE) {
             return Err(FetchError::TooBig { limit: LARGEST_FILE });
         }
@@ -106,7 +112,12 @@ impl Fetcher {
         self.downloads.fetch(|| self.attempt(root, stored, file)).await
     }
 
-    async fn attempt(&self, root: &Path, stored: &StoredFile, file: &Attachment) -> Result<(), FetchError> {
+    async fn attempt(
+        &self,
+        root: &dyn FileStore,
+        stored: &StoredFile,
+        file: &Attachment,
+    ) -> Result<(), FetchError> {
         let broken = |error: &dyn std::fmt::Display| FetchError::Broken(error.to_string());
         let asked = self.api.ask::<Located>("getFile", &json!({ "file_id": file.file_id }), LOOKUP).await;
         let located = match asked {
@@ -116,13 +127,14 @@ impl Fetcher {
             other => other.map_err(|error| broken(&error))?,
         };
         let path = located.file_path.ok_or_else(|| broken(&"telegram did not say where it is"))?;
+        let denied = |error: std::io::Error| FetchError::Denied(error.to_string());
         // A server of one's own on the same machine gives the file itself.
         if Path::new(&path).is_absolute() {
-            let length = tokio::fs::metadata(&path).await?.len();
+            let length = tokio::fs::metadata(&path).await.map_err(denied)?.len();
             if length > LARGEST_FILE {
                 return Err(FetchError::TooBig { limit: LARGEST_FILE });
             }
-            let content = tokio::fs::read(&path).await?;
+            let content = tokio::fs::read(&path).await.map_err(denied)?;
             let content = stream::once(async move { Ok::<_, std::io::Error>(content) });
             return chat::keep(root, stored, content, LARGEST_FILE).await.map(drop);
         }

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use secrecy::SecretString;
+use serde::{Deserialize, Serialize};
 
-use crate::adapters::chat::{AllowList, Respond};
+use crate::adapters::chat::{AllowList, Respond, Threading};
 
 /// What is known about the bot before it runs.
 #[derive(Clone, Debug)]
@@ -39,14 +41,6 @@ pub struct WebhookOptions {
     pub secret: SecretString,
 }
 
-/// Whether a group shares one conversation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Threading {
-    Shared,
-    /// One for each person.
-    PerUser,
-}
-
 /// Whether a message that was taken gets a sign at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acknowledge {
@@ -54,11 +48,14 @@ pub enum Acknowledge {
     Nothing,
 }
 
-/// What somebody nobody knows is told in private.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What somebody whom nobody knows is told in private.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Strangers {
     /// A code that the operator can confirm.
+    #[default]
     Code,
-    /// Nothing. The operator sees all the same that they asked.
+    /// Nothing; the operator sees all the same that they asked.
+    #[serde(rename = "silent")]
     Silence,
 }

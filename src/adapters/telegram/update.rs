@@ -5,9 +5,8 @@ use super::chat_target::ChatTarget;
 use super::contents::{Attachment, described, files, origin, quoted};
 use super::entities::{self, Words};
 use super::identity::Me;
-use super::options::Threading;
 use super::wire::{CallbackQuery, Chat, MemberChange, Message, StoppedDraft, Update, User};
-use crate::adapters::chat::Facts;
+use crate::adapters::chat::{Facts, Threading};
 use crate::domain::{
     Author, AuthorId, AuthorRole, BadId, ChatKind, Command, CommandInvocation, Language, MessageId, Platform,
     Said, ThreadId, Timestamp,

@@ -283,7 +283,7 @@ impl UpdateHandler {
             return Some(said);
         }
         let moved = self.moved(place);
-        let Fetched { files, missing } = self.fetcher.fetch(&self.parts.files, thread, moved, files).await;
+        let Fetched { files, missing } = self.fetcher.fetch(&*self.parts.files, thread, moved, files).await;
         for (_, phrase) in &missing {
             asides.push(Followup::Say(place, reply_to, phrase.say(language)));
         }
@@ -300,7 +300,7 @@ impl UpdateHandler {
     /// What was changed: the words. Its files are those that were fetched before.
     async fn corrected(&self, parcel: MessageContent, thread: &ThreadId, place: ChatTarget) -> Said {
         let MessageContent { mut said, files } = parcel;
-        let (files, others) = self.fetcher.find(&self.parts.files, thread, self.moved(place), files).await;
+        let (files, others) = self.fetcher.find(&*self.parts.files, thread, self.moved(place), files).await;
         add_lines(&mut said.text, &others.iter().map(named).collect::<Vec<_>>());
         Said { files, ..said }
     }

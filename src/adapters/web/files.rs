@@ -4,7 +4,7 @@
 //! The files are other people's, so a browser is told to save them, not to open them; plain pictures excepted, where a
 //! credential was sent.
 
-use std::path::{Component, Path as FsPath, PathBuf};
+use std::path::{Component, Path as FsPath};
 use std::sync::Arc;
 
 use axum::Json;
@@ -22,6 +22,7 @@ use super::limiter::Client;
 use super::problem::Problem;
 use super::server::Web;
 use crate::domain::ThreadId;
+use crate::ports::OpenFile;
 
 const LOCKED: HeaderValue = HeaderValue::from_static("default-src 'none'; sandbox");
 
@@ -43,7 +44,7 @@ pub(super) async fn link(
     Path((thread, name)): Path<(String, String)>,
 ) -> Result<Json<Value>, Problem> {
     let thread: ThreadId = thread.parse()?;
-    find(&web, &thread, &name).await?;
+    drop(find(&web, &thread, &name).await?);
     let issued = web.credentials.sign_link(&thread, &name, web.clock.now());
     let issued =
         issued.ok_or_else(|| Problem::new(StatusCode::FORBIDDEN, "there is no token to sign with"))?;
@@ -92,9 +93,7 @@ pub(super) async fn linked(
 /// The file as a download.
 async fn serve(web: &Web, thread: &ThreadId, name: &str) -> Result<Response, Problem> {
     let missing = || Problem::not_found("file");
-    let path = find(web, thread, name).await?;
-    let file = tokio::fs::File::open(path).await.map_err(|_| missing())?;
-    let length = file.metadata().await.map_err(|_| missing())?.len();
+    let OpenFile { length, content } = find(web, thread, name).await?;
     let disposition = format!("attachment; filename*=UTF-8''{}", utf8_percent_encode(name, NON_ALPHANUMERIC));
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static(media_type(name).0)),
@@ -103,14 +102,18 @@ async fn serve(web: &Web, thread: &ThreadId, name: &str) -> Result<Response, Pro
         (header::CONTENT_SECURITY_POLICY, LOCKED),
         (header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache")),
     ];
-    Ok((headers, Body::from_stream(ReaderStream::new(file))).into_response())
+    Ok((headers, Body::from_stream(ReaderStream::new(content))).into_response())
 }
 
-async fn find(web: &Web, thread: &ThreadId, name: &str) -> Result<PathBuf, Problem> {
+async fn find(web: &Web, thread: &ThreadId, name: &str) -> Result<OpenFile, Problem> {
     if !is_plain_name(name) {
         return Err(Problem::bad("this is not a file name"));
     }
-    resolve(&web.options.files, thread, name).await.ok_or_else(|| Problem::not_found("file"))
+    let found = web.parts.files.open(thread, name).await.unwrap_or_else(|error| {
+        tracing::warn!(error = &error as &dyn std::error::Error, "file cannot be read");
+        None
+    });
+    found.ok_or_else(|| Problem::not_found("file"))
 }
 
 /// Whether a name names something in a folder, and nothing else: one plain component, not hidden.
@@ -119,14 +122,6 @@ fn is_plain_name(name: &str) -> bool {
     let one = matches!((components.next(), components.next()), (Some(Component::Normal(_)), None));
     let strange = |c: char| c.is_control() || matches!(c, '/' | '\\');
     one && name.len() <= 255 && !name.starts_with('.') && !name.contains(strange)
-}
-
-/// The file's real place, if that is inside the thread's folder; a link that leads out of it leads nowhere.
-async fn resolve(files: &FsPath, thread: &ThreadId, name: &str) -> Option<PathBuf> {
-    let folder = tokio::fs::canonicalize(files).await.ok()?.join(thread.file_name());
-    let path = tokio::fs::canonicalize(folder.join(name)).await.ok()?;
-    let regular = tokio::fs::metadata(&path).await.ok()?.is_file();
-    (regular && path.starts_with(&folder)).then_some(path)
 }
 
 /// The media type by the name's ending, and whether a browser may show it by itself.
@@ -181,21 +176,5 @@ mod tests {
         ] {
             assert_eq!(media_type(name), expected, "{name}");
         }
-    }
-
-    #[cfg(unix)]
-    #[tokio::test]
-    async fn a_link_out_of_the_folder_leads_nowhere() {
-        let root = tempfile::tempdir().unwrap();
-        let thread: ThreadId = "web:chat:1".parse().unwrap();
-        let (files, secret) = (root.path().join("files"), root.path().join("secret"));
-        let folder = files.join(thread.file_name());
-        std::fs::create_dir_all(&folder).unwrap();
-        std::fs::File::create(&secret).unwrap();
-        std::fs::File::create(folder.join("good.txt")).unwrap();
-        std::os::unix::fs::symlink(&secret, folder.join("link.txt")).unwrap();
-        assert!(resolve(&files, &thread, "good.txt").await.is_some());
-        assert_eq!(resolve(&files, &thread, "link.txt").await, None);
-        assert_eq!(resolve(&files, &thread, "none.txt").await, None);
     }
 }

@@ -55,8 +55,8 @@ pub(super) async fn renew(State(web): State<Arc<Web>>) -> Result<Json<Value>, Pr
 }
 
 /// Names a project without saying which: the page tells by it for which project a stored login is.
-pub(super) fn project_id(files: &Path) -> String {
-    let digest = sha256(files.as_os_str().as_encoded_bytes());
+pub(super) fn project_id(project: &Path) -> String {
+    let digest = sha256(project.as_os_str().as_encoded_bytes());
     hex(digest.as_ref()).get(..16).unwrap_or_default().to_owned()
 }
 

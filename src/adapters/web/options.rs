@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use crate::adapters::AdapterHealths;
 use crate::domain::{Language, SandboxReport};
 use crate::metrics::Metrics;
-use crate::ports::{AccessBook, ApprovalBook, Audit, Grants, Hook, Ids, ThreadStore};
+use crate::ports::{AccessBook, ApprovalBook, Audit, FileStore, Grants, Hook, Ids, ThreadStore};
 
 /// What is known about this daemon before it runs.
 #[derive(Clone, Debug)]
@@ -31,8 +31,8 @@ pub struct WebOptions {
     pub model: String,
     /// What to call whoever writes in the console.
     pub operator_name: Option<String>,
-    /// The folder of the threads' files.
-    pub files: PathBuf,
+    /// What the page tells projects apart by: a path that no other project on the machine has.
+    pub project: PathBuf,
     /// How long open answers may go on after a stop.
     pub stop_grace: Duration,
 }
@@ -52,6 +52,8 @@ pub struct WebParts {
     pub access: Arc<dyn AccessBook>,
     /// Where it is written down who was allowed what.
     pub audit: Arc<dyn Audit>,
+    /// The attachments of messages.
+    pub files: Arc<dyn FileStore>,
     pub ids: Arc<dyn Ids>,
     /// How the adapters fare.
     pub healths: AdapterHealths,

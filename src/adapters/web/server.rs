@@ -60,7 +60,7 @@ impl Web {
             credentials: Credentials::new(&options.token),
             hosts: Hosts::new(bound, &options.allowed_hosts),
             failures: FailureLimiter::default(),
-            project: project_id(&options.files),
+            project: project_id(&options.project),
             streams: Arc::new(Semaphore::new(MAX_STREAMS)),
             watchers: Arc::new(Semaphore::new(MAX_WATCHERS)),
             door: io.door.clone(),

@@ -7,7 +7,7 @@ use super::{list, words};
 use crate::cli::{AccessCommand, Exit};
 use crate::commands::cli_context::{CliContext, operator};
 use crate::config::Env;
-use crate::ports::{Approved, Clock, Guest, SystemClock};
+use crate::ports::{AdapterTable, Approved, Clock, Guest, SystemClock};
 
 /// Runs one of the commands. What was found goes to `out`, trouble to `err`.
 ///
@@ -16,6 +16,7 @@ use crate::ports::{Approved, Clock, Guest, SystemClock};
 pub fn run(
     project: &Path,
     env: &Env,
+    adapters: &AdapterTable,
     command: AccessCommand,
     out: &mut dyn Write,
     err: &mut dyn Write,
@@ -36,7 +37,7 @@ pub fn run(
             }
         }
         AccessCommand::Invite { role } => match look.change(look.store.access.invite(role, &by, now)) {
-            Ok(Some(invitation)) => Ok(words::invited(&invitation, language)),
+            Ok(Some(invitation)) => Ok(words::invited(&invitation, adapters, language)),
             Ok(None) => Err(words::no_state(language).to_owned()),
             Err(error) => Err(look.trouble(&error)),
         },

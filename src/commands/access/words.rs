@@ -1,7 +1,7 @@
 //! What `access` says, in both languages.
 
 use crate::domain::{Language, Role};
-use crate::ports::{Guest, Invitation, Member};
+use crate::ports::{AdapterTable, Guest, Invitation, Invited, Member};
 
 /// The heads of the table's columns.
 pub(super) const fn columns(language: Language) -> [&'static str; 5] {
@@ -182,18 +182,24 @@ pub(super) fn bad_person(who: &str, language: Language) -> String {
     }
 }
 
-pub(super) fn invited(invitation: &Invitation, language: Language) -> String {
+/// An invitation, with how the invited person brings its code on each platform that can redeem one.
+pub(super) fn invited(invitation: &Invitation, adapters: &AdapterTable, language: Language) -> String {
     let (code, part) = (&invitation.code, role(Part::of(invitation.role), language));
-    match language {
-        Language::En => format!(
-            "{code}\nwhoever sends `/start {code}` to the Telegram bot first, within an hour, is let in as {part}; \
-             as a link: https://t.me/YOUR_BOT?start={code}"
-        ),
-        Language::Zh => format!(
-            "{code}\n一小时内最先向 Telegram 机器人发送 `/start {code}` 的人会被放行，身份：{part}；\
-             链接形式：https://t.me/YOUR_BOT?start={code}"
-        ),
-    }
+    let ways = adapters.iter().filter_map(|def| def.invitation).map(|way| {
+        let Invited { bot, message, link } = way(code, language);
+        match language {
+            Language::En => format!(
+                "whoever sends `{message}` to {bot} first, within an hour, is let in as {part}; as a link: {link}"
+            ),
+            Language::Zh => {
+                format!("一小时内最先向 {bot}发送 `{message}` 的人会被放行，身份：{part}；链接形式：{link}")
+            }
+        }
+    });
+    std::iter::once(code.clone()).chain(ways).collect::<Vec<_>>().join(
+        "
+",
+    )
 }
 
 /// There is no project state to write to.

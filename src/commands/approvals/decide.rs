@@ -13,6 +13,7 @@ use crate::commands::daemon::{AskError, ask};
 use crate::commands::load::load_or_say;
 use crate::config::Env;
 use crate::domain::{Approval, ApprovalState, Scope};
+use crate::ports::AdapterTable;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
@@ -48,14 +49,14 @@ impl Answer {
 /// Hands an answer to the daemon and tells what became of it.
 pub(super) fn decide(
     look: &CliContext,
-    (project, env): (&Path, &Env),
+    (project, env, adapters): (&Path, &Env, &AdapterTable),
     approval: &Approval,
     answer: Answer,
     args: DecisionArgs,
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> anyhow::Result<Exit> {
-    let Some(settings) = load_or_say(project, env, err)? else { return Ok(Exit::Configuration) };
+    let Some(settings) = load_or_say(project, env, adapters, err)? else { return Ok(Exit::Configuration) };
     let body = json!({
         "decision": answer.name(), "scope": answer.scope(), "reason": args.reason, "via": VIA,
     });

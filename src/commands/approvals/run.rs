@@ -9,6 +9,7 @@ use crate::cli::{ApprovalsCommand, Exit};
 use crate::commands::cli_context::CliContext;
 use crate::config::Env;
 use crate::domain::{Approval, ApprovalNumber};
+use crate::ports::AdapterTable;
 
 /// Runs one of the commands. What was found goes to `out`, trouble to `err`.
 ///
@@ -17,6 +18,7 @@ use crate::domain::{Approval, ApprovalNumber};
 pub fn run(
     project: &Path,
     env: &Env,
+    adapters: &AdapterTable,
     command: ApprovalsCommand,
     out: &mut dyn Write,
     err: &mut dyn Write,
@@ -44,7 +46,7 @@ pub fn run(
         ApprovalsCommand::Done { approval, words } => (approval, Answer::Done, words),
     };
     match find(&approvals, &name) {
-        Some(approval) => decide(&look, (project, env), approval, answer, args, out, err),
+        Some(approval) => decide(&look, (project, env, adapters), approval, answer, args, out, err),
         None => unknown(&look, &name, err),
     }
 }

@@ -1,9 +1,7 @@
 //! What a person types, line by line. Reading blocks, so it has a thread of its own, which ends with the process.
 
-use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc as blocking;
 
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
@@ -11,6 +9,8 @@ use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
 use rustyline::{ColorMode, Config, Editor, ExternalPrinter};
 use tokio::sync::mpsc;
+
+use crate::store::make_private;
 
 /// How many lines are remembered.
 const HISTORY: usize = 1000;
@@ -157,9 +157,4 @@ impl Typist {
             }
         }
     }
-}
-
-/// Makes the file, for its owner only, where there is none.
-fn make_private(path: &Path) -> io::Result<File> {
-    OpenOptions::new().append(true).create(true).mode(0o600).open(path)
 }

@@ -18,7 +18,7 @@ use crate::domain::{
 use crate::http_client::install_tls;
 use crate::ports::{Acceptance, Clock, Subscription, SystemClock, ThreadStore};
 use crate::render::Phrase;
-use crate::store::{Layout, State};
+use crate::store::{State, daemon_log};
 use crate::telemetry::{self, Console, Guard, Options, Redactor};
 use crate::uimessage::{Cursor, UiMessage};
 
@@ -54,7 +54,7 @@ impl Local {
         let logs = telemetry::init(Options {
             filter: env.get("SHIPAGENT_LOG").unwrap_or_default().to_owned(),
             console: Console::Silent,
-            logs: Some(Layout::new(&settings.state).logs()),
+            logs: Some(Box::new(daemon_log(&settings.state)?)),
             redactor,
         })?;
         install_tls();

@@ -7,11 +7,10 @@ use tokio::time::Instant;
 use super::line::Line;
 use super::local::Local;
 use super::remote::{ConnectError, Remote};
-use crate::commands::address;
 use crate::commands::daemon::whereabouts;
 use crate::config::{Env, Settings};
 use crate::domain::ThreadId;
-use crate::store::{Layout, Lock, OpenError, State};
+use crate::store::{Layout, Lock, OpenError, State, address};
 
 /// A daemon that has just taken the lock needs a moment until it can be talked to.
 const PATIENCE: Duration = Duration::from_secs(5);

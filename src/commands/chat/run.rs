@@ -17,6 +17,7 @@ use crate::commands::load::load_or_say;
 use crate::commands::terminal::Surface;
 use crate::config::{Env, Settings};
 use crate::domain::{BadId, Platform, ThreadId};
+use crate::ports::AdapterTable;
 use crate::store::{OpenError, survive_file_size_limits};
 
 /// Platforms whose threads the operator writes in; those of the others belong to the people there.
@@ -32,11 +33,12 @@ const BLOCKING_THREADS: usize = 16;
 pub fn run(
     project: &Path,
     env: &Env,
+    adapters: &AdapterTable,
     args: &ChatArgs,
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> anyhow::Result<Exit> {
-    let Some(settings) = load_or_say(project, env, err)? else { return Ok(Exit::Configuration) };
+    let Some(settings) = load_or_say(project, env, adapters, err)? else { return Ok(Exit::Configuration) };
     let language = settings.operator_language;
     let input = match input::read(args, err, language)? {
         Ok(input) => input,

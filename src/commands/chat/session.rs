@@ -147,7 +147,7 @@ impl<'o> Session<'_, 'o> {
         Style {
             painted: self.screen.surface().strong(&prompt),
             prompt,
-            history: Layout::new(&self.settings.state).run().join("chat_history"),
+            history: Layout::new(&self.settings.state).chat_history(),
             dumb: is_dumb(self.env),
         }
     }

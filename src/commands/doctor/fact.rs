@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::probe::Probe;
 use crate::config::{AgentMdError, Idle, IdleAdapter, Problem};
 use crate::domain::{ErrorKind, SandboxLevel, SandboxReport};
+use crate::ports::{Probe, ProbeLevel};
 use crate::sandbox::{MemoryControl, MemoryLimits};
 
 /// How bad a fact is.
@@ -79,7 +79,7 @@ pub(super) enum Fact {
     /// What a chat platform says about its bot.
     Chat {
         platform: &'static str,
-        news: Probe,
+        probe: Probe,
     },
     /// State can be written.
     Writable(PathBuf),
@@ -207,7 +207,11 @@ impl Fact {
             | Self::Clock { .. }
             | Self::TokenMade
             | Self::TokenStrong => Verdict::Ok,
-            Self::Chat { news, .. } => news.verdict(),
+            Self::Chat { probe, .. } => match probe.level {
+                ProbeLevel::Ok => Verdict::Ok,
+                ProbeLevel::Warning => Verdict::Warning,
+                ProbeLevel::Error => Verdict::Error,
+            },
             Self::Offline { key_unused } => warn_if(*key_unused),
             Self::IdleAdapter(idle) => warn_if(idle.why != Idle::Disabled),
             Self::ConfigWarning(_)

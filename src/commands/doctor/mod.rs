@@ -5,7 +5,6 @@
 mod chats;
 mod fact;
 mod model;
-mod probe;
 mod probes;
 mod run;
 mod words;

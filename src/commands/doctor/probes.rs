@@ -1,7 +1,6 @@
 //! Looks at the machine: files, port, lock, kernel, clock. Changes nothing that stays.
 
-use std::fs::{File, TryLockError};
-use std::io::{self, Read, Write};
+use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -12,6 +11,7 @@ use secrecy::{ExposeSecret, SecretString};
 use super::fact::Fact;
 use crate::domain::Timestamp;
 use crate::sandbox::{MemoryLimits, Mode, Status, control_of};
+use crate::store::{Layout, Lock, probe_writable};
 
 /// Tokens shorter than this can be tried out.
 const STRONG_TOKEN: usize = 16;
@@ -19,12 +19,7 @@ const STRONG_TOKEN: usize = 16;
 /// Whether files can be made where state is kept. Before the first start that is the project directory.
 pub(super) fn writable(state: &Path) -> Fact {
     let dir = if state.is_dir() { state } else { state.parent().unwrap_or(state) };
-    let probe = || -> io::Result<()> {
-        let mut file = tempfile::Builder::new().prefix(".doctor-").tempfile_in(dir)?;
-        file.write_all(b"probe")?;
-        file.as_file().sync_all()
-    };
-    match probe() {
+    match probe_writable(dir) {
         Ok(()) => Fact::Writable(dir.to_owned()),
         Err(error) => Fact::NotWritable { path: dir.to_owned(), why: error.to_string() },
     }
@@ -65,24 +60,11 @@ pub(super) fn disk(project: &Path) -> Option<Fact> {
 
 /// What the lock says about another daemon.
 pub(super) fn lock(state: &Path) -> Fact {
-    let path = state.join("run").join("lock");
-    let mut file = match File::open(&path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Fact::LockFree,
-        Err(error) => return Fact::LockUnclear(error.to_string()),
-    };
-    // Shared, and given back at once: a daemon that starts in this very moment is the only one to notice.
-    match file.try_lock_shared() {
-        Ok(()) => Fact::LockFree,
-        Err(TryLockError::WouldBlock) => Fact::LockHeld { pid: pid_in(&mut file) },
-        Err(TryLockError::Error(error)) => Fact::LockUnclear(error.to_string()),
+    match Lock::look(&Layout::new(state)) {
+        Ok(None) => Fact::LockFree,
+        Ok(Some(holder)) => Fact::LockHeld { pid: holder.pid },
+        Err(error) => Fact::LockUnclear(error.to_string()),
     }
-}
-
-fn pid_in(file: &mut File) -> Option<u32> {
-    let mut text = String::new();
-    file.take(64).read_to_string(&mut text).ok()?;
-    text.split_whitespace().next()?.parse().ok()
 }
 
 /// Whether the port can be had. `lock` tells whether a daemon of ours holds it.
@@ -140,7 +122,8 @@ pub(super) fn clock(now: Timestamp, zone: Option<String>) -> Fact {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::fs::{self, File};
+    use std::io::Write as _;
 
     use super::super::fact::Verdict;
     use super::*;

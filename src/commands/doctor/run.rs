@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures_util::future::join;
 use serde_json::json;
 
-use super::chats::{HttpFactory, ask_platforms};
+use super::chats::{HttpFactory, probe_platforms};
 use super::fact::{Fact, Verdict};
 use super::model::{ListModels, ModelFactory, ask_all};
 use super::probes;
@@ -16,7 +16,7 @@ use crate::cli::{Exit, Output};
 use crate::config::{Env, Provider, Settings, read_agent_md};
 use crate::domain::Language;
 use crate::policy_setup::{memory_limits, sandbox_mode};
-use crate::ports::Clock;
+use crate::ports::{AdapterTable, Clock};
 use crate::sandbox::{Mode, Status};
 
 /// What the examination needs from outside.
@@ -25,6 +25,8 @@ use crate::sandbox::{Mode, Status};
 pub struct DoctorInput<'a> {
     pub project: &'a Path,
     pub env: &'a Env,
+    /// The platforms there are.
+    pub adapters: &'a AdapterTable,
     pub clock: Arc<dyn Clock>,
     /// Makes a model of its settings.
     pub model: ModelFactory<'a>,
@@ -54,8 +56,8 @@ pub async fn doctor(surgery: DoctorInput<'_>, output: Output, out: &mut dyn Writ
 }
 
 async fn examine(surgery: DoctorInput<'_>) -> (Vec<Fact>, Language) {
-    let DoctorInput { project, env, clock, model, models, http, sandbox } = surgery;
-    let settings = Settings::load(project, env);
+    let DoctorInput { project, env, adapters, clock, model, models, http, sandbox } = surgery;
+    let settings = Settings::load(project, env, adapters);
     let mut facts = Vec::new();
     let language = match &settings {
         Ok(settings) => settings.operator_language,
@@ -76,7 +78,7 @@ async fn examine(surgery: DoctorInput<'_>) -> (Vec<Fact>, Language) {
                 facts.push(Fact::Offline { key_unused: env.filled("OPENAI_API_KEY").is_some() });
             }
             let models = ask_all(&settings.model, model, models, &*clock);
-            let (models, platforms) = join(models, ask_platforms(&settings, http, &clock)).await;
+            let (models, platforms) = join(models, probe_platforms(&settings, http, &clock)).await;
             facts.extend(models.into_iter().chain(platforms));
             if let Some(web) = &settings.web {
                 facts.push(probes::port(web.listen, web.listen_chosen, &lock));
@@ -175,6 +177,7 @@ mod tests {
         let surgery = DoctorInput {
             project: dir.path(),
             env: &env,
+            adapters: &crate::adapters::builtin(),
             clock: Arc::new(FixedClock),
             model: &no_model,
             models: &|_| Box::pin(async { Err("no network here".to_owned()) }),

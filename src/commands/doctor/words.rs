@@ -13,7 +13,7 @@ pub(super) fn say(fact: &Fact, language: Language) -> (String, Option<String>) {
         Fact::ConfigProblem(problem) | Fact::ConfigWarning(problem) => {
             return (problem.line(language), None);
         }
-        Fact::Chat { platform, news } => return (news.say(language), news.advice(platform, language)),
+        Fact::Chat { probe, .. } => return (probe.message.clone(), probe.advice.clone()),
         _ => {}
     }
     let (message, advice) = match language {
@@ -42,7 +42,7 @@ fn english(fact: &Fact) -> String {
         Fact::ModelEnds { name, on, days, .. } if *days < 0 => format!("{name} was shut down on {on}"),
         Fact::ModelEnds { name, on, days, .. } => format!("{name} is shut down on {on}, in {days} days"),
         Fact::ModelNotListed { name, .. } => format!("the server does not list a model named {name}"),
-        Fact::Chat { news, .. } => news.say(Language::En),
+        Fact::Chat { probe, .. } => probe.message.clone(),
         Fact::Writable(path) => format!("{} can be written", path.display()),
         Fact::NotWritable { path, why } => format!("{} cannot be written: {why}", path.display()),
         Fact::Private => ".ship is private".into(),
@@ -153,7 +153,7 @@ fn chinese(fact: &Fact) -> String {
         Fact::ModelEnds { name, on, days, .. } if *days < 0 => format!("{name} 已于 {on} 停止服务"),
         Fact::ModelEnds { name, on, days, .. } => format!("{name} 将于 {on} 停止服务，还有 {days} 天"),
         Fact::ModelNotListed { name, .. } => format!("服务器的模型列表里没有 {name}"),
-        Fact::Chat { news, .. } => news.say(Language::Zh),
+        Fact::Chat { probe, .. } => probe.message.clone(),
         Fact::Writable(path) => format!("{} 可写", path.display()),
         Fact::NotWritable { path, why } => format!("{} 不可写：{why}", path.display()),
         Fact::Private => ".ship 仅本用户可读".into(),

@@ -4,9 +4,11 @@ use std::io::{BufRead, Write};
 use std::path::Path;
 
 use super::InitError;
-use crate::cli::{InitAdapter, InitArgs};
+use super::files::text;
+use crate::cli::InitArgs;
 use crate::config::{is_variable_name, is_web_address};
 use crate::domain::Language;
+use crate::ports::{AdapterDef, AdapterTable, InitValue};
 
 /// The model `init` proposes.
 const MODEL: &str = "gpt-6-luna";
@@ -14,12 +16,21 @@ const MODEL: &str = "gpt-6-luna";
 const KEY_VARIABLE: &str = "OPENAI_API_KEY";
 
 /// What the files are made of.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Answers {
     pub name: String,
     pub model: ModelAnswer,
     /// Adapters besides the console.
-    pub adapters: Vec<InitAdapter>,
+    pub adapters: Vec<NewSection>,
+}
+
+/// The section of an adapter that is to be written.
+#[derive(Clone, Debug)]
+pub struct NewSection {
+    /// Its line in the adapter table.
+    pub def: AdapterDef,
+    /// Its keys with their values, as JSON.
+    pub keys: Vec<(&'static str, String)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +59,7 @@ impl Questions<'_> {
         &mut self,
         question: &str,
         default: &str,
-        read: impl Fn(&str) -> Result<T, &'static str>,
+        read: impl Fn(&str) -> Result<T, String>,
     ) -> Result<T, InitError> {
         loop {
             write!(self.out, "{question} [{default}]: ").map_err(InitError::Output)?;
@@ -79,7 +90,7 @@ impl Questions<'_> {
 }
 
 /// The answers nobody was asked for: what the command line says, and defaults.
-pub(super) fn assume(project: &Path, args: &InitArgs) -> Result<Answers, InitError> {
+pub(super) fn assume(project: &Path, args: &InitArgs, adapters: &AdapterTable) -> Result<Answers, InitError> {
     let name = args.name.clone().unwrap_or_else(|| folder_name(project));
     let base_url = args.base_url.as_deref().map(usable_address).transpose().map_err(bad("--base-url"))?;
     let variable =
@@ -91,27 +102,37 @@ pub(super) fn assume(project: &Path, args: &InitArgs) -> Result<Answers, InitErr
         base_url,
         model: args.model.clone().unwrap_or_else(|| MODEL.to_owned()),
     };
-    Ok(Answers { name: usable_name(&name).map_err(bad("--name"))?, model, adapters: args.adapters.clone() })
+    let adapters = args.adapters.iter().map(|name| known(name, adapters)).collect::<Result<Vec<_>, _>>();
+    let adapters = adapters.map_err(bad("--adapter"))?.into_iter().map(proposed_section).collect();
+    Ok(Answers { name: usable_name(&name).map_err(bad("--name"))?, model, adapters })
 }
 
 /// Asks for whatever the command line does not say.
 pub(super) fn ask(
     project: &Path,
     args: &InitArgs,
+    adapters: &AdapterTable,
     questions: &mut Questions<'_>,
 ) -> Result<Answers, InitError> {
-    let mut answers = assume(project, args)?;
+    let mut answers = assume(project, args, adapters)?;
     if args.name.is_none() {
         let question = questions.words("Name of the agent", "智能体的名称");
         answers.name = questions.ask(question, &answers.name, usable_name)?;
     }
     answers.model = ask_model(args, questions)?;
     if args.adapters.is_empty() {
-        let question = questions.words(
-            "Adapters besides the web console: telegram, feishu, qq, several with commas",
-            "网页控制台之外的接入：telegram、feishu、qq，可用逗号分隔多个",
-        );
-        answers.adapters = questions.ask(question, "none", adapters)?;
+        let names: Vec<&str> = adapters.names().collect();
+        let question = match questions.language {
+            Language::En => {
+                format!("Adapters besides the web console: {}, several with commas", names.join(", "))
+            }
+            Language::Zh => format!("网页控制台之外的接入：{}，可用逗号分隔多个", names.join("、")),
+        };
+        let chosen = questions.ask(&question, "none", |answer| chosen(answer, adapters))?;
+        answers.adapters = chosen.into_iter().map(proposed_section).collect();
+    }
+    for section in &mut answers.adapters {
+        ask_section(section, questions)?;
     }
     Ok(answers)
 }
@@ -151,7 +172,7 @@ fn ask_model(args: &InitArgs, questions: &mut Questions<'_>) -> Result<ModelAnsw
     Ok(ModelAnswer::Server { base_url, model, key_variable })
 }
 
-fn bad(option: &'static str) -> impl Fn(&'static str) -> InitError {
+fn bad(option: &'static str) -> impl Fn(String) -> InitError {
     move |why| InitError::BadAnswer { option, why }
 }
 
@@ -162,7 +183,7 @@ enum Server {
     Own(String),
 }
 
-fn server(answer: &str) -> Result<Server, &'static str> {
+fn server(answer: &str) -> Result<Server, String> {
     match answer.to_lowercase().as_str() {
         "openai" => Ok(Server::OpenAi),
         "offline" => Ok(Server::Offline),
@@ -170,38 +191,63 @@ fn server(answer: &str) -> Result<Server, &'static str> {
     }
 }
 
-fn adapters(answer: &str) -> Result<Vec<InitAdapter>, &'static str> {
-    let mut adapters = Vec::new();
+fn chosen(answer: &str, adapters: &AdapterTable) -> Result<Vec<AdapterDef>, String> {
+    let mut chosen: Vec<AdapterDef> = Vec::new();
     for name in answer.split([',', '，', '、', ' ']).filter(|name| !name.is_empty()) {
-        let adapter = match name.to_lowercase().as_str() {
-            "none" => continue,
-            "telegram" => InitAdapter::Telegram,
-            "feishu" | "lark" => InitAdapter::Feishu,
-            "qq" => InitAdapter::Qq,
-            _ => return Err("telegram, feishu, qq or none"),
-        };
-        if !adapters.contains(&adapter) {
-            adapters.push(adapter);
+        let name = name.to_lowercase();
+        if name == "none" {
+            continue;
+        }
+        let def = known(&name, adapters)?;
+        if chosen.iter().all(|other| other.name != def.name) {
+            chosen.push(def);
         }
     }
-    Ok(adapters)
+    Ok(chosen)
 }
 
-fn usable_name(name: &str) -> Result<String, &'static str> {
+fn known(name: &str, adapters: &AdapterTable) -> Result<AdapterDef, String> {
+    let names: Vec<&str> = adapters.names().collect();
+    adapters.find(name).copied().ok_or_else(|| format!("{} or none", names.join(", ")))
+}
+
+/// A new section without any question asked.
+fn proposed_section(def: AdapterDef) -> NewSection {
+    let value = |value: InitValue| match value {
+        InitValue::Variable(name) => format!("\"${{{name}}}\""),
+        InitValue::Json(json) => json.to_owned(),
+        InitValue::Ask { default, .. } => text(default),
+    };
+    NewSection { def, keys: def.init.iter().map(|key| (key.key, value(key.value))).collect() }
+}
+
+/// Asks what only the operator can say about a section.
+fn ask_section(section: &mut NewSection, questions: &mut Questions<'_>) -> Result<(), InitError> {
+    for ((_, value), key) in section.keys.iter_mut().zip(section.def.init) {
+        if let InitValue::Ask { en, zh, default } = key.value {
+            let question = questions.words(en, zh);
+            *value = questions.ask(question, default, |answer| Ok(text(answer)))?;
+        }
+    }
+    Ok(())
+}
+
+fn usable_name(name: &str) -> Result<String, String> {
     let fine = !name.trim().is_empty() && name.chars().count() <= 80 && !name.chars().any(char::is_control);
-    if fine { Ok(name.trim().to_owned()) } else { Err("a name has 1 to 80 characters") }
+    if fine { Ok(name.trim().to_owned()) } else { Err("a name has 1 to 80 characters".to_owned()) }
 }
 
-fn usable_address(answer: &str) -> Result<String, &'static str> {
+fn usable_address(answer: &str) -> Result<String, String> {
     let fine = is_web_address(answer);
-    if fine { Ok(answer.to_owned()) } else { Err("write the address as http://host or https://host/path") }
+    let why = "write the address as http://host or https://host/path";
+    if fine { Ok(answer.to_owned()) } else { Err(why.to_owned()) }
 }
 
-fn usable_variable(answer: &str) -> Result<Option<String>, &'static str> {
+fn usable_variable(answer: &str) -> Result<Option<String>, String> {
     match answer {
         "-" => Ok(None),
         name if is_variable_name(name) => Ok(Some(name.to_owned())),
-        _ => Err("a variable's name has letters, digits and _, and no digit first"),
+        _ => Err("a variable's name has letters, digits and _, and no digit first".to_owned()),
     }
 }
 

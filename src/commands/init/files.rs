@@ -8,7 +8,6 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::answers::{Answers, ModelAnswer};
-use crate::cli::InitAdapter;
 use crate::config::file::DEFAULT_BASE_URL;
 
 /// The text everybody's first `Agent.md` begins with; its first line is the name.
@@ -56,15 +55,9 @@ pub(super) fn ship_json(answers: &Answers) -> String {
     }
     lines.extend(["  },".to_owned(), "  \"adapters\": {".to_owned()]);
     for adapter in &answers.adapters {
-        let credentials: Vec<String> = credentials(*adapter)
-            .iter()
-            .map(|(key, variable)| format!("\"{key}\": \"${{{variable}}}\""))
-            .collect();
-        lines.push(format!(
-            "    \"{}\": {{ {}, \"allowedUsers\": [] }},",
-            key(*adapter),
-            credentials.join(", ")
-        ));
+        let keys: Vec<String> =
+            adapter.keys.iter().map(|(key, value)| format!("\"{key}\": {value}")).collect();
+        lines.push(format!("    \"{}\": {{ {} }},", adapter.def.name, keys.join(", ")));
     }
     lines.push("    \"web\": { \"listen\": \"127.0.0.1:7717\" },".to_owned());
     lines.extend(["  },".to_owned(), "}".to_owned()]);
@@ -84,8 +77,8 @@ pub(super) fn variables(answers: &Answers) -> Vec<String> {
         ModelAnswer::Offline => None,
         ModelAnswer::Server { key_variable, .. } => key_variable.clone(),
     };
-    let adapters = answers.adapters.iter().flat_map(|adapter| credentials(*adapter));
-    model.into_iter().chain(adapters.map(|(_, variable)| (*variable).to_owned())).collect()
+    let adapters = answers.adapters.iter().flat_map(|adapter| adapter.def.credentials());
+    model.into_iter().chain(adapters.map(|(_, variable)| variable.to_owned())).collect()
 }
 
 /// What must be added to a `.gitignore`, if anything.
@@ -105,24 +98,8 @@ pub(super) fn gitignore(existing: &str) -> Option<String> {
     Some(text + &missing.join("\n") + "\n")
 }
 
-fn key(adapter: InitAdapter) -> &'static str {
-    match adapter {
-        InitAdapter::Telegram => "telegram",
-        InitAdapter::Feishu => "feishu",
-        InitAdapter::Qq => "qq",
-    }
-}
-
-fn credentials(adapter: InitAdapter) -> &'static [(&'static str, &'static str)] {
-    match adapter {
-        InitAdapter::Telegram => &[("botToken", "TELEGRAM_BOT_TOKEN")],
-        InitAdapter::Feishu => &[("appId", "FEISHU_APP_ID"), ("appSecret", "FEISHU_APP_SECRET")],
-        InitAdapter::Qq => &[("appId", "QQ_APP_ID"), ("appSecret", "QQ_APP_SECRET")],
-    }
-}
-
 /// A JSON text in which nothing is taken for a variable.
-fn text(raw: &str) -> String {
+pub(super) fn text(raw: &str) -> String {
     Value::String(raw.replace("${", "$${")).to_string()
 }
 

@@ -8,6 +8,7 @@ use super::answers::{Answers, Questions, ask, assume};
 use super::files::{Existing, Placed, agent_md, env_example, gitignore, place, ship_json, variables};
 use crate::cli::{Exit, InitArgs};
 use crate::domain::Language;
+use crate::ports::AdapterTable;
 
 /// Why there is no new project.
 #[derive(Debug, thiserror::Error)]
@@ -22,7 +23,7 @@ pub enum InitError {
     BadAnswer {
         option: &'static str,
         /// What it should be.
-        why: &'static str,
+        why: String,
     },
     /// The terminal cannot be read.
     #[error("the terminal cannot be read")]
@@ -50,6 +51,7 @@ impl InitError {
 pub fn init(
     project: &Path,
     args: &InitArgs,
+    adapters: &AdapterTable,
     language: Language,
     terminal: Option<&mut dyn BufRead>,
     out: &mut dyn Write,
@@ -58,11 +60,11 @@ pub fn init(
     let (answers, rules) = match terminal {
         _ if silent => {
             let rule = if args.force { Existing::Replace } else { Existing::Keep };
-            (assume(project, args)?, Rules { agent_md: rule, ship_json: rule, env_example: rule })
+            (assume(project, args, adapters)?, Rules { agent_md: rule, ship_json: rule, env_example: rule })
         }
         Some(input) => {
             let mut questions = Questions { input, out, language };
-            let answers = ask(project, args, &mut questions)?;
+            let answers = ask(project, args, adapters, &mut questions)?;
             let rules = Rules {
                 agent_md: rule(project, "Agent.md", &mut questions)?,
                 ship_json: rule(project, "ship.json", &mut questions)?,

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use super::{InitError, init};
-use crate::cli::{Exit, InitAdapter, InitArgs};
+use crate::adapters::builtin;
+use crate::cli::{Exit, InitArgs};
 use crate::config::{Env, Provider, Settings, check_config};
 use crate::domain::Language;
 
@@ -17,7 +18,7 @@ fn run(dir: &Path, args: &InitArgs, typed: Option<&str>) -> (Result<Exit, InitEr
     let mut out = Vec::new();
     let mut input = typed.map(str::as_bytes);
     let terminal = input.as_mut().map(|input| input as &mut dyn std::io::BufRead);
-    let result = init(dir, args, Language::En, terminal, &mut out);
+    let result = init(dir, args, &builtin(), Language::En, terminal, &mut out);
     (result, String::from_utf8(out).unwrap())
 }
 
@@ -45,13 +46,13 @@ fn a_new_project_runs_as_it_is() {
          Next: edit Agent.md, set OPENAI_API_KEY in .env, then `shipagent run`.\n"
     );
     assert_eq!(names(&project), [".env.example", "Agent.md", "ship.json"]);
-    let settings = Settings::load(&project, &Env::default()).unwrap();
+    let settings = Settings::load(&project, &Env::default(), &builtin()).unwrap();
     assert_eq!(settings.name, "fresh");
     assert!(settings.agent_md.starts_with("# fresh\n"));
     assert!(matches!(settings.model.provider, Provider::Offline));
     let written = fs::read_to_string(project.join("ship.json")).unwrap();
     assert!(written.contains("until it is set, the built-in offline model answers"), "{written}");
-    let settings = Settings::load(&project, &Env::of([("OPENAI_API_KEY", "sk")])).unwrap();
+    let settings = Settings::load(&project, &Env::of([("OPENAI_API_KEY", "sk")]), &builtin()).unwrap();
     assert_eq!(settings.model.provider.name(), "gpt-6-luna");
 }
 
@@ -89,13 +90,14 @@ fn answers_become_a_configuration_that_is_valid() {
     let (result, said) = run(dir.path(), &InitArgs::default(), Some(typed));
     assert_eq!(result.unwrap(), Exit::Ok, "{said}");
     assert!(said.contains("write the address as http://host or https://host/path"), "{said}");
-    let unset = check_config(dir.path(), &Env::default());
+    let unset = check_config(dir.path(), &Env::default(), &builtin());
     let paths: Vec<&str> = unset.problems.iter().map(|problem| problem.path.as_str()).collect();
     assert_eq!(paths, ["adapters.qq.appId", "adapters.qq.appSecret", "adapters.telegram.botToken"]);
     let env = Env::of([("QQ_APP_ID", "1"), ("QQ_APP_SECRET", "s"), ("TELEGRAM_BOT_TOKEN", "t")]);
-    let settings = Settings::load(dir.path(), &env).unwrap();
+    let settings = Settings::load(dir.path(), &env, &builtin()).unwrap();
     assert_eq!(settings.name, "Captain \"${X}\"");
-    assert!(settings.qq.is_some() && settings.telegram.is_some());
+    let running: Vec<&str> = settings.adapters.iter().map(|own| own.def.name).collect();
+    assert_eq!(running, ["telegram", "qq"]);
     let Provider::OpenAi(endpoint) = settings.model.provider else { panic!("offline") };
     assert_eq!((endpoint.base_url.as_str(), endpoint.model.as_str()), ("http://127.0.0.1:11434/v1", "qwen3"));
 }
@@ -128,7 +130,7 @@ fn what_the_command_line_says_is_not_asked() {
         base_url: Some("http://127.0.0.1:1".into()),
         model: Some("m".into()),
         key_variable: Some("MY_KEY".into()),
-        adapters: vec![InitAdapter::Feishu],
+        adapters: vec!["feishu".to_owned()],
         ..InitArgs::default()
     };
     let (result, said) = run(dir.path(), &args, Some(""));

@@ -5,14 +5,13 @@
 
 mod adapters;
 mod llm;
+mod memory;
 mod permissions;
 mod root;
 
-pub use adapters::{
-    AdaptersFile, FeishuFile, FeishuMode, GroupRespond, GroupThreading, GroupsFile, Pairing, QqFile, QqMode,
-    TelegramFile, TelegramMode, WebFile,
-};
+pub use adapters::{AdaptersFile, WebFile};
 pub use llm::{DEFAULT_BASE_URL, FallbackFile, LlmFile, ProviderChoice};
+pub use memory::MemoryFile;
 pub use permissions::{ExecShellFile, PermissionsFile, Sandbox, ToolFile};
 
 pub use crate::policy::{Compound, Mode};

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AdaptersFile, LlmFile, PermissionsFile};
+use super::{AdaptersFile, LlmFile, MemoryFile, PermissionsFile};
 use crate::domain::{ReadReplies, WhileRunning, WhileWaiting};
 
 /// Configuration of a shipagent project. Comments and trailing commas are allowed; `${VAR}` and
@@ -34,6 +34,8 @@ pub struct ShipFile {
     pub queue: QueueFile,
     /// Bounds of the daemon.
     pub limits: LimitsFile,
+    /// What is remembered, and how a conversation is kept inside the model's window.
+    pub memory: MemoryFile,
 }
 
 /// A language, or the choice to follow the people who write.

@@ -6,8 +6,9 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::project::load;
+use crate::adapters::builtin;
 use crate::config::check::check;
-use crate::config::file::ShipFile;
+use crate::config::load::typed;
 use crate::config::{Env, Provider, Settings, schema};
 
 #[test]
@@ -16,9 +17,9 @@ fn the_example_is_valid_as_it_stands_and_names_every_key() {
     let settings = load(example, &Env::default()).unwrap();
     assert!(matches!(settings.model.provider, Provider::Offline));
 
-    let checked = check(example, &Env::default());
+    let checked = check(example, &Env::default(), &builtin());
     let mut missing = Vec::new();
-    missing_keys(&schema(), &checked.value, "", &mut missing);
+    missing_keys(&schema(&builtin()), &checked.value, "", &mut missing);
     assert_eq!(missing, Vec::<String>::new());
 }
 
@@ -66,17 +67,17 @@ fn fullest(schema: &Value) -> Value {
 
 #[test]
 fn what_the_schema_allows_the_checker_and_the_types_accept() {
-    let full = fullest(&schema());
-    let checked = check(&full.to_string(), &Env::default());
+    let full = fullest(&schema(&builtin()));
+    let checked = check(&full.to_string(), &Env::default(), &builtin());
     assert_eq!(checked.problems, []);
     assert_eq!(checked.value, full);
-    serde_json::from_value::<ShipFile>(full.clone()).unwrap();
+    typed(full.clone(), &builtin()).unwrap();
     load(&full.to_string(), &Env::default()).unwrap();
 }
 
 #[test]
 fn the_schema_is_fit_for_editors() {
-    let schema = schema();
+    let schema = schema(&builtin());
     assert_eq!(schema["$schema"], "http://json-schema.org/draft-07/schema#");
     assert_eq!(schema["additionalProperties"], false);
     let text = schema.to_string();
@@ -141,13 +142,13 @@ fn anything() -> impl Strategy<Value = Value> {
 proptest! {
     #[test]
     fn what_the_checker_lets_pass_the_types_accept(at in any::<prop::sample::Index>(), value in anything()) {
-        let mut file = fullest(&schema());
+        let mut file = fullest(&schema(&builtin()));
         let mut places = Vec::new();
         pointers(&file, "", &mut places);
         *file.pointer_mut(at.get(&places).as_str()).unwrap() = value;
-        let checked = check(&file.to_string(), &Env::default());
+        let checked = check(&file.to_string(), &Env::default(), &builtin());
         if checked.problems.is_empty() {
-            prop_assert!(serde_json::from_value::<ShipFile>(checked.value).is_ok(), "{file}");
+            prop_assert!(typed(checked.value, &builtin()).is_ok(), "{file}");
         }
     }
 }
@@ -155,7 +156,7 @@ proptest! {
 #[test]
 fn the_hello_project_runs_without_any_key() {
     let hello = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/hello");
-    let settings = Settings::load(&hello, &Env::default()).unwrap();
+    let settings = Settings::load(&hello, &Env::default(), &builtin()).unwrap();
     assert_eq!(settings.name, "hello");
     assert!(matches!(settings.model.provider, Provider::Offline));
 }

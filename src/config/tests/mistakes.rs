@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::project::{load, project};
+use crate::adapters::builtin;
 use crate::config::{AgentMdError, Env, Settings};
 
 fn lines(ship: &str) -> Vec<String> {
@@ -46,12 +47,12 @@ fn wrong_keys_and_types_are_told_with_their_fix() {
         ),
         (
             r#"{ "modle": "a" }"#,
-            "1:3: modle: unknown key; the keys here are name, language, owners, llm, adapters, permissions, approvals, queue, limits",
+            "1:3: modle: unknown key; the keys here are name, language, owners, llm, adapters, permissions, approvals, queue, limits, memory",
         ),
         (r#"{ "telegram": {} }"#, r#"1:3: telegram: unknown key; did you mean "adapters.telegram"?"#),
         (
             r#"{ "colour": 1 }"#,
-            "1:3: colour: unknown key; the keys here are name, language, owners, llm, adapters, permissions, approvals, queue, limits",
+            "1:3: colour: unknown key; the keys here are name, language, owners, llm, adapters, permissions, approvals, queue, limits, memory",
         ),
         (
             r#"{ "llm": { "maxSteps": "40" } }"#,
@@ -207,7 +208,7 @@ fn all_mistakes_of_a_project_are_told_at_once() {
   "queue": { "mergeMs": 9000, "whileRunning": 'never' },
 }"#;
     let dir = project(&[("ship.json", ship), (".env", "GOOD=1\nbad line\n")]);
-    let error = Settings::load(dir.path(), &Env::default()).unwrap_err();
+    let error = Settings::load(dir.path(), &Env::default(), &builtin()).unwrap_err();
     let text = error.to_string().replace(&*dir.path().canonicalize().unwrap().to_string_lossy(), "DIR");
     let expected = [
         "DIR/Agent.md is missing; run `shipagent init` to create one, or give another directory with -C DIR",
@@ -241,10 +242,10 @@ fn the_report_speaks_the_operators_language() {
 fn files_that_cannot_be_read_are_told_and_not_taken_for_absent() {
     let dir = project(&[("Agent.md", "Be kind.")]);
     std::fs::create_dir(dir.path().join("ship.json")).unwrap();
-    let error = Settings::load(dir.path(), &Env::default()).unwrap_err();
+    let error = Settings::load(dir.path(), &Env::default(), &builtin()).unwrap_err();
     assert!(error.agent_md.is_none());
     assert!(error.to_string().starts_with("ship.json: cannot be read ("), "{error}");
 
-    let missing = Settings::load(Path::new("/no/such/directory"), &Env::default()).unwrap_err();
+    let missing = Settings::load(Path::new("/no/such/directory"), &Env::default(), &builtin()).unwrap_err();
     assert!(matches!(missing.agent_md, Some(AgentMdError::NoProject(_))));
 }

@@ -5,6 +5,7 @@ use std::io::Write;
 
 use tempfile::TempDir;
 
+use crate::adapters::builtin;
 use crate::config::{ConfigErrors, Env, Settings};
 
 /// A directory with these files.
@@ -18,5 +19,5 @@ pub(super) fn project(files: &[(&str, &str)]) -> TempDir {
 
 /// What becomes of a project with this `ship.json`.
 pub(super) fn load(ship: &str, env: &Env) -> Result<Settings, ConfigErrors> {
-    Settings::load(project(&[("Agent.md", "Be kind."), ("ship.json", ship)]).path(), env)
+    Settings::load(project(&[("Agent.md", "Be kind."), ("ship.json", ship)]).path(), env, &builtin())
 }

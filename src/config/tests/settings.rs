@@ -4,6 +4,7 @@ use secrecy::ExposeSecret;
 use serde_json::json;
 
 use super::project::{load, project};
+use crate::adapters::builtin;
 use crate::config::{Env, Provider, Settings};
 use crate::domain::Language;
 
@@ -11,13 +12,13 @@ use crate::domain::Language;
 fn without_a_file_the_usual_variables_are_read() {
     let dir = project(&[("Agent.md", "Be kind."), (".env", "OPENAI_API_KEY=sk-file\nOPENAI_MODEL=m\n")]);
     let env = Env::of([("OPENAI_BASE_URL", "http://127.0.0.1:9/v1/"), ("OPENAI_MODEL", "process")]);
-    let settings = Settings::load(dir.path(), &env).unwrap();
+    let settings = Settings::load(dir.path(), &env, &builtin()).unwrap();
     let Provider::OpenAi(endpoint) = &settings.model.provider else { panic!("{settings:?}") };
     assert_eq!((endpoint.base_url.as_str(), endpoint.model.as_str()), ("http://127.0.0.1:9/v1", "process"));
     assert_eq!(endpoint.api_key.as_ref().unwrap().expose_secret(), "sk-file");
 
     let wrong = Env::of([("OPENAI_BASE_URL", "127.0.0.1:9")]);
-    let error = Settings::load(dir.path(), &wrong).unwrap_err().to_string();
+    let error = Settings::load(dir.path(), &wrong, &builtin()).unwrap_err().to_string();
     assert!(error.starts_with("OPENAI_BASE_URL: \"127.0.0.1:9\" is not a web address"), "{error}");
 
     // With a file, only what the file asks for counts.
@@ -107,13 +108,8 @@ fn an_adapter_runs_when_it_is_there_on_and_has_its_credentials() {
         (json!({ "web": { "enabled": false, "token": "${UNSET}", "listen": "${UNSET}" } }), "web", "[]"),
     ] {
         let settings = load(&json!({ "adapters": adapters }).to_string(), &Env::default()).unwrap();
-        let names = [
-            ("web", settings.web.is_some()),
-            ("telegram", settings.telegram.is_some()),
-            ("feishu", settings.feishu.is_some()),
-            ("qq", settings.qq.is_some()),
-        ];
-        let running: Vec<&str> = names.into_iter().filter(|(_, on)| *on).map(|(name, _)| name).collect();
+        let web = settings.web.iter().map(|_| "web");
+        let running: Vec<&str> = web.chain(settings.adapters.iter().map(|own| own.def.name)).collect();
         assert_eq!(running.join(" "), runs, "{adapters}");
         let sleeping: Vec<_> = settings.idle_adapters.into_iter().map(|idle| (idle.name, idle.why)).collect();
         assert_eq!(format!("{sleeping:?}"), idle, "{adapters}");
@@ -122,13 +118,12 @@ fn an_adapter_runs_when_it_is_there_on_and_has_its_credentials() {
 
 #[test]
 fn a_webhook_counts_only_in_its_mode() {
-    for (mode, url) in [("webhook", Some("https://bot.example.org/hooks/telegram")), ("polling", None)] {
+    for (mode, by_webhook) in [("webhook", true), ("polling", false)] {
         let telegram = json!({ "botToken": "1:a", "mode": mode, "pairing": "silent", "acknowledge": true,
             "webhookUrl": "https://bot.example.org/hooks/telegram" });
         let ship = json!({ "adapters": { "telegram": telegram } }).to_string();
-        let telegram = load(&ship, &Env::default()).unwrap().telegram.unwrap();
-        assert_eq!(telegram.webhook_url.as_deref(), url);
-        assert_eq!((telegram.acknowledge, telegram.pairing), (true, crate::config::Pairing::Silent));
+        let settings = load(&ship, &Env::default()).unwrap();
+        assert_eq!(settings.adapters[0].section.by_webhook(), by_webhook, "{mode}");
     }
 }
 
@@ -142,7 +137,7 @@ fn every_secret_is_collected_and_none_is_printed() {
         Env::of([("PROJECT_PASSWORD", "pw-canary"), ("K1_KEY", "key-canary"), ("PATH_TOKEN", "path-canary")]);
     let files =
         [("Agent.md", "Be kind."), ("ship.json", ship), (".env", "OTHER_SECRET=env-canary\nPLAIN=plain\n")];
-    let settings = Settings::load(project(&files).path(), &env).unwrap();
+    let settings = Settings::load(project(&files).path(), &env, &builtin()).unwrap();
     let secrets: Vec<&str> = settings.secrets.iter().map(ExposeSecret::expose_secret).collect();
     assert_eq!(secrets, ["env-canary", "key-canary", "literal-token", "off", "path-canary", "pw-canary"]);
     let printed = format!("{:?} {:?}", settings.model, settings.web);
@@ -171,7 +166,7 @@ fn the_language_key_fixes_the_daemons_words() {
 #[test]
 fn what_is_left_out_has_these_values() {
     let dir = project(&[("Agent.md", "Be kind.")]);
-    let mut settings = Settings::load(dir.path(), &Env::default()).unwrap();
+    let mut settings = Settings::load(dir.path(), &Env::default(), &builtin()).unwrap();
     assert_eq!(settings.state, settings.project.join(".ship"));
     assert!(settings.project.is_absolute());
     (settings.project, settings.state, settings.name) = ("P".into(), "P/.ship".into(), "N".into());
@@ -198,9 +193,7 @@ fn what_is_left_out_has_these_values() {
                 allowed_hosts: [],
             },
         ),
-        telegram: None,
-        feishu: None,
-        qq: None,
+        adapters: [],
         idle_adapters: [],
         permissions: Permissions {
             exec_shell: ExecShell {
@@ -234,6 +227,9 @@ fn what_is_left_out_has_these_values() {
             history_cache: 67108864,
             stop: 10s,
             command_memory_mb: None,
+        },
+        memory: MemorySettings {
+            refresh: 3600s,
         },
         secrets: [],
         has_file: false,

@@ -25,6 +25,16 @@ pub(super) fn swap(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     Ok(())
 }
 
+/// Tries whether files can be made and written in a directory. Leaves nothing behind.
+///
+/// # Errors
+/// When they cannot.
+pub fn probe_writable(dir: &Path) -> io::Result<()> {
+    let mut file = tempfile::Builder::new().prefix(".doctor-").tempfile_in(dir)?;
+    file.write_all(b"probe")?;
+    file.as_file().sync_all()
+}
+
 /// Waits until the entries of a directory are on the disk.
 pub(super) fn sync_dir(dir: &Path) -> io::Result<()> {
     File::open(dir)?.sync_all()

@@ -183,7 +183,7 @@ fn find_title(view: &View) -> Result<String, Fault> {
 }
 
 /// The beginning of a text, on one line.
-fn title_of(text: &str) -> String {
+pub(in crate::store) fn title_of(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().take(TITLE_CHARS).collect();
     let line = words.join(" ");
     let mut title: String = line.chars().take(TITLE_CHARS).collect();

@@ -90,6 +90,11 @@ impl Layout {
         self.threads().join(format!("{}.jsonl", thread.file_name()))
     }
 
+    /// The lines that were typed in the terminal chat.
+    pub fn chat_history(&self) -> PathBuf {
+        self.run().join("chat_history")
+    }
+
     pub(super) fn outboxes(&self) -> PathBuf {
         self.state().join("outbox")
     }

@@ -65,10 +65,23 @@ impl Lock {
 
     /// Who has the lock now; nobody when no daemon runs. Writes nothing.
     pub fn holder(layout: &Layout) -> Option<Holder> {
-        let mut file = File::open(layout.lock()).ok()?;
+        Self::look(layout).ok().flatten()
+    }
+
+    /// As [`Self::holder`], and says where it cannot be told.
+    ///
+    /// # Errors
+    /// When the lock file is there and cannot be opened or asked.
+    pub fn look(layout: &Layout) -> io::Result<Option<Holder>> {
+        let mut file = match File::open(layout.lock()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            file => file?,
+        };
+        // Shared, and given back at once: a daemon that starts in this very moment is the only one to notice.
         match file.try_lock_shared() {
-            Err(TryLockError::WouldBlock) => Some(read_holder(&mut file)),
-            Ok(()) | Err(TryLockError::Error(_)) => None,
+            Ok(()) => Ok(None),
+            Err(TryLockError::WouldBlock) => Ok(Some(read_holder(&mut file))),
+            Err(TryLockError::Error(error)) => Err(error),
         }
     }
 }

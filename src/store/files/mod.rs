@@ -33,6 +33,7 @@
 //!
 //! Knows the ports, the message format and the file system; nothing of turns, models or platforms.
 
+pub mod address;
 mod approval_numbers;
 mod approvals;
 mod archive;
@@ -40,6 +41,7 @@ mod atomic;
 mod attachment_files;
 mod audit;
 mod catalog;
+mod daemon_log;
 mod data_files;
 mod disk;
 mod head;
@@ -48,6 +50,7 @@ mod index;
 mod index_record;
 mod instructions;
 mod journal;
+mod kept_outputs;
 mod layout;
 mod lines;
 mod lock;
@@ -63,14 +66,17 @@ mod stats;
 #[cfg(test)]
 mod tests;
 mod thread_files;
+mod tool_outputs;
 mod waiting;
 mod writer;
 mod writer_thread;
 
 pub use approvals::FileApprovals;
-pub use atomic::replace_file;
-pub use attachment_files::FileShelf;
+pub use atomic::{probe_writable, replace_file};
+pub use attachment_files::AttachmentFiles;
 pub use audit::AuditLog;
+pub(in crate::store) use catalog::title_of;
+pub use daemon_log::{daemon_log, make_private};
 pub use disk::survive_file_size_limits;
 pub use history::{TAIL_BYTES, TAIL_MESSAGES};
 pub use instructions::{InstructionsFile, ReadInstructions};
@@ -82,3 +88,4 @@ pub use reader::Reader;
 pub use shared_file::{FileAccess, FileGrants, SharedFile};
 pub use stats::Stats;
 pub use thread_files::ThreadFiles;
+pub use tool_outputs::ToolOutputFiles;

@@ -17,17 +17,17 @@ use super::atomic::replace_file;
 use super::disk::refused;
 use super::layout::{private_dir, private_file};
 use crate::ports::{Audit, StoreError, StoreErrorKind};
-use crate::store::access::AccessBookOf;
+use crate::store::access::DocumentAccess;
 use crate::store::access_records::AccessRecords;
 use crate::store::document::{Document, Touched};
-use crate::store::grants::{GrantRecords, GrantsOf};
+use crate::store::grants::{DocumentGrants, GrantRecords};
 
 const FILE_MODE: u32 = 0o600;
 
 /// The grants in `.ship/grants.json`.
-pub type FileGrants = GrantsOf<SharedFile<GrantRecords>>;
+pub type FileGrants = DocumentGrants<SharedFile<GrantRecords>>;
 /// The access list in `.ship/access.json`.
-pub type FileAccess = AccessBookOf<SharedFile<AccessRecords>>;
+pub type FileAccess = DocumentAccess<SharedFile<AccessRecords>>;
 
 impl FileGrants {
     /// The grants of this `.ship` directory. Touches nothing.
@@ -195,6 +195,18 @@ mod tests {
             }
         });
         assert_eq!(reader.read().unwrap().all.len(), 100);
+    }
+
+    #[test]
+    fn a_file_that_did_not_change_is_not_parsed_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let (file, other) = (file(dir.path()), file(dir.path()));
+        let add = |number| other.change(|numbers| (numbers.all.push(number), Touched::Yes)).unwrap();
+        add(1);
+        let first = file.read().unwrap();
+        assert!(Arc::ptr_eq(&first, &file.read().unwrap()));
+        add(2);
+        assert_eq!(file.read().unwrap().all, [1, 2], "what another process changed is seen");
     }
 
     #[test]

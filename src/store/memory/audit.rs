@@ -10,18 +10,18 @@ use crate::ports::{
 
 /// The lines that were recorded, oldest first. Clones share them.
 #[derive(Clone, Default)]
-pub struct MemoryAudit {
+pub struct InMemoryAudit {
     lines: Arc<Mutex<Vec<StoredAuditLine>>>,
     redact: Arc<OnceLock<Redaction>>,
 }
 
-impl std::fmt::Debug for MemoryAudit {
+impl std::fmt::Debug for InMemoryAudit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("MemoryAudit").field("lines", &self.lines).finish_non_exhaustive()
+        f.debug_struct("InMemoryAudit").field("lines", &self.lines).finish_non_exhaustive()
     }
 }
 
-impl Audit for MemoryAudit {
+impl Audit for InMemoryAudit {
     fn record(&self, line: AuditLine) {
         let Ok(text) = serde_json::to_string(&line) else { return };
         let text = self.redact.get().map_or_else(|| text.clone(), |redact| redact(&text));

@@ -3,43 +3,43 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::ports::{Audit, StoreError};
-use crate::store::access::AccessBookOf;
+use crate::store::access::DocumentAccess;
 use crate::store::access_records::AccessRecords;
 use crate::store::document::{Document, Touched};
-use crate::store::grants::{GrantRecords, GrantsOf};
+use crate::store::grants::{DocumentGrants, GrantRecords};
 
 /// The document. Clones share it.
 #[derive(Debug, Default)]
-pub struct MemoryDocument<T> {
+pub struct InMemoryDocument<T> {
     content: Arc<Mutex<Arc<T>>>,
 }
 
 /// The grants in memory.
-pub type MemoryGrants = GrantsOf<MemoryDocument<GrantRecords>>;
+pub type InMemoryGrants = DocumentGrants<InMemoryDocument<GrantRecords>>;
 /// The access list in memory.
-pub type MemoryAccess = AccessBookOf<MemoryDocument<AccessRecords>>;
+pub type InMemoryAccess = DocumentAccess<InMemoryDocument<AccessRecords>>;
 
-impl MemoryGrants {
+impl InMemoryGrants {
     /// No grants yet.
     pub fn new(audit: Arc<dyn Audit>) -> Self {
-        Self::over(MemoryDocument::default(), audit)
+        Self::over(InMemoryDocument::default(), audit)
     }
 }
 
-impl MemoryAccess {
+impl InMemoryAccess {
     /// An empty access list.
     pub fn new(audit: Arc<dyn Audit>) -> Self {
-        Self::over(MemoryDocument::default(), audit)
+        Self::over(InMemoryDocument::default(), audit)
     }
 }
 
-impl<T> Clone for MemoryDocument<T> {
+impl<T> Clone for InMemoryDocument<T> {
     fn clone(&self) -> Self {
         Self { content: self.content.clone() }
     }
 }
 
-impl<T: Clone + Send + Sync + std::fmt::Debug> Document<T> for MemoryDocument<T> {
+impl<T: Clone + Send + Sync + std::fmt::Debug> Document<T> for InMemoryDocument<T> {
     async fn read(&self) -> Result<Arc<T>, StoreError> {
         Ok(self.content.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }

@@ -1,8 +1,22 @@
-//! State in memory, for tests: gone with its last handle. It keeps the same contract as the file store, durability aside; one
-//! suite checks both.
+//! State in memory, for tests: gone with its last handle. It keeps the same contract as the file store, the survival of a
+//! crash aside; one suite checks both.
 
+mod approvals;
 mod audit;
 mod document;
+mod files;
+mod notes;
+mod outputs;
+mod remembered;
+mod store;
+mod threads;
 
-pub use audit::MemoryAudit;
-pub use document::{MemoryAccess, MemoryDocument, MemoryGrants};
+pub use approvals::InMemoryApprovals;
+pub use audit::InMemoryAudit;
+pub use document::{InMemoryAccess, InMemoryDocument, InMemoryGrants};
+pub use files::InMemoryFiles;
+pub use notes::InMemoryNotes;
+pub use outputs::InMemoryOutputs;
+pub use remembered::InMemoryMemory;
+pub use store::InMemoryStore;
+pub use threads::InMemoryThreads;

@@ -8,9 +8,8 @@ use tokio::time::Instant;
 
 use super::clean::Cleaner;
 use super::excerpt::Excerpt;
-use super::full_output::FullOutput;
 use super::settings::Redact;
-use crate::ports::Progress;
+use crate::ports::{Progress, ToolOutput};
 
 /// What is kept of each end of the output; with that of complaints it fits into what a tool may say.
 const STDOUT_BYTES: usize = 16 * 1024;
@@ -27,14 +26,18 @@ pub(super) struct Transcript {
     pub(super) stderr: Excerpt,
     clean_stdout: Cleaner,
     clean_stderr: Cleaner,
-    full: FullOutput,
+    full: Box<dyn ToolOutput>,
     bytes: u64,
     progress: Option<mpsc::Sender<Progress>>,
     told: Instant,
 }
 
 impl Transcript {
-    pub(super) fn new(redact: &Redact, full: FullOutput, progress: Option<mpsc::Sender<Progress>>) -> Self {
+    pub(super) fn new(
+        redact: &Redact,
+        full: Box<dyn ToolOutput>,
+        progress: Option<mpsc::Sender<Progress>>,
+    ) -> Self {
         Self {
             stdout: Excerpt::new(STDOUT_BYTES),
             stderr: Excerpt::new(STDERR_BYTES),
@@ -123,10 +126,12 @@ pub(super) struct Said {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ports::ToolOutputs as _;
+    use crate::store::ToolOutputFiles;
     use crate::tools::testing::Project;
 
     fn transcript(project: &Project, progress: Option<mpsc::Sender<Progress>>) -> Transcript {
-        let full = FullOutput::new(project.root(), &"c1".parse().unwrap());
+        let full = ToolOutputFiles::new(&project.path(".ship")).begin(&"c1".parse().unwrap());
         Transcript::new(&Redact::new(|text| text.replace("hunter2", "[redacted]")), full, progress)
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::scratch::Scratch;
+use crate::ports::ToolOutputs;
 use crate::sandbox::{Finding, Limits, Memory, Mode};
 
 /// Takes secrets out of a text.
@@ -74,6 +75,8 @@ impl fmt::Debug for Redact {
 /// How commands are run.
 #[derive(Clone, Debug)]
 pub struct ExecSettings {
+    /// Where everything a command says is kept for people.
+    pub outputs: Arc<dyn ToolOutputs>,
     /// Our own binary: see [`crate::sandbox::own_binary`].
     pub helper: PathBuf,
     /// What the operator wants of the sandbox.

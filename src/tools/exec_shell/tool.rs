@@ -12,7 +12,6 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use super::aliases::aliases_in;
 use super::capture::Transcript;
 use super::environment::{environment_of, git_hardened};
-use super::full_output::{FullOutput, plain_name};
 use super::hidden::hidden_in;
 use super::outcome::Ran;
 use super::quarantine::Quarantine;
@@ -104,11 +103,11 @@ impl ExecShell {
         if spec.class == Class::ReadOnly {
             environment.extend(git_hardened(&spec.project));
         }
-        let full = FullOutput::new(&context.project, &context.call);
+        let full = settings.outputs.begin(&context.call);
         let mut transcript = Transcript::new(&settings.redact, full, context.progress);
         let ran = run(settings, &spec, &environment, allowed, &context.cancel, &mut transcript).await;
         let said = transcript.finish().await;
-        let call = plain_name(context.call.as_str());
+        let call = context.call.plain_name();
         notes.extend(blocking(&context.thread, move || Ok(quarantine.after(&call))).await?);
         let (why, ended, took) = ran?;
         Ok(Ran { why, ended, said, took, class: spec.class, isolation, notes }.into_output())

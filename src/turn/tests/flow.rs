@@ -213,9 +213,11 @@ fn the_servers_count_mends_the_estimate() {
     driver.say("m1");
     driver.conversation.note_estimate(1000);
     let mut answer = words("ok").unwrap();
-    answer.usage = Some(Usage { input: 1500, output: 3 });
+    answer.usage = Some(Usage { input: 1500, output: 3, cached: 1000 });
     driver.model(Ok(answer));
     assert!((driver.conversation.token_ratio() - 1.5).abs() < 1e-9);
+    let usage = &driver.lines.last().unwrap().metadata.extra["usage"];
+    assert_eq!(*usage, json!({ "in": 1500, "out": 3, "cached": 1000 }));
 }
 
 #[test]

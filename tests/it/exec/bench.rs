@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use shipagent::domain::{Class, Network, Permit};
 use shipagent::ports::{SystemClock, ThreadsHandle, Tool, ToolContext, ToolOutcome};
 use shipagent::sandbox::{Finding, Isolation, Level, Limits, Memory, MemoryLimits, Mode, Status, probe};
-use shipagent::store::ThreadFiles;
+use shipagent::store::{AttachmentFiles, FileMemory, ThreadFiles, ToolOutputFiles};
 use shipagent::tools::{ExecSettings, ExecShell, Redact, Scratch};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -77,6 +77,7 @@ impl Bench {
             ("HOME", "/root"),
         ];
         ExecSettings {
+            outputs: Arc::new(ToolOutputFiles::new(&self.root.join(".ship"))),
             helper: HELPER.into(),
             mode: Mode::Require,
             found: Finding::known(Status {
@@ -106,7 +107,8 @@ impl Bench {
             call: "call_1".parse().unwrap(),
             permit,
             person: None,
-            memory: Arc::new(shipagent::store::FileMemory::new(self.root.join(".ship"))),
+            memory: Arc::new(FileMemory::new(self.root.join(".ship"))),
+            files: Arc::new(AttachmentFiles::new(&self.root.join(".ship"))),
             history: self.store.clone(),
             door: ThreadsHandle::new(mpsc::channel(1).0),
             progress: None,

@@ -14,7 +14,7 @@ use shipagent::policy::shell::ShellRules;
 use shipagent::policy::{Compound, Mode as Rule};
 use shipagent::ports::{CallToJudge, Judge, Judgement, Ruling, SystemClock, Tool};
 use shipagent::sandbox::{Finding, Isolation, Mode};
-use shipagent::store::memory::{MemoryAudit, MemoryGrants};
+use shipagent::store::memory::{InMemoryAudit, InMemoryGrants};
 use shipagent::tools::{ExecSettings, ExecShell, git_hardened, hides_secrets, object_to_reads};
 
 use super::bench::{Bench, SECRET, put};
@@ -219,7 +219,7 @@ fn judge(project: &Path, found: Finding, mode: Mode) -> ProjectJudge {
         modes: Default::default(),
         effects_of: Arc::new(|_| Some(Effects::SideEffects)),
         preview: Arc::new(|_| None),
-        grants: Arc::new(MemoryGrants::new(Arc::new(MemoryAudit::default()))),
+        grants: Arc::new(InMemoryGrants::new(Arc::new(InMemoryAudit::default()))),
         language: Language::En,
         project: project.clone(),
         object_to_reads: Arc::new(move |reads, hides| object_to_reads(&project, reads, hides)),

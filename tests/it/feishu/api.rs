@@ -8,14 +8,14 @@ use base64::engine::general_purpose::STANDARD;
 use cbc::cipher::{BlockEncryptMut as _, KeyIvInit as _, block_padding::Pkcs7};
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
-use shipagent::adapters::chat::{AllowList, ChatParts, Deciders, Respond};
+use shipagent::adapters::chat::{AllowList, ChatParts, Deciders, Respond, Threading};
 use shipagent::adapters::feishu::{About, Api, CheckStatus, FeishuAdapter, FeishuMode, FeishuOptions, check};
 use shipagent::domain::{CorrelationId, IngressEvent, IngressKind};
 use shipagent::ports::{
     Acceptance, Adapter as _, AdapterIo, Clock as _, HealthReporter, Hook as _, HookRequest, RandomIds,
     Request, SystemClock, ThreadsHandle,
 };
-use shipagent::store::{AuditLog, FileAccess, FileApprovals, FileNotes};
+use shipagent::store::{AttachmentFiles, AuditLog, FileAccess, FileApprovals, FileNotes};
 use tempfile::TempDir;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
@@ -40,7 +40,7 @@ fn options(feishu: &Feishu, mode: FeishuMode) -> FeishuOptions {
         mode,
         guests: AllowList { people: vec!["feishu:user:ou_ada".parse().unwrap()], ..AllowList::default() },
         respond: Respond::Mention,
-        per_user: false,
+        threading: Threading::Shared,
         followup: std::time::Duration::ZERO,
         admins_decide: false,
     }
@@ -64,7 +64,7 @@ impl Hooked {
             deciders: Deciders::new(|led, by, _| led == by),
             notes: Arc::new(FileNotes::new(dir.path(), &"feishu".parse().unwrap())),
             http: client(),
-            files: dir.path().join("files"),
+            files: Arc::new(AttachmentFiles::new(dir.path())),
             clock: Arc::new(SystemClock),
             ids: Arc::new(RandomIds),
             language: None,

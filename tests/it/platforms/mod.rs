@@ -1,4 +1,5 @@
 //! What concerns all chat platforms.
 
+mod irc;
 mod table;
 mod together;

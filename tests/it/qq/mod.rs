@@ -278,7 +278,8 @@ async fn a_long_answer_is_complete_and_in_order() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_look_at_the_bot_tells_its_name_or_what_is_wrong() {
-    use shipagent::adapters::qq::{Finding, QqEvents, QqOptions, Threading, check};
+    use shipagent::adapters::chat::Threading;
+    use shipagent::adapters::qq::{Finding, QqEvents, QqOptions, check};
     shipagent::http_client::install_tls();
     let qq = QqFake::start().await;
     let base = qq.look(|rules| rules.base.clone());

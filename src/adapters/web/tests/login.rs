@@ -182,7 +182,7 @@ async fn requests_without_a_credential_and_expired_sessions_are_not_counted() {
 }
 
 fn put(stage: &TestServer, thread: &str, name: &str) {
-    let folder = stage.files.path().join(thread.replace(':', "%3A"));
+    let folder = stage.files.path().join("files").join(thread.replace(':', "%3A"));
     std::fs::create_dir_all(&folder).unwrap();
     std::io::Write::write_all(&mut std::fs::File::create(folder.join(name)).unwrap(), b"bytes").unwrap();
 }

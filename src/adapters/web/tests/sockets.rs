@@ -28,7 +28,7 @@ fn start() -> Running {
     let port = listener.local_addr().unwrap().port();
     let files = tempfile::tempdir().unwrap();
     let (requests, inbox) = mpsc::channel(4);
-    let parts = parts(Arc::new(FakeStore::default()), watch::Sender::new(true).subscribe());
+    let parts = parts(Arc::new(FakeStore::default()), watch::Sender::new(true).subscribe(), files.path());
     let adapter = WebAdapter::new("web".parse().unwrap(), options(files.path()), parts, listener);
     let (stop, mut tasks) = (CancellationToken::new(), JoinSet::new());
     tasks.spawn(Arc::new(adapter).run(io(ThreadsHandle::new(requests)), stop.clone()));

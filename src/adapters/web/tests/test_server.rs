@@ -25,7 +25,8 @@ use crate::ports::{
     Request, RunOutcome, StoreError, Subscription, ThreadRecord, ThreadStore, ThreadSummary, ThreadView,
     ThreadsHandle,
 };
-use crate::store::memory::{MemoryAccess, MemoryAudit, MemoryGrants};
+use crate::store::AttachmentFiles;
+use crate::store::memory::{InMemoryAccess, InMemoryAudit, InMemoryGrants};
 use crate::uimessage::{Metadata, Part, Role, RunStatus, TextPart, UiMessage};
 
 pub(super) const TOKEN: &str = "s3cret";
@@ -274,7 +275,7 @@ impl TestServer {
         let files = tempfile::tempdir().unwrap();
         let recovered = watch::Sender::new(false);
         let options = WebOptions { token: SecretString::from(token), ..options(files.path()) };
-        let parts = parts(Arc::clone(&store), recovered.subscribe());
+        let parts = parts(Arc::clone(&store), recovered.subscribe(), files.path());
         let clock = Arc::new(ManualClock::default());
         let io = AdapterIo { clock: clock.clone(), ..io(ThreadsHandle::new(requests)) };
         let stop = CancellationToken::new();
@@ -307,20 +308,25 @@ pub(super) fn options(files: &std::path::Path) -> WebOptions {
         provider: "offline".to_owned(),
         model: "offline".to_owned(),
         operator_name: Some("Ada".to_owned()),
-        files: files.to_owned(),
+        project: files.to_owned(),
         stop_grace: Duration::from_secs(2),
     }
 }
 
-pub(super) fn parts(store: Arc<FakeStore>, recovered: watch::Receiver<bool>) -> WebParts {
+pub(super) fn parts(
+    store: Arc<FakeStore>,
+    recovered: watch::Receiver<bool>,
+    files: &std::path::Path,
+) -> WebParts {
     let nowhere = std::path::Path::new("/nonexistent");
-    let audit = Arc::new(MemoryAudit::default());
+    let audit = Arc::new(InMemoryAudit::default());
     WebParts {
         hooks: vec![Arc::new(EchoHook)],
         approvals: Arc::new(crate::store::FileApprovals::new(nowhere)),
-        grants: Arc::new(MemoryGrants::new(audit.clone())),
-        access: Arc::new(MemoryAccess::new(audit.clone())),
+        grants: Arc::new(InMemoryGrants::new(audit.clone())),
+        access: Arc::new(InMemoryAccess::new(audit.clone())),
         audit,
+        files: Arc::new(AttachmentFiles::new(files)),
         store,
         ids: Arc::new(CountedIds::default()),
         healths: AdapterHealths::default(),

@@ -113,12 +113,12 @@ async fn an_approval_that_nobody_asked_for_is_not_found() {
 #[tokio::test]
 async fn files_of_a_thread_are_served_to_be_kept() {
     let (stage, _threads) = TestServer::new();
-    let folder = stage.files.path().join("web%3Achat%3A1");
+    let folder = stage.files.path().join("files/web%3Achat%3A1");
     std::fs::create_dir_all(&folder).unwrap();
     for name in ["a.png", "b.html"] {
         std::io::Write::write_all(&mut std::fs::File::create(folder.join(name)).unwrap(), b"bytes").unwrap();
     }
-    std::fs::File::create(stage.files.path().join("secret")).unwrap();
+    std::fs::File::create(stage.files.path().join("files/secret")).unwrap();
     let header = |response: &http::Response<axum::body::Body>, name: &str| {
         response.headers().get(name).unwrap().to_str().unwrap().to_owned()
     };

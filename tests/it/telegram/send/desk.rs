@@ -10,8 +10,8 @@ use shipagent::adapters::telegram::{Aliases, Api, Sender};
 use shipagent::domain::{DeliveryId, Intent, OutboundIntent, ThreadId, Timestamp};
 use shipagent::metrics::Metrics;
 use shipagent::ports::{DeliveryError, KeyValueStore as _, OutboxEntry, RandomIds, Receipt, SystemClock};
-use shipagent::store::memory::MemoryAudit;
-use shipagent::store::{FileAccess, FileApprovals, FileNotes};
+use shipagent::store::memory::InMemoryAudit;
+use shipagent::store::{AttachmentFiles, FileAccess, FileApprovals, FileNotes};
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -91,11 +91,11 @@ impl Desk {
 pub(crate) fn parts(dir: &Path) -> ChatParts {
     ChatParts {
         approvals: Arc::new(FileApprovals::new(dir)),
-        access: Arc::new(FileAccess::new(dir, Arc::new(MemoryAudit::default()))),
+        access: Arc::new(FileAccess::new(dir, Arc::new(InMemoryAudit::default()))),
         deciders: Deciders::new(|led, by, _| led == by),
         notes: Arc::new(FileNotes::new(dir, &"telegram".parse().unwrap())),
         http: reqwest::Client::builder().no_proxy().build().unwrap(),
-        files: dir.join("files"),
+        files: Arc::new(AttachmentFiles::new(dir)),
         clock: Arc::new(SystemClock),
         ids: Arc::new(RandomIds),
         language: None,

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use secrecy::SecretString;
-use shipagent::adapters::chat::{AllowList, Respond};
+use shipagent::adapters::chat::{AllowList, Respond, Threading};
 use shipagent::adapters::telegram::{
-    Acknowledge, Strangers, TelegramAdapter, TelegramOptions, Threading, WebhookOptions,
+    Acknowledge, Strangers, TelegramAdapter, TelegramOptions, WebhookOptions,
 };
 use shipagent::ports::{Adapter as _, AdapterIo, HealthReporter, SystemClock, ThreadsHandle};
 use tokio::task::JoinSet;

@@ -1,0 +1,67 @@
+//! Builds the chat adapters of a daemon from its settings. Names no platform: each is built by its line in the adapter
+//! table.
+
+use std::sync::Arc;
+
+use crate::config::{AdapterSettings, Approver, Settings};
+use crate::domain::Platform;
+use crate::http_client::Http;
+use crate::metrics::Metrics;
+use crate::policy_setup::rights;
+use crate::ports::{AdapterParts, BuiltAdapter, ChatParts, Clock, Deciders, Ids};
+use crate::store::State;
+
+/// What all chat adapters share.
+#[derive(Debug)]
+pub(crate) struct AdapterInput<'a> {
+    pub(crate) settings: &'a Settings,
+    pub(crate) state: State,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) ids: Arc<dyn Ids>,
+    /// The connections to servers.
+    pub(crate) http: Http,
+}
+
+/// Builds every chat adapter that the settings turn on, inside the runtime. Connects to nothing.
+pub(crate) fn build_adapters(input: &AdapterInput<'_>) -> Result<Vec<BuiltAdapter>, reqwest::Error> {
+    let mut built = Vec::new();
+    for AdapterSettings { def, section } in &input.settings.adapters {
+        let Ok(platform) = def.name.parse::<Platform>() else {
+            tracing::error!(adapter = def.name, "adapter left out: its name cannot begin the id of a thread");
+            continue;
+        };
+        built.push(section.build(input.parts(platform, section.server())?));
+    }
+    Ok(built)
+}
+
+impl AdapterInput<'_> {
+    /// What the adapter of a platform whose server is at this address is given.
+    fn parts(&self, platform: Platform, server: &str) -> Result<AdapterParts, reqwest::Error> {
+        let Settings { owners, approvals, language, .. } = self.settings;
+        let rights = rights(self.settings);
+        let approvers = approvals.approvers.iter().filter_map(|approver| match approver {
+            Approver::Person(person) => Some(person),
+            Approver::Requester | Approver::Owners | Approver::Admins => None,
+        });
+        Ok(AdapterParts {
+            owners: owners.iter().filter(|owner| owner.platform() == platform).cloned().collect(),
+            approvers: approvers.filter(|person| person.platform() == platform).cloned().collect(),
+            admins_decide: approvals.approvers.contains(&Approver::Admins),
+            metrics: self.metrics.clone(),
+            chat: ChatParts {
+                approvals: self.state.approvals.clone(),
+                access: self.state.access.clone(),
+                deciders: Deciders::new(move |led, by, role| rights.may_answer(led, by, role)),
+                notes: self.state.notes.shelf(platform.as_str()),
+                http: self.http.client(server)?,
+                files: self.state.files.clone(),
+                clock: self.clock.clone(),
+                ids: self.ids.clone(),
+                language: *language,
+            },
+            platform,
+        })
+    }
+}

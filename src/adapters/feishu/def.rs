@@ -1,0 +1,111 @@
+//! Feishu's line in the adapter table: how it is configured, built, probed and prepared by `init`.
+
+use std::sync::Arc;
+
+use super::adapter::FeishuAdapter;
+use super::doctor::{About, CheckStatus, Finding, check};
+use super::section::{EventMode, FeishuSection};
+use crate::adapters::chat::{AllowList, probe};
+use crate::domain::Language;
+use crate::ports::{
+    AdapterDef, AdapterParts, BoxFuture, BuiltAdapter, ConfiguredAdapter, Hook, InitKey, InitValue, Probe,
+    ProbeLevel, ProbeParts, parse_section, section_schema,
+};
+
+/// Feishu and Lark.
+pub const DEF: AdapterDef = AdapterDef {
+    name: "feishu",
+    title: "Feishu or Lark",
+    about: "Feishu or Lark, by an app of yours.",
+    schema: section_schema::<FeishuSection>,
+    parse: parse_section::<FeishuSection>,
+    init: &[
+        InitKey { key: "appId", value: InitValue::Variable("FEISHU_APP_ID") },
+        InitKey { key: "appSecret", value: InitValue::Variable("FEISHU_APP_SECRET") },
+        InitKey { key: "allowedUsers", value: InitValue::Json("[]") },
+    ],
+    aliases: &["lark"],
+    address_key: "domain",
+    invitation: None,
+};
+
+impl ConfiguredAdapter for FeishuSection {
+    fn enabled(&self) -> bool {
+        self.enabled
+    }
+
+    fn missing(&self) -> Vec<&'static str> {
+        self.empty_keys()
+    }
+
+    fn server(&self) -> &str {
+        self.base()
+    }
+
+    fn by_webhook(&self) -> bool {
+        self.mode == EventMode::Webhook
+    }
+
+    fn build(&self, parts: AdapterParts) -> BuiltAdapter {
+        let guests = AllowList::new(&parts, &self.allowed_users, &self.allowed_chats);
+        let options = self.options(guests, parts.admins_decide);
+        let adapter = Arc::new(FeishuAdapter::new(parts.platform, options, parts.chat));
+        let hook = self.by_webhook().then(|| -> Arc<dyn Hook> { adapter.clone() });
+        BuiltAdapter { adapter, hook }
+    }
+
+    fn probe(&self, with: ProbeParts) -> BoxFuture<'_, Vec<Probe>> {
+        Box::pin(async move {
+            let found = check(with.http, &self.options(AllowList::default(), false)).await;
+            found.into_iter().filter_map(|finding| tell(finding, with.language)).collect()
+        })
+    }
+}
+
+fn tell(finding: Finding, language: Language) -> Option<Probe> {
+    let detail = finding.detail;
+    Some(match (finding.about, finding.status) {
+        (About::Bot, CheckStatus::Good) => probe::bot(&detail, language),
+        (About::Bot, _) => bot_off(&detail, language),
+        // The bot's name says as much.
+        (_, CheckStatus::Good) => return None,
+        (About::Credentials, _) => probe::bad_credentials(&DEF, &detail, language),
+        (About::Connection, _) => probe::unreachable(&DEF, &detail, language),
+        (About::Sending, _) => may_not_send(&detail, language),
+        (About::Growing, _) => may_not_stream(&detail, language),
+    })
+}
+
+fn bot_off(name: &str, language: Language) -> Probe {
+    let (message, advice) = match language {
+        Language::En => (
+            format!("the bot {name} is not switched on"),
+            "switch the bot on and publish a version of the app",
+        ),
+        Language::Zh => (format!("机器人 {name} 尚未启用"), "请启用机器人并发布应用版本"),
+    };
+    Probe { level: ProbeLevel::Warning, message, advice: Some(advice.to_owned()) }
+}
+
+fn may_not_send(detail: &str, language: Language) -> Probe {
+    let message = match language {
+        Language::En => format!("the bot may not send messages: {detail}"),
+        Language::Zh => format!("机器人无权发送消息：{detail}"),
+    };
+    Probe { level: ProbeLevel::Error, message, advice: Some(add_scope("im:message:send_as_bot", language)) }
+}
+
+fn may_not_stream(detail: &str, language: Language) -> Probe {
+    let message = match language {
+        Language::En => format!("answers cannot be shown while they grow: {detail}"),
+        Language::Zh => format!("无法逐步显示回答：{detail}"),
+    };
+    Probe { level: ProbeLevel::Warning, message, advice: Some(add_scope("cardkit:card:write", language)) }
+}
+
+fn add_scope(scope: &str, language: Language) -> String {
+    match language {
+        Language::En => format!("add the permission {scope} and publish a version of the app"),
+        Language::Zh => format!("请添加权限 {scope} 并发布应用版本"),
+    }
+}

@@ -1,0 +1,103 @@
+//! QQ's line in the adapter table: how it is configured, built, probed and prepared by `init`.
+
+use std::sync::Arc;
+
+use super::adapter::QqAdapter;
+use super::check::{Finding, check};
+use super::options::QqEvents;
+use super::section::QqSection;
+use crate::adapters::chat::{AllowList, probe};
+use crate::domain::Language;
+use crate::ports::{
+    AdapterDef, AdapterParts, BoxFuture, BuiltAdapter, ConfiguredAdapter, Hook, InitKey, InitValue, Probe,
+    ProbeLevel, ProbeParts, parse_section, section_schema,
+};
+
+/// QQ.
+pub const DEF: AdapterDef = AdapterDef {
+    name: "qq",
+    title: "QQ",
+    about: "QQ, by a bot of yours.",
+    schema: section_schema::<QqSection>,
+    parse: parse_section::<QqSection>,
+    init: &[
+        InitKey { key: "appId", value: InitValue::Variable("QQ_APP_ID") },
+        InitKey { key: "appSecret", value: InitValue::Variable("QQ_APP_SECRET") },
+        InitKey { key: "allowedUsers", value: InitValue::Json("[]") },
+    ],
+    aliases: &[],
+    address_key: "apiUrl",
+    invitation: None,
+};
+
+impl ConfiguredAdapter for QqSection {
+    fn enabled(&self) -> bool {
+        self.enabled
+    }
+
+    fn missing(&self) -> Vec<&'static str> {
+        self.empty_keys()
+    }
+
+    fn server(&self) -> &str {
+        self.base()
+    }
+
+    fn by_webhook(&self) -> bool {
+        self.mode == QqEvents::Webhook
+    }
+
+    fn build(&self, parts: AdapterParts) -> BuiltAdapter {
+        let guests = AllowList::new(&parts, &self.allowed_users, &self.allowed_chats);
+        let options = self.options(guests, parts.admins_decide);
+        let adapter = Arc::new(QqAdapter::new(parts.platform, options, parts.chat));
+        let hook = self.by_webhook().then(|| -> Arc<dyn Hook> { adapter.clone() });
+        BuiltAdapter { adapter, hook }
+    }
+
+    fn probe(&self, with: ProbeParts) -> BoxFuture<'_, Vec<Probe>> {
+        Box::pin(async move {
+            let found = check(&self.options(AllowList::default(), false), with.http, with.clock).await;
+            found.into_iter().filter_map(|finding| self.tell(finding, with.language)).collect()
+        })
+    }
+}
+
+impl QqSection {
+    fn tell(&self, finding: Finding, language: Language) -> Option<Probe> {
+        Some(match finding {
+            Finding::Bot { name } => probe::bot(&name, language),
+            Finding::Gateway { sessions_left: Some(0) } if self.mode == QqEvents::Gateway => {
+                no_sessions(language)
+            }
+            Finding::Gateway { .. } => return None,
+            Finding::BadCredentials { what } => probe::bad_credentials(&DEF, &what, language),
+            Finding::AddressNotListed { what } => address_not_listed(&what, language),
+            Finding::Trouble { what } => probe::unreachable(&DEF, &what, language),
+        })
+    }
+}
+
+fn no_sessions(language: Language) -> Probe {
+    let (message, advice) = match language {
+        Language::En => (
+            "no further connection can be begun today",
+            "wait until tomorrow, and see in .ship/logs why so many were begun",
+        ),
+        Language::Zh => ("今天无法再建立新的连接", "请等到明天，并在 .ship/logs 中查看为何建立了这么多连接"),
+    };
+    Probe { level: ProbeLevel::Warning, message: message.to_owned(), advice: Some(advice.to_owned()) }
+}
+
+fn address_not_listed(detail: &str, language: Language) -> Probe {
+    let (message, advice) = match language {
+        Language::En => (
+            format!("this machine's address is not on the bot's whitelist: {detail}"),
+            "add it to the IP whitelist in the bot's settings",
+        ),
+        Language::Zh => {
+            (format!("本机地址不在机器人的白名单中：{detail}"), "请在机器人的设置中把它加入 IP 白名单")
+        }
+    };
+    Probe { level: ProbeLevel::Error, message, advice: Some(advice.to_owned()) }
+}

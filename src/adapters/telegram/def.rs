@@ -1,0 +1,125 @@
+//! Telegram's line in the adapter table: how it is configured, built, probed and prepared by `init`.
+
+use std::sync::Arc;
+
+use super::adapter::TelegramAdapter;
+use super::check::{Finding, check};
+use super::section::{TelegramMode, TelegramSection};
+use crate::adapters::chat::{AllowList, Respond, probe};
+use crate::domain::Language;
+use crate::ports::{
+    AdapterDef, AdapterParts, BoxFuture, BuiltAdapter, ConfiguredAdapter, InitKey, InitValue, Invited, Probe,
+    ProbeLevel, ProbeParts, parse_section, section_schema,
+};
+
+/// Telegram.
+pub const DEF: AdapterDef = AdapterDef {
+    name: "telegram",
+    title: "Telegram",
+    about: "Telegram, by a bot of yours.",
+    schema: section_schema::<TelegramSection>,
+    parse: parse_section::<TelegramSection>,
+    init: &[
+        InitKey { key: "botToken", value: InitValue::Variable("TELEGRAM_BOT_TOKEN") },
+        InitKey { key: "allowedUsers", value: InitValue::Json("[]") },
+    ],
+    aliases: &[],
+    address_key: "apiUrl",
+    invitation: Some(invitation),
+};
+
+impl ConfiguredAdapter for TelegramSection {
+    fn enabled(&self) -> bool {
+        self.enabled
+    }
+
+    fn missing(&self) -> Vec<&'static str> {
+        let reachable = self.mode == TelegramMode::Polling || self.webhook().is_some();
+        let needed = [("botToken", self.token().is_some()), ("webhookUrl", reachable)];
+        needed.into_iter().filter(|(_, there)| !there).map(|(key, _)| key).collect()
+    }
+
+    fn server(&self) -> &str {
+        self.base()
+    }
+
+    fn by_webhook(&self) -> bool {
+        self.webhook().is_some()
+    }
+
+    fn build(&self, parts: AdapterParts) -> BuiltAdapter {
+        let ids = |numbers: &[i64]| -> Vec<String> { numbers.iter().map(i64::to_string).collect() };
+        let guests = AllowList::new(&parts, &ids(&self.allowed_users), &ids(&self.allowed_chats));
+        // A new secret at each start: Telegram is told of it before it calls.
+        let secret = parts.chat.ids.unguessable().into();
+        let options = self.options(guests, parts.admins_decide, secret);
+        let adapter =
+            Arc::new(TelegramAdapter::new(parts.platform, options, parts.chat).counting(parts.metrics));
+        BuiltAdapter { hook: adapter.hook(), adapter }
+    }
+
+    fn probe(&self, with: ProbeParts) -> BoxFuture<'_, Vec<Probe>> {
+        Box::pin(async move {
+            let token = self.token().cloned().unwrap_or_default();
+            let found = check(with.http, self.base(), &token).await;
+            found.into_iter().filter_map(|finding| self.tell(finding, with.language)).collect()
+        })
+    }
+}
+
+impl TelegramSection {
+    fn tell(&self, finding: Finding, language: Language) -> Option<Probe> {
+        Some(match finding {
+            Finding::Bot { name, hears_all: true } => probe::bot(&format!("@{name}"), language),
+            Finding::Bot { name, hears_all: false } => {
+                privacy_mode(&name, self.groups.respond == Respond::All, language)
+            }
+            // It is what was asked for.
+            Finding::Webhook if self.webhook().is_some() => return None,
+            Finding::Webhook => foreign_webhook(language),
+            Finding::BadToken { what } => probe::bad_credentials(&DEF, &what, language),
+            Finding::Trouble { what } => probe::unreachable(&DEF, &what, language),
+        })
+    }
+}
+
+fn privacy_mode(name: &str, wants_all: bool, language: Language) -> Probe {
+    let (message, advice) = match language {
+        Language::En => (
+            format!("the bot is @{name}; privacy mode is on, so in groups it hears little"),
+            "for groups: BotFather, /setprivacy, Disable; then remove the bot from the group and add it again",
+        ),
+        Language::Zh => (
+            format!("机器人是 @{name}；隐私模式已开启，在群里只能收到少量消息"),
+            "如需在群里使用：在 BotFather 中执行 /setprivacy 并选择 Disable，然后把机器人移出群再重新加入",
+        ),
+    };
+    let level = if wants_all { ProbeLevel::Warning } else { ProbeLevel::Ok };
+    Probe { level, message, advice: Some(advice.to_owned()) }
+}
+
+fn foreign_webhook(language: Language) -> Probe {
+    let (message, advice) = match language {
+        Language::En => (
+            "a webhook is set for this bot, but ship.json says polling",
+            "`shipagent run` takes it away; make sure that no other program uses this bot",
+        ),
+        Language::Zh => (
+            "此机器人设置了 webhook，而 ship.json 中是 polling",
+            "`shipagent run` 会移除它；请确认没有其他程序使用此机器人",
+        ),
+    };
+    Probe { level: ProbeLevel::Warning, message: message.to_owned(), advice: Some(advice.to_owned()) }
+}
+
+fn invitation(code: &str, language: Language) -> Invited {
+    let bot = match language {
+        Language::En => "the Telegram bot",
+        Language::Zh => "Telegram 机器人",
+    };
+    Invited {
+        bot: bot.to_owned(),
+        message: format!("/start {code}"),
+        link: format!("https://t.me/YOUR_BOT?start={code}"),
+    }
+}

@@ -1,0 +1,87 @@
+//! The whole program, for whichever adapters it is given: arguments in, exit code out. The one place that prints.
+//!
+//! `main.rs` runs it with the platforms of this crate. A program outside this crate runs it with a table of its own:
+//!
+//! ```no_run
+//! use std::process::ExitCode;
+//!
+//! fn main() -> ExitCode {
+//!     let adapters = shipagent::adapters::builtin(); // .with(MY_ADAPTER)
+//!     shipagent::program::run(&adapters)
+//! }
+//! ```
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use crate::cli::{Cli, Exit};
+use crate::ports::AdapterTable;
+use crate::{commands, sandbox};
+
+/// Runs the command that the arguments of this process ask for.
+pub fn run(adapters: &AdapterTable) -> ExitCode {
+    // The sandbox starts this very binary as its helper.
+    if let Some(code) = sandbox::run_if_asked(std::env::args_os().skip(1)) {
+        return code;
+    }
+    let cli = match Cli::parse_with(std::env::args_os(), &commands::choices(adapters)) {
+        Ok(cli) => cli,
+        Err(told) => return end(told.print().map(|()| of_parser(&told)).map_err(Into::into), Ok(())),
+    };
+    let mut out = io::stdout().lock();
+    let ended = commands::run(cli, adapters, &mut out);
+    end(ended, out.flush())
+}
+
+/// What the parser tells instead of running a command is either help that was asked for, or a complaint.
+fn of_parser(told: &clap::Error) -> Exit {
+    if told.use_stderr() { Exit::Usage } else { Exit::Ok }
+}
+
+fn end(ended: anyhow::Result<Exit>, flushed: io::Result<()>) -> ExitCode {
+    let exit = judge(ended, flushed).unwrap_or_else(|error| {
+        // If even this cannot be said, the exit code still tells.
+        drop(writeln!(io::stderr(), "shipagent: {error:#}"));
+        Exit::Failed
+    });
+    ExitCode::from(exit.code())
+}
+
+/// How a command ended, once the last of its output was to be written. Output that is cut short is a failure, unless
+/// the reader closed the pipe: `shipagent threads list | head -1`.
+fn judge(ended: anyhow::Result<Exit>, flushed: io::Result<()>) -> anyhow::Result<Exit> {
+    match (ended, flushed) {
+        (Err(error), _) if is_broken_pipe(&error) => Ok(Exit::Ok),
+        (Ok(Exit::Ok), Err(error)) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        // The command's own error is more useful than the failed flush.
+        (ended, _) => ended,
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::ErrorKind;
+
+    use super::*;
+
+    #[test]
+    fn output_that_was_cut_short_is_a_failure_unless_nobody_wanted_the_rest() {
+        let failed = |kind: ErrorKind| io::Error::from(kind);
+        for (ended, flushed, expected) in [
+            (Ok(Exit::Ok), Ok(()), Some(Exit::Ok)),
+            (Ok(Exit::Ok), Err(failed(ErrorKind::BrokenPipe)), Some(Exit::Ok)),
+            (Ok(Exit::Ok), Err(failed(ErrorKind::StorageFull)), None),
+            (Ok(Exit::Configuration), Err(failed(ErrorKind::StorageFull)), Some(Exit::Configuration)),
+            (Err(failed(ErrorKind::BrokenPipe).into()), Ok(()), Some(Exit::Ok)),
+            (Err(failed(ErrorKind::StorageFull).into()), Ok(()), None),
+            (Err(anyhow::anyhow!("something else")), Err(failed(ErrorKind::BrokenPipe)), None),
+        ] {
+            let case = format!("{ended:?} {flushed:?}");
+            assert_eq!(judge(ended, flushed).ok(), expected, "{case}");
+        }
+    }
+}

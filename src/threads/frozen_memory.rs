@@ -1,0 +1,130 @@
+//! Core memory as each conversation is shown it: read once, then the same for as long as the conversation goes on, so
+//! that a write in between does not cost the provider's cache. The write itself is in the conversation, as a tool result.
+//!
+//! Kept beside the actors, which leave memory after a minute of rest. A restart of the daemon reads anew.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::domain::{AuthorId, MessageId, ThreadId, Timestamp};
+
+/// How many bytes all frozen texts may take together; the one that was unused for longest goes first.
+const MOST_BYTES: usize = 4 << 20;
+
+/// What a frozen text holds for. Where any of it changes, memory is read anew.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct FreezeKey {
+    /// The person whose memory is part of it.
+    pub(super) person: Option<AuthorId>,
+    /// The message at which the conversation that is shown begins, where it is not the thread's first.
+    pub(super) start: Option<MessageId>,
+}
+
+/// What the model is told it remembers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct CoreMemory {
+    pub(super) project: Option<String>,
+    pub(super) person: Option<String>,
+}
+
+impl CoreMemory {
+    fn size(&self) -> usize {
+        [&self.project, &self.person].into_iter().flatten().map(String::len).sum()
+    }
+}
+
+#[derive(Debug)]
+struct Entry {
+    key: FreezeKey,
+    memory: CoreMemory,
+    used: Timestamp,
+}
+
+/// The frozen texts of all conversations that went on lately.
+#[derive(Debug)]
+pub struct FrozenMemory {
+    refresh: Duration,
+    entries: Mutex<BTreeMap<ThreadId, Entry>>,
+}
+
+impl FrozenMemory {
+    /// Nothing is frozen yet. A text that was not used for `refresh` no longer holds.
+    pub fn new(refresh: Duration) -> Self {
+        Self { refresh, entries: Mutex::default() }
+    }
+
+    /// The text that still holds for this conversation.
+    pub(super) fn get(&self, thread: &ThreadId, key: &FreezeKey, now: Timestamp) -> Option<CoreMemory> {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = entries.get_mut(thread).filter(|entry| entry.key == *key && self.holds(entry, now))?;
+        entry.used = now;
+        Some(entry.memory.clone())
+    }
+
+    /// Freezes a text that was read just now.
+    pub(super) fn put(&self, thread: &ThreadId, key: FreezeKey, memory: CoreMemory, now: Timestamp) {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.retain(|_, entry| self.holds(entry, now));
+        entries.insert(thread.clone(), Entry { key, memory, used: now });
+        while entries.values().map(|entry| entry.memory.size()).sum::<usize>() > MOST_BYTES {
+            let oldest = entries.iter().min_by_key(|(_, entry)| entry.used).map(|(thread, _)| thread.clone());
+            let Some(oldest) = oldest else { break };
+            entries.remove(&oldest);
+        }
+    }
+
+    fn holds(&self, entry: &Entry, now: Timestamp) -> bool {
+        Duration::from_millis(now.millis_since(entry.used)) < self.refresh
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: i64 = 3_600_000;
+
+    fn thread(number: usize) -> ThreadId {
+        format!("web:chat:{number}").parse().unwrap()
+    }
+
+    fn key(start: Option<&str>) -> FreezeKey {
+        FreezeKey { person: None, start: start.map(|id| id.parse().unwrap()) }
+    }
+
+    fn memory(text: &str) -> CoreMemory {
+        CoreMemory { project: Some(text.to_owned()), person: None }
+    }
+
+    fn at(millis: i64) -> Timestamp {
+        Timestamp::from_millis(millis)
+    }
+
+    #[test]
+    fn a_text_holds_until_the_conversation_is_silent_for_too_long_or_begins_anew() {
+        let frozen = FrozenMemory::new(Duration::from_secs(3600));
+        frozen.put(&thread(1), key(None), memory("tea"), at(0));
+        for now in [HOUR - 1, 2 * HOUR - 2, 3 * HOUR - 3] {
+            assert_eq!(frozen.get(&thread(1), &key(None), at(now)), Some(memory("tea")));
+        }
+        assert_eq!(frozen.get(&thread(1), &key(Some("m9")), at(3 * HOUR)), None);
+        assert_eq!(frozen.get(&thread(2), &key(None), at(3 * HOUR)), None);
+        assert_eq!(frozen.get(&thread(1), &key(None), at(5 * HOUR)), None);
+        let never = FrozenMemory::new(Duration::ZERO);
+        never.put(&thread(1), key(None), memory("tea"), at(0));
+        assert_eq!(never.get(&thread(1), &key(None), at(0)), None);
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded_and_the_longest_unused_goes_first() {
+        let frozen = FrozenMemory::new(Duration::from_secs(3600));
+        let text = "x".repeat(MOST_BYTES / 4);
+        for number in 0..6 {
+            let now = at(i64::try_from(number).unwrap());
+            frozen.put(&thread(number), key(None), memory(&text), now);
+        }
+        let kept = (0..6).filter(|number| frozen.get(&thread(*number), &key(None), at(9)).is_some());
+        assert_eq!(kept.collect::<Vec<_>>(), [2, 3, 4, 5]);
+    }
+}

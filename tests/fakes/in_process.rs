@@ -1,0 +1,124 @@
+//! A whole daemon inside the test, on a clock that the test moves: real files, a real HTTP client, a scripted server.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
+
+use serde_json::Value;
+use shipagent::adapters::builtin;
+use shipagent::app::{App, Environment, ShellWorld};
+use shipagent::config::{Env, Settings};
+use shipagent::domain::{
+    Author, AuthorRole, ChatKind, CommandInvocation, IngressEvent, IngressKind, MessageId, Said, ThreadId,
+    Timestamp,
+};
+use shipagent::ports::{Acceptance, Clock, RunOutcome, ThreadStore};
+use shipagent::store::State;
+use shipagent::telemetry::Redactor;
+
+use super::daemon::{PATIENCE, Project};
+
+/// 2026-11-18, 20:00 UTC.
+const EVENING: i64 = 1_795_032_000_000;
+
+/// A clock that stands still until it is moved.
+#[derive(Debug)]
+pub(crate) struct HandClock(AtomicI64);
+
+impl HandClock {
+    pub(crate) fn evening() -> Arc<Self> {
+        Arc::new(Self(AtomicI64::new(EVENING)))
+    }
+
+    pub(crate) fn advance(&self, time: Duration) {
+        self.0.fetch_add(i64::try_from(time.as_millis()).unwrap(), Ordering::SeqCst);
+    }
+}
+
+impl Clock for HandClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_millis(self.0.load(Ordering::SeqCst))
+    }
+}
+
+/// The daemon.
+#[derive(Debug)]
+pub(crate) struct InProcess {
+    app: App,
+    store: Arc<dyn ThreadStore>,
+    clock: Arc<HandClock>,
+    messages: AtomicU64,
+}
+
+impl InProcess {
+    /// Takes the project up.
+    pub(crate) fn start(project: &Project, clock: &Arc<HandClock>) -> Self {
+        shipagent::http_client::install_tls();
+        let settings = Settings::load(project.path(), &Env::default(), &builtin()).unwrap();
+        let state = State::files(&settings.state).unwrap();
+        let store = state.threads.clone();
+        let shell = ShellWorld { environment: Vec::new(), redactor: Redactor::new([""; 0]).unwrap() };
+        let world = Environment { clock: clock.clone(), ..Environment::real(&settings.model, shell) };
+        let app = App::start(&settings, state, world, None).unwrap();
+        let messages = AtomicU64::new(u64::try_from(clock.now().as_millis()).unwrap());
+        Self { app, store, clock: clock.clone(), messages }
+    }
+
+    pub(crate) fn thread(chat: &str) -> ThreadId {
+        format!("web:chat:{chat}").parse().unwrap()
+    }
+
+    /// Hands a message in without waiting for its answer.
+    pub(crate) async fn submit(&self, chat: &str, text: &str) -> MessageId {
+        let number = self.messages.fetch_add(1, Ordering::SeqCst);
+        let message: MessageId = format!("m{number}").parse().unwrap();
+        let kind = match CommandInvocation::parse(text) {
+            Some(order) => IngressKind::Command(order),
+            None => IngressKind::Said(Said { text: text.to_owned(), ..Said::default() }),
+        };
+        self.deliver(chat, message, kind).await
+    }
+
+    pub(crate) async fn deliver(&self, chat: &str, message: MessageId, kind: IngressKind) -> MessageId {
+        let event = IngressEvent {
+            thread: Self::thread(chat),
+            author: Author {
+                id: "web:user:ann".parse().unwrap(),
+                name: Some("Ann".to_owned()),
+                role: AuthorRole::Person,
+            },
+            platform_message: message.as_str().to_owned(),
+            message: message.clone(),
+            at: self.clock.now(),
+            chat: ChatKind::Direct,
+            kind,
+        };
+        let accepted = self.app.door.deliver(event).await;
+        assert!(matches!(accepted, Acceptance::Accepted { .. }), "{accepted:?}");
+        message
+    }
+
+    /// How the run of a message ended.
+    pub(crate) async fn outcome(&self, chat: &str, message: MessageId) -> RunOutcome {
+        let ended = self.app.door.outcome(Self::thread(chat), message);
+        tokio::time::timeout(PATIENCE, ended).await.expect("the turn does not end").unwrap()
+    }
+
+    /// Says something, waits for the end of the turn and gives the answer.
+    pub(crate) async fn say(&self, chat: &str, text: &str) -> String {
+        let message = self.submit(chat, text).await;
+        let outcome = self.outcome(chat, message).await;
+        let last = outcome.messages.last().unwrap_or_else(|| panic!("no answer to {text}: {outcome:?}"));
+        let command = serde_json::to_value(&last.parts).unwrap()[0]["data"]["reply"].clone();
+        match command {
+            Value::String(reply) => reply,
+            _ => last.final_text(),
+        }
+    }
+
+    /// Ends it as it should.
+    pub(crate) async fn stop(self) {
+        self.app.stop(Duration::from_secs(10)).await;
+        self.store.close().await;
+    }
+}
