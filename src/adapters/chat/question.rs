@@ -34,6 +34,7 @@ pub fn plain_words(intent: &Intent, now: Timestamp) -> Option<String> {
     match intent {
         Intent::AssistantText { text }
         | Intent::Error { text, .. }
+        | Intent::ApprovalAskBack { text, .. }
         | Intent::ApprovalResolved { text, .. } => Some(text.clone()),
         Intent::ApprovalRequest { .. } => question(intent, now),
         Intent::Attachment { name, caption, .. } => {
