@@ -11,7 +11,7 @@ use crate::policy_setup::rights;
 use crate::ports::{AdapterParts, BuiltAdapter, ChatParts, Clock, Deciders, Ids};
 use crate::store::State;
 
-/// What all chat adapters share.
+/// The inputs that all chat adapters share.
 #[derive(Debug)]
 pub(crate) struct AdapterInput<'a> {
     pub(crate) settings: &'a Settings,
@@ -19,11 +19,10 @@ pub(crate) struct AdapterInput<'a> {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<dyn Ids>,
-    /// The connections to servers.
     pub(crate) http: Http,
 }
 
-/// Builds every chat adapter that the settings turn on, inside the runtime. Connects to nothing.
+/// Builds every chat adapter that the settings enable, inside the runtime. Opens no connections.
 pub(crate) fn build_adapters(input: &AdapterInput<'_>) -> Result<Vec<BuiltAdapter>, reqwest::Error> {
     let mut built = Vec::new();
     for AdapterSettings { def, section } in &input.settings.adapters {
@@ -37,7 +36,7 @@ pub(crate) fn build_adapters(input: &AdapterInput<'_>) -> Result<Vec<BuiltAdapte
 }
 
 impl AdapterInput<'_> {
-    /// What the adapter of a platform whose server is at this address is given.
+    /// The parts for the adapter of a platform whose server is at this address.
     fn parts(&self, platform: Platform, server: &str) -> Result<AdapterParts, reqwest::Error> {
         let Settings { owners, approvals, language, .. } = self.settings;
         let rights = rights(self.settings);

@@ -1,4 +1,4 @@
-//! The composition root: builds every part, starts the tasks, and ends them in order.
+//! The composition root: builds every part, starts the tasks, and stops them in order.
 //!
 //! Two apps can run in one process; nothing here is global.
 
@@ -32,40 +32,38 @@ use crate::telemetry::Redactor;
 use crate::threads::{AgentFacts, Asking, FrozenMemory, Limits, RedactingModel, Router, Runtime};
 use crate::tools::{Scratch, all_tools, sweep};
 
-/// How long one call of a tool may take.
+/// Deadline of one tool call.
 const TOOL_DEADLINE: Duration = Duration::from_secs(120);
-/// How long one delivery may take: long enough for an edit, a deletion and a send of a server that stalls on each.
+/// Deadline of one delivery: long enough for an edit, a deletion and a send to a server that stalls on each.
 const DELIVERY_DEADLINE: Duration = Duration::from_secs(150);
 /// How long an idle thread stays in memory.
 const IDLE: Duration = Duration::from_secs(60);
 
-/// How long before the end of a stop whoever still waits for a turn is let go, so that the answer "it goes on
-/// later" reaches them.
+/// How long before the end of a stop the remaining waiters are released, so that the answer "it goes on later" reaches
+/// them.
 const FAREWELL: Duration = Duration::from_millis(500);
 
-/// What the outside world gives, and what tests replace.
+/// External dependencies of the daemon; tests replace them.
 #[derive(Clone, Debug)]
 pub struct Environment {
     pub model: Arc<dyn Model>,
     pub clock: Arc<dyn Clock>,
     pub ids: Arc<dyn Ids>,
-    /// What commands are run with.
     pub shell: ShellWorld,
-    /// The connections to servers.
     pub http: Http,
 }
 
-/// What commands are run with.
+/// Environment variables and redaction for commands.
 #[derive(Clone, Debug)]
 pub struct ShellWorld {
-    /// The daemon's environment; little of it is passed on.
+    /// The daemon's environment; commands get only a small part of it.
     pub environment: Vec<(String, String)>,
-    /// Takes secrets out of what commands say.
+    /// Redacts secrets from command output.
     pub redactor: Redactor,
 }
 
 impl Environment {
-    /// The real one, as the settings describe it. Does no IO.
+    /// The production environment for these settings. Does no IO.
     pub fn real(settings: &ModelSettings, shell: ShellWorld) -> Self {
         let (clock, ids): (Arc<dyn Clock>, Arc<dyn Ids>) = (Arc::new(SystemClock), Arc::new(RandomIds));
         let http = Http::new();
@@ -74,7 +72,7 @@ impl Environment {
     }
 }
 
-/// The model that the settings describe. Does no IO.
+/// The model of the settings. Does no IO.
 pub fn model_of(settings: &ModelSettings) -> Arc<dyn Model> {
     let (clock, ids): (Arc<dyn Clock>, Arc<dyn Ids>) = (Arc::new(SystemClock), Arc::new(RandomIds));
     model_with(settings, &Http::new(), &clock, &ids)
@@ -110,7 +108,7 @@ fn model_spec(endpoint: &Endpoint) -> ModelSpec {
     }
 }
 
-/// An address that is bound already, and what opens the door behind it.
+/// A bound listener and the token that its clients must send.
 #[derive(Debug)]
 pub struct BoundListener {
     pub listener: TcpListener,
@@ -121,37 +119,36 @@ pub struct BoundListener {
 /// Why a daemon did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// A rule for the shell cannot be understood.
+    /// A shell rule is invalid.
     #[error("ship.json: permissions.exec_shell: {0}")]
     Rule(#[from] BadRule),
-    /// No connection could ever be made.
+    /// The HTTP client could not be built.
     #[error("cannot set up http for the chat platforms: {0}")]
     Http(#[from] reqwest::Error),
 }
 
-/// A daemon at work.
+/// A running daemon.
 #[derive(Debug)]
 pub struct App {
-    /// The way to its threads.
+    /// The handle for requests to its threads.
     pub door: ThreadsHandle,
-    /// How its adapters fare.
+    /// The health of its adapters.
     pub healths: AdapterHealths,
-    /// What it has counted.
     pub metrics: Arc<Metrics>,
-    /// Turns true once the threads that the last daemon left open have been taken up.
+    /// Becomes true once the unfinished threads of the last daemon have actors.
     pub recovered: watch::Receiver<bool>,
-    /// Who was let in beyond the settings.
+    /// People who were let in beyond the settings.
     pub access: Arc<dyn AccessBook>,
     audit: Arc<dyn Audit>,
-    /// What keeps its commands in, as soon as that is known.
+    /// The sandbox of its commands, as soon as it was probed.
     pub sandbox: sandbox::SandboxUpdates,
     ingress: Phase,
     threads: Phase,
-    /// Ends the router at once, and with it every actor and every wait.
+    /// Aborts the router, and with it every actor and every waiter.
     cut: AbortHandle,
 }
 
-/// Tasks that end together.
+/// Tasks that stop together.
 #[derive(Debug, Default)]
 struct Phase {
     stop: CancellationToken,
@@ -173,7 +170,7 @@ impl App {
     /// Starts the threads on this state, and the adapters if there is an address to serve them on.
     ///
     /// # Errors
-    /// When a rule for the shell cannot be understood, or no connection could ever be made.
+    /// When a shell rule is invalid, or the HTTP client cannot be built.
     pub fn start(
         settings: &Settings,
         state: State,
@@ -187,7 +184,7 @@ impl App {
         state.audit.redact_with(Box::new(move |text: &str| redactor.apply(text).into_owned()));
         let (ingress, threads) = (Phase::default(), Phase::default());
         let (found, sandbox) = sandbox::find_out(sandbox_mode(settings), recovered.clone(), &threads.tasks);
-        // Whoever has the lock is alone here: what commands of an earlier daemon left is nobody's any more.
+        // This process holds the lock, so scratch folders of earlier daemons are unused.
         let left_behind = Scratch::of(&settings.state).left_behind();
         threads.tasks.spawn_blocking(move || sweep(left_behind));
         let tools = all_tools(exec_settings(settings, &state, world.shell.clone(), found.clone()));
@@ -228,11 +225,11 @@ impl App {
         Ok(Self { door, healths, metrics, recovered, access, audit, sandbox, ingress, threads, cut })
     }
 
-    /// Waits until everything that was open has been taken up and every adapter is past its first check, for the
-    /// adapters no longer than `patience`: their platforms may be out of reach for as long as they please. Gives those that
-    /// are still starting then.
+    /// Waits until every unfinished thread has an actor and every adapter has finished its first check; for the
+    /// adapters at most `patience`, because a platform may be unreachable. Returns the adapters that are still starting
+    /// then.
     pub async fn wait_until_ready(&self, patience: Duration) -> Vec<Platform> {
-        // The router tells of its recovery before anything else; if it is gone, so is the daemon.
+        // The router sets `recovered` first; if the router is gone, so is the daemon.
         let _recovered = self.recovered.clone().wait_for(|recovered| *recovered).await.is_ok();
         match tokio::time::timeout(patience, self.healths.wait_until_settled()).await {
             Ok(()) => Vec::new(),
@@ -240,11 +237,11 @@ impl App {
         }
     }
 
-    /// Ends the daemon: nothing new is taken in, running turns get until shortly before `grace` is over, then
-    /// whoever waits for an answer is let go. What is not finished is on the disk and goes on at the next start.
+    /// Stops the daemon: no new messages are accepted, running turns get until shortly before `grace` is over, then
+    /// waiters are released. Unfinished work is on the disk and resumes at the next start.
     pub async fn stop(self, grace: Duration) {
         let deadline = tokio::time::Instant::now() + grace;
-        // Whoever is turned away by the threads must know by then that it is because of the stop.
+        // Set before the threads refuse messages, so that adapters report the stop as the reason.
         self.ingress.stop.cancel();
         // Requests that wait for a running turn are answered by it, so both phases end side by side.
         let threads = async {
@@ -252,9 +249,9 @@ impl App {
             self.cut.abort();
         };
         tokio::join!(threads, self.ingress.end("ingress", deadline));
-        // What was cut off has its line by now. A disk that hangs must not keep the daemon from ending.
+        // Aborted calls have their audit lines by now. A disk that hangs must not block the exit.
         if tokio::time::timeout(FAREWELL, self.audit.flush()).await.is_err() {
-            tracing::warn!("the audit trail did not reach the disk in time");
+            tracing::warn!("audit flush timed out");
         }
     }
 }
@@ -263,7 +260,7 @@ fn platform(name: &str) -> Option<Platform> {
     name.parse().ok()
 }
 
-/// Every platform of this daemon: the chat adapters, and those that the web listener serves.
+/// All adapters of this daemon: chat platforms, and the web listener.
 fn adapter_set(
     settings: &Settings,
     web: Option<BoundListener>,
@@ -290,7 +287,7 @@ fn adapter_set(
         },
         model: world.model.name().to_owned(),
         operator_name: None,
-        // Logins that a browser stored with earlier versions are told apart by this path.
+        // The console distinguishes the logins stored in a browser by this path.
         project: settings.state.join("files"),
         stop_grace: settings.limits.stop,
     };
@@ -314,7 +311,7 @@ fn runtime(
 ) -> Runtime {
     let patience = |provider: &Provider| match provider {
         Provider::Offline => Duration::from_secs(60),
-        // A model call bounds itself; this is the line it never reaches unless something is very wrong.
+        // A model call has its own time-outs; this is a backstop.
         Provider::OpenAi(endpoint) => endpoint.timeout.saturating_mul(12),
     };
     let fallbacks: Duration = settings.model.fallbacks.iter().map(patience).sum();
@@ -354,7 +351,7 @@ fn runtime(
             merge_ms: u64::try_from(settings.queue.merge.as_millis()).unwrap_or(u64::MAX),
             while_running: settings.queue.while_running,
             model_deadline: patience(&settings.model.provider) + fallbacks,
-            // A command may wait as long as it may run before one of the other commands has ended.
+            // A command may queue for as long as a command may run before another one ends.
             tool_deadline: TOOL_DEADLINE.max(settings.permissions.exec_shell.timeout * 2 + EXEC_GRACE * 8),
             delivery_deadline: DELIVERY_DEADLINE,
             idle: IDLE,

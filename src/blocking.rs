@@ -58,7 +58,7 @@ impl BlockingJobs {
         Arc::clone(threads.entry(thread.clone()).or_insert_with(bound))
     }
 
-    /// Forgets conversations that have no job.
+    /// Removes the entries of conversations without a job.
     fn forget(&self, thread: &ThreadId) {
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         // No job of this conversation runs or waits: the map has the only reference.
@@ -85,7 +85,7 @@ impl Drop for Held {
     }
 }
 
-/// Asks the pool whether it takes work. At most one question waits at a time.
+/// Probes whether the pool starts jobs. At most one probe waits at a time.
 #[derive(Clone, Debug)]
 pub struct PoolProbe {
     asking: Arc<Semaphore>,
@@ -102,7 +102,7 @@ impl PoolProbe {
     pub async fn answers(&self) -> bool {
         let asked = async {
             let Ok(asking) = Arc::clone(&self.asking).acquire_owned().await else { return false };
-            // The permit ends with the job: an exhausted pool is not asked again before it has answered.
+            // The permit ends with the job: an exhausted pool gets no further probe before it has run the last one.
             tokio::task::spawn_blocking(move || drop(asking)).await.is_ok()
         };
         timeout(PROBE, asked).await.unwrap_or(false)

@@ -1,12 +1,12 @@
-//! Has the linker pack the table of relocations, where the system's loader can read that: it is a megabyte that would
-//! otherwise be read at every start, and stay in memory.
+//! Has the linker pack the table of relocations where the system's loader supports that: the table is a megabyte that
+//! would otherwise be read at every start and stay in memory.
 
 #![expect(clippy::disallowed_methods, reason = "what cargo has to say it says in the environment")]
 
 use std::env;
 use std::process::Command;
 
-/// The first glibc whose loader reads a packed table.
+/// The first glibc whose loader supports a packed table.
 const FIRST: (u32, u32) = (2, 36);
 
 fn main() {
@@ -20,7 +20,7 @@ fn cargo(order: &str) {
     println!("cargo::{order}");
 }
 
-/// Whether this machine's own libraries are what the binary is linked with.
+/// Whether the binary is linked with the libraries of this machine.
 fn is_native_gnu_linux() -> bool {
     let is = |name: &str, value: &str| env::var(name).is_ok_and(|known| known == value);
     is("CARGO_CFG_TARGET_OS", "linux")

@@ -8,36 +8,36 @@ use std::time::Duration;
 use reqwest::Client;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How many connections to one server are kept for later: each has its buffers, and a crowd comes rarely.
+/// Most idle connections kept per server: each has its own buffers.
 const IDLE_CONNECTIONS: usize = 128;
 
-/// Chooses the cryptography of all TLS in this process. May be called any number of times.
+/// Installs the TLS provider of this process. May be called any number of times.
 pub fn install_tls() {
-    // An error says that a provider stands already, which is all that is wanted.
+    // An error means that a provider is installed already.
     drop(rustls::crypto::ring::default_provider().install_default());
 }
 
-/// The connections to servers, shared by all who hold a clone. Costs nothing until somebody asks for a client; then each
-/// costs memory for the certificates of everybody in the world, which is why there are no more than two.
+/// HTTP clients, shared between clones and built on first use. Each client holds the root certificates in memory, so
+/// there are at most two.
 #[derive(Clone, Debug, Default)]
 pub struct Http {
     client: Arc<OnceLock<Client>>,
-    /// The client for servers on this machine, which no proxy can reach.
+    /// The client for loopback servers, which bypasses the proxy.
     local: Arc<OnceLock<Client>>,
 }
 
 impl Http {
-    /// Not connected to anything yet.
+    /// Builds no client yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The client for the server at this address, built when first asked for.
+    /// The client for the server at this address, built on first use.
     pub(crate) fn client(&self, base_url: &str) -> Result<Client, reqwest::Error> {
         self.built(is_loopback(base_url))
     }
 
-    /// The client for servers that may be anywhere.
+    /// The client for servers that are not on this machine.
     pub(crate) fn far(&self) -> Result<Client, reqwest::Error> {
         self.built(false)
     }
@@ -55,8 +55,8 @@ impl Http {
             .tcp_keepalive(Duration::from_secs(30))
             .pool_idle_timeout(Duration::from_secs(60))
             .pool_max_idle_per_host(IDLE_CONNECTIONS)
-            // A redirected POST becomes a GET and an answer that explains nothing; and addresses and bodies hold
-            // secrets that only the intended server may see.
+            // A redirected POST becomes a GET with a misleading answer; and addresses and bodies contain secrets that
+            // only the intended server may see.
             .redirect(reqwest::redirect::Policy::none())
             .referer(false)
             .build()?;
@@ -64,7 +64,7 @@ impl Http {
     }
 }
 
-/// Whether an address names this very machine.
+/// Whether an address is on the loopback interface.
 fn is_loopback(base_url: &str) -> bool {
     let Ok(url) = reqwest::Url::parse(base_url.trim()) else { return false };
     let Some(host) = url.host_str() else { return false };
@@ -75,12 +75,12 @@ fn is_loopback(base_url: &str) -> bool {
     )
 }
 
-/// An error with its causes; reqwest alone says little more than that there was one.
+/// An error with its causes; the message of reqwest alone says little.
 pub(crate) fn whole_story(error: &dyn Error) -> String {
     with_causes(error.to_string(), error)
 }
 
-/// The causes of an error behind words of one's own, for where its own words hold an address that nobody should read.
+/// A text of our own followed by the causes of an error, for errors whose own message contains a secret address.
 pub(crate) fn with_causes(words: impl Into<String>, error: &dyn Error) -> String {
     let mut story = words.into();
     let mut cause = error.source();

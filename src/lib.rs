@@ -1,31 +1,27 @@
 //! shipagent turns a project directory into an agent that people talk to.
 //!
-//! # The way of a message
+//! # The path of a message
 //!
-//! An adapter hears a platform and makes an [`IngressEvent`](domain::IngressEvent) of what happened. It goes through
-//! the [`ThreadsHandle`](ports::ThreadsHandle) to the [`Router`](threads::Router), which finds or starts the one actor of that thread. The
-//! actor asks its machine, the [`Conversation`](turn::Conversation), what is to be done, and does it: writes the message
-//! (only then is the platform told that it was received), asks the [`Model`](ports::Model), runs a
-//! [`Tool`](ports::Tool), and at the end writes the answer and what must be delivered in one commit. Deliveries go
-//! out in order, one at a time, each until there is a receipt or no hope.
+//! An adapter receives updates from a platform and turns each into an [`IngressEvent`](domain::IngressEvent). The
+//! [`ThreadsHandle`](ports::ThreadsHandle) passes it to the [`Router`](threads::Router), which finds or starts the one
+//! actor of that thread. The actor feeds the event to its state machine, the [`Conversation`](turn::Conversation), and
+//! performs the effects it returns: it stores the message (only then is the platform told that it was received), calls
+//! the [`Model`](ports::Model), runs a [`Tool`](ports::Tool), and at the end writes the answer and its outbox entries
+//! in one commit. Deliveries are sent in order, one at a time, each until there is a receipt or a permanent failure.
 //!
-//! # The rooms
+//! # Modules
 //!
-//! ```text
-//!   program, cli ──→ commands ──→ app ──→ everything: they alone know all rooms
+//! - pure, without runtime, files or clock: `domain`, `uimessage` (the format of thread files), `turn` (the state
+//!   machine), `policy` (which calls may run and what replies decide), `render`;
+//! - `ports`: the traits between the modules;
+//! - `threads`: the router and the actors;
+//! - implementations of ports: `store`, `model`, `tools`, `sandbox`, `permissions`, `files`, and `adapters` with one
+//!   folder per platform; they do not use `threads`, and use each other only as the table of dependencies allows;
+//! - shared services: `http_client`, `blocking`, `metrics`, `telemetry`, `notify`, `signals`;
+//! - composition: `config`, `cli`, `commands`, `adapter_setup`, `policy_setup`, `app`, `program`.
 //!
-//!   adapters   model   store   tools   config     edges: never each other, never `threads`
-//!       │        └───────┴───┬───┘
-//!       │     threads ──→ ports                   threads: the only actors
-//!       ↓        ↓
-//!     render   turn       uimessage               pure: no tokio, no files, no clock
-//!       └────────┴────────────┘
-//!                ↓
-//!              domain                             words only
-//! ```
-//!
-//! Whoever calls servers, the adapters and the model, shares the connections of `http`. What each room may know is kept
-//! by `tests/it/architecture.rs`.
+//! `docs/architecture.md` describes them and the path of a message in detail. The table of allowed dependencies is in
+//! `tests/it/architecture.rs`.
 //!
 //! # Where new things go
 //!
@@ -33,15 +29,15 @@
 //!   [`AdapterDef`](ports::AdapterDef) and [`program::run`], as in `examples/irc.rs`;
 //! - a tool: a file in `tools/`, and one line in `tools/registry.rs`;
 //! - an intent: a variant in `domain/intent.rs`; the compiler leads to `render/lower.rs`;
-//! - a command of the daemon's: a variant in `domain/command.rs`; the compiler leads to `turn/commands.rs`.
+//! - a chat command: a variant in `domain/command.rs`; the compiler leads to `turn/commands.rs`.
 //!
-//! # What always holds
+//! # Guarantees
 //!
-//! - A message is on the disk before anybody is told that it was received.
-//! - Before a call that changes something runs, that it will is on the disk; it never runs twice.
-//! - The thread file is the truth. Memory, index and catalog can be lost at any moment.
-//! - One task owns each thread, its run and its deliveries; others send it messages. What an adapter remembers of its
-//!   platform (numbers, limits, names) stands behind a short lock that nobody waits in.
+//! - A message is on the disk before the platform is told that it was received.
+//! - Before a call with side effects runs, the disk records that it will; it never runs twice.
+//! - The thread file is the source of truth. Memory, index and catalog can be rebuilt from it.
+//! - One task owns each thread, its run and its deliveries; other tasks send it messages. The platform state that an
+//!   adapter caches (ids, limits, names) is behind a lock that is never held across an await.
 //! - Core names no platform; it asks for [`Capabilities`](domain::Capabilities).
 
 mod adapter_setup;

@@ -1,4 +1,4 @@
-//! Gives memory that the allocator holds but nothing uses back to the system.
+//! Returns free memory of the allocator to the system.
 
 /// Releases free memory. Takes a few milliseconds; not for the runtime's own threads.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A number that only grows.
+/// A number that only increases.
 #[derive(Debug, Default)]
 pub struct Counter(AtomicU64);
 
@@ -21,38 +21,37 @@ impl Counter {
     }
 }
 
-/// Everything that is counted.
+/// All counters.
 #[derive(Debug, Default)]
 pub struct Metrics {
     /// Messages that were accepted.
     pub messages_accepted: Counter,
-    /// Messages that were there already.
+    /// Messages that the thread had already.
     pub messages_duplicate: Counter,
-    /// Messages that were turned away: a full mailbox, a full disk.
+    /// Messages that were refused: full mailbox, full disk.
     pub messages_refused: Counter,
     pub turns_started: Counter,
-    /// Turns that ended as they should.
+    /// Turns that ended normally.
     pub turns_done: Counter,
-    /// Turns that a person ended.
+    /// Turns that a person stopped.
     pub turns_stopped: Counter,
-    /// Turns that trouble ended.
+    /// Turns that ended with an error.
     pub turns_failed: Counter,
-    /// Calls of the model.
     pub model_calls: Counter,
     pub tool_calls: Counter,
     /// Deliveries with a receipt.
     pub deliveries: Counter,
-    /// Deliveries that were tried again; on a platform without idempotency keys each may show twice.
+    /// Deliveries that were retried; on a platform without idempotency keys each may show twice.
     pub delivery_retries: Counter,
-    /// Deliveries that were cut between request and answer, on a platform without idempotency keys: each may show
-    /// twice, and nothing else may.
+    /// Deliveries without a response, on a platform without idempotency keys: each may show twice, and nothing else
+    /// may.
     pub deliveries_unsure: Counter,
-    /// Deliveries that were given up.
+    /// Deliveries that failed permanently.
     pub dead_letters: Counter,
 }
 
 impl Metrics {
-    /// All numbers in the text format of Prometheus.
+    /// All counters in the text format of Prometheus.
     pub fn render(&self) -> String {
         let mut out = String::new();
         let mut family = |name: &str, help: &str, samples: &[(&str, &Counter)]| {

@@ -1,4 +1,4 @@
-//! What the service manager (systemd) is told: ready, stopping, still alive. Without one nothing happens.
+//! Notifications to the service manager (systemd): ready, stopping, watchdog. Does nothing without one.
 
 use std::future::pending;
 use std::time::Duration;
@@ -6,8 +6,7 @@ use std::time::Duration;
 use sd_notify::NotifyState;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-/// How often within the interval that the manager gave it is told. One look that takes too long is then no reason to
-/// be restarted; several in a row are.
+/// Watchdog pings per interval of the manager. One slow check is then no reason for a restart; several in a row are.
 const LOOKS: u32 = 4;
 
 /// Tells the service manager that the daemon is ready; `status` is one line of text.
@@ -20,14 +19,12 @@ pub fn status(status: &str) {
     tell(&[NotifyState::Status(status)]);
 }
 
-/// The daemon is ending.
 pub fn stopping() {
     tell(&[NotifyState::Stopping]);
 }
 
-/// Tells the manager that the daemon lives, several times per interval it gave, as long as `works` says so before
-/// the next time: a daemon that no longer works, or no longer says, is then restarted. Never ends; without a watchdog it
-/// only waits.
+/// Pings the watchdog several times per interval, as long as `works` returns true in time: a daemon that hangs or
+/// reports a failure is restarted by the manager. Never returns; without a watchdog it stays pending.
 pub async fn watchdog(works: impl AsyncFn() -> bool) {
     match sd_notify::watchdog_enabled() {
         Some(limit) => beat(limit, works, || tell(&[NotifyState::Watchdog])).await,
@@ -36,7 +33,7 @@ pub async fn watchdog(works: impl AsyncFn() -> bool) {
 }
 
 async fn beat(limit: Duration, works: impl AsyncFn() -> bool, ping: impl Fn()) {
-    // A limit of nothing would be a beat without a pause.
+    // An interval of zero would ping without a pause.
     let pause = (limit / LOOKS).max(Duration::from_millis(1));
     let mut ticks = interval(pause);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -46,9 +43,9 @@ async fn beat(limit: Duration, works: impl AsyncFn() -> bool, ping: impl Fn()) {
         let still_works = timeout(pause, works()).await.unwrap_or(false);
         match (worked, still_works) {
             (true, false) => {
-                tracing::error!("the daemon does not answer itself: the watchdog is not told that it works")
+                tracing::error!("watchdog ping skipped: self-check failed")
             }
-            (false, true) => tracing::info!("the daemon answers itself again"),
+            (false, true) => tracing::info!("self-check recovered"),
             _ => {}
         }
         if still_works {
@@ -60,7 +57,7 @@ async fn beat(limit: Duration, works: impl AsyncFn() -> bool, ping: impl Fn()) {
 
 fn tell(state: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(state) {
-        tracing::warn!(%error, "cannot reach the service manager");
+        tracing::warn!(%error, "service manager unreachable");
     }
 }
 
@@ -95,7 +92,7 @@ mod tests {
         let limit = Duration::from_secs(20);
         let beating = beat(limit, works, || pinged.set(pinged.get() + 1));
         let mut beating = std::pin::pin!(beating);
-        // The last time it was told is at the beginning, and a manager has waited for as long as it wanted to.
+        // The last ping was at the beginning, and the manager's interval is over.
         assert!(timeout(limit + limit / 8, &mut beating).await.is_err());
         assert_eq!((asked.get(), pinged.get()), (5, 1));
         assert!(timeout(limit / 2, beating).await.is_err());

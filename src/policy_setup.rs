@@ -1,5 +1,4 @@
-//! What keeps the tools of a daemon in check, built from its settings: the sandbox, the judge of calls, and who may
-//! answer when it asks.
+//! Builds the policy of a daemon from its settings: the sandbox, the judge of calls, and who may answer approvals.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,10 +17,10 @@ use crate::tools::{
     ExecSettings, Redact, Scratch, hides_secrets, object_to_reads, programs_of, redacted_diff,
 };
 
-/// How long a command has between being asked to end and being ended.
+/// How long a command has between SIGTERM and SIGKILL.
 pub(crate) const EXEC_GRACE: Duration = Duration::from_secs(2);
 
-/// What the operator wants of the sandbox.
+/// The sandbox mode of the settings.
 pub fn sandbox_mode(settings: &Settings) -> sandbox::Mode {
     match settings.permissions.exec_shell.sandbox {
         Sandbox::Auto => sandbox::Mode::Auto,
@@ -30,12 +29,7 @@ pub fn sandbox_mode(settings: &Settings) -> sandbox::Mode {
     }
 }
 
-/// How much memory commands may use.
-pub(crate) fn memory_limits(settings: &Settings) -> sandbox::MemoryLimits {
-    sandbox::MemoryLimits::on_this_machine(settings.limits.command_memory_mb)
-}
-
-/// How commands are run.
+/// The settings of the shell tool.
 pub(crate) fn exec_settings(
     settings: &Settings,
     state: &State,
@@ -56,12 +50,14 @@ pub(crate) fn exec_settings(
         grace: EXEC_GRACE,
         limits: sandbox::Limits::default(),
         max_processes: settings.limits.max_processes,
-        memory: sandbox::Memory::new(memory_limits(settings)),
+        memory: sandbox::Memory::new(sandbox::MemoryLimits::on_this_machine(
+            settings.limits.command_memory_mb,
+        )),
         redact: redact(&shell.redactor),
     }
 }
 
-/// Who says whether a call may run.
+/// The judge of calls.
 pub(crate) fn project_judge(
     settings: &Settings,
     tools: &ToolBox,
@@ -90,12 +86,12 @@ pub(crate) fn project_judge(
     Ok(ProjectJudge::new(judge, clock))
 }
 
-/// Looks at what commands would read unasked in a project.
+/// Checks the files that a command would read without approval.
 fn reads_in(project: PathBuf) -> ObjectToReads {
     Arc::new(move |reads, hides| object_to_reads(&project, reads, hides))
 }
 
-/// Shows what calls would change in a project: each tool knows for itself.
+/// Previews the changes of a call; each tool provides its own.
 fn preview_in(project: PathBuf, tools: ToolBox, memory: Arc<dyn Memory>, redact: Redact) -> Preview {
     Arc::new(move |call| {
         let (_, tool) = tools.get(&call.tool)?;
@@ -111,14 +107,14 @@ fn preview_in(project: PathBuf, tools: ToolBox, memory: Arc<dyn Memory>, redact:
     })
 }
 
-/// Takes secrets out of what tools show.
+/// The redaction of tool output.
 pub(crate) fn redact(redactor: &Redactor) -> Redact {
     let (whole, growing) = (redactor.clone(), redactor.clone());
     Redact::new(move |text| whole.apply(text).into_owned())
         .with_settled(move |text, held| growing.settled(text, held))
 }
 
-/// Who may answer questions.
+/// Who may answer approvals.
 pub(crate) fn rights(settings: &Settings) -> Rights {
     let mut rights = Rights { named_owners: settings.owners.clone(), ..Rights::default() };
     for approver in &settings.approvals.approvers {

@@ -1,4 +1,4 @@
-//! The whole program, for whichever adapters it is given: arguments in, exit code out. The one place that prints.
+//! The whole program for a given adapter table: arguments in, exit code out. The only module that prints.
 //!
 //! `main.rs` runs it with the platforms of this crate. A program outside this crate runs it with a table of its own:
 //!
@@ -18,9 +18,9 @@ use crate::cli::{Cli, Exit};
 use crate::ports::AdapterTable;
 use crate::{commands, sandbox};
 
-/// Runs the command that the arguments of this process ask for.
+/// Runs the command of this process's arguments.
 pub fn run(adapters: &AdapterTable) -> ExitCode {
-    // The sandbox starts this very binary as its helper.
+    // The sandbox starts this binary as its helper.
     if let Some(code) = sandbox::run_if_asked(std::env::args_os().skip(1)) {
         return code;
     }
@@ -33,22 +33,22 @@ pub fn run(adapters: &AdapterTable) -> ExitCode {
     end(ended, out.flush())
 }
 
-/// What the parser tells instead of running a command is either help that was asked for, or a complaint.
+/// The parser's message is either requested help or a usage error.
 fn of_parser(told: &clap::Error) -> Exit {
     if told.use_stderr() { Exit::Usage } else { Exit::Ok }
 }
 
 fn end(ended: anyhow::Result<Exit>, flushed: io::Result<()>) -> ExitCode {
     let exit = judge(ended, flushed).unwrap_or_else(|error| {
-        // If even this cannot be said, the exit code still tells.
+        // If stderr cannot be written, the exit code still reports the failure.
         drop(writeln!(io::stderr(), "shipagent: {error:#}"));
         Exit::Failed
     });
     ExitCode::from(exit.code())
 }
 
-/// How a command ended, once the last of its output was to be written. Output that is cut short is a failure, unless
-/// the reader closed the pipe: `shipagent threads list | head -1`.
+/// The result of a command after its output was flushed. Incomplete output is a failure, unless the reader closed the
+/// pipe: `shipagent threads list | head -1`.
 fn judge(ended: anyhow::Result<Exit>, flushed: io::Result<()>) -> anyhow::Result<Exit> {
     match (ended, flushed) {
         (Err(error), _) if is_broken_pipe(&error) => Ok(Exit::Ok),

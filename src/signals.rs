@@ -1,4 +1,4 @@
-//! The signals that end the daemon, as futures: the first asks it to finish, the second not to wait.
+//! The signals that stop the daemon, as futures: the first asks it to finish, the second to stop at once.
 
 use std::io;
 
@@ -13,7 +13,7 @@ pub enum StopSignal {
     Terminate,
 }
 
-/// The process's signals. From the moment it exists they no longer end the process by themselves.
+/// The process's signal streams. From their creation on, the signals no longer end the process by themselves.
 #[derive(Debug)]
 pub struct Signals {
     interrupt: Signal,
@@ -22,7 +22,7 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Begins to listen. Needs a runtime.
+    /// Registers the signal handlers. Needs a runtime.
     pub fn listen() -> io::Result<Self> {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
@@ -31,15 +31,15 @@ impl Signals {
         })
     }
 
-    /// The next request to end: the first means "finish what you do", the second "at once". Dropping the
-    /// future loses no signal. A closed terminal is no such request: the daemon goes on without it.
+    /// The next stop request: the first means "finish", the second "at once". Dropping the future loses no signal.
+    /// SIGHUP is ignored: the daemon outlives its terminal.
     pub async fn next(&mut self) -> StopSignal {
         loop {
             tokio::select! {
                 Some(()) = self.interrupt.recv() => return StopSignal::Interrupt,
                 Some(()) = self.terminate.recv() => return StopSignal::Terminate,
                 Some(()) = self.hangup.recv() => tracing::info!("hangup ignored"),
-                // The streams end with the runtime only, and this future with it.
+                // The streams end only with the runtime, and this future with it.
                 else => std::future::pending().await,
             }
         }

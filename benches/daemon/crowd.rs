@@ -1,7 +1,7 @@
 //! Many threads at once: what they take, and how fast they get their answers.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -13,6 +13,7 @@ use crate::measure::Memory;
 use crate::table::Table;
 
 const AT_ONCE: usize = 1_000;
+const TOGETHER: usize = 50;
 const CHATS: usize = 200;
 const EACH: usize = 5;
 
@@ -44,6 +45,27 @@ pub(crate) async fn at_once(table: &mut Table) {
     table.target(figure, "≤ 100 MB", &running.to_string(), running.resident <= 100.0);
     let answered = Memory::of(daemon.pid());
     table.plain("RSS when all of them are answered", &answered.to_string());
+}
+
+/// Fifty people ask at the same time, of a model that takes a second.
+pub(crate) async fn together(table: &mut Table) {
+    let second = Duration::from_secs(1);
+    let model = FakeModel::start(Script::compute(move |seen| echo(seen).after(second))).await;
+    let config = json!({ "queue": { "mergeMs": 0 }, "llm": { "timeoutSecs": 120 } });
+    let project = Project::with_model(&model.url(), config);
+    let daemon = Arc::new(project.start().await);
+    let begun = Instant::now();
+    let mut asking = JoinSet::new();
+    for chat in 0..TOGETHER {
+        let daemon = Arc::clone(&daemon);
+        asking.spawn(async move {
+            ask(daemon, chat, 0).await;
+            begun.elapsed()
+        });
+    }
+    let last = asking.join_all().await.into_iter().max().unwrap_or_default();
+    let figure = format!("{TOGETHER} chats ask at once of a model that takes 1 s: the last answer");
+    table.target(&figure, "≤ 1.2 s", &format!("{:.2} s", last.as_secs_f64()), last.as_secs_f64() <= 1.2);
 }
 
 /// Two hundred people talk at once, each waiting for an answer before asking again.

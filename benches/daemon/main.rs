@@ -5,6 +5,7 @@
 //! cargo bench                                      every figure
 //! cargo bench --bench daemon -- start message      these figures
 //! cargo bench --bench daemon -- size --build       and the time of a clean release build
+//! cargo bench --bench daemon -- histories          memory of long histories, which takes ten minutes
 //! ```
 
 #![expect(
@@ -22,6 +23,7 @@ mod crowd;
 #[expect(dead_code, reason = "the tests use all of it")]
 #[path = "../../tests/fakes/mod.rs"]
 mod fakes;
+mod histories;
 mod long_thread;
 #[path = "../common/measure.rs"]
 mod measure;
@@ -39,7 +41,11 @@ mod thread_files;
 use table::Table;
 
 /// What can be measured, in the order of the table.
-const FIGURES: [&str; 8] = ["start", "idle", "message", "files", "long", "crowd", "throughput", "size"];
+const FIGURES: [&str; 9] =
+    ["start", "idle", "message", "files", "long", "crowd", "together", "throughput", "size"];
+
+/// What takes too long to be measured unless it is asked for.
+const ON_REQUEST: [&str; 1] = ["histories"];
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -50,13 +56,17 @@ fn main() {
     }
     let build = args.iter().any(|arg| arg == "--build");
     let asked: Vec<&str> = args.iter().map(String::as_str).filter(|arg| !arg.starts_with("--")).collect();
-    if let Some(unknown) = asked.iter().find(|name| !FIGURES.contains(name)) {
-        panic!("there is no figure {unknown:?}: there are {}", FIGURES.join(", "));
+    let known: Vec<&str> = FIGURES.into_iter().chain(ON_REQUEST).collect();
+    if let Some(unknown) = asked.iter().find(|name| !known.contains(name)) {
+        panic!("there is no figure {unknown:?}: there are {}", known.join(", "));
     }
     measure::allow_many_sockets();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let mut table = Table::new(["Figure", "Target", "Measured", "Met"]);
-    for figure in FIGURES.iter().filter(|figure| asked.is_empty() || asked.contains(*figure)) {
+    let wanted = |figure: &&str| {
+        if asked.is_empty() { FIGURES.contains(figure) } else { asked.contains(figure) }
+    };
+    for figure in known.iter().filter(|figure| wanted(figure)) {
         eprintln!("measuring: {figure}");
         match *figure {
             "start" => start::to_ready(&mut table),
@@ -65,6 +75,8 @@ fn main() {
             "files" => start::with_many_files(&mut table),
             "long" => runtime.block_on(long_thread::first_reply(&mut table)),
             "crowd" => runtime.block_on(crowd::at_once(&mut table)),
+            "together" => runtime.block_on(crowd::together(&mut table)),
+            "histories" => runtime.block_on(histories::memory(&mut table)),
             "throughput" => runtime.block_on(crowd::throughput(&mut table)),
             _ => size::size(&mut table, build),
         }

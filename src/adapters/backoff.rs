@@ -1,34 +1,34 @@
-//! How long to wait before something that broke is started again. Pure: the dice are thrown by the caller.
+//! The back-off before a restart or retry. Pure: the caller passes the random number.
 
 use std::time::Duration;
 
 /// A wait that doubles up to a limit.
 #[derive(Clone, Copy, Debug)]
 pub struct Backoff {
-    /// The wait after the first break.
+    /// The wait after the first failure.
     pub first: Duration,
     pub longest: Duration,
-    /// Who ran this long without a break starts over with the first wait.
+    /// A run of this length resets the wait.
     pub stable_after: Duration,
 }
 
 impl Backoff {
-    /// For adapters: quick enough that nobody notices a hiccup, slow enough not to hammer a platform.
+    /// For adapters: short enough that a brief failure goes unnoticed, long enough not to overload a platform.
     pub const ADAPTERS: Self = Self {
         first: Duration::from_secs(1),
         longest: Duration::from_secs(60),
         stable_after: Duration::from_secs(120),
     };
 
-    /// The wait after the `breaks`th break in a row, counted from 1. `dice` from 0 to 1 takes up to half of
-    /// it away, so that many who broke together do not come back together.
+    /// The wait after the `breaks`th failure in a row, counted from 1. `dice` from 0 to 1 takes up to half of it away,
+    /// so that clients that failed together do not restart together.
     pub fn delay(&self, breaks: u32, dice: f64) -> Duration {
         let doubled =
             self.first.saturating_mul(1_u32.checked_shl(breaks.saturating_sub(1)).unwrap_or(u32::MAX));
         doubled.min(self.longest).mul_f64(1.0 - dice.clamp(0.0, 1.0) / 2.0)
     }
 
-    /// How many breaks in a row this one makes, after a run of this length.
+    /// The number of failures in a row, after a run of this length.
     pub fn breaks_after(&self, earlier: u32, ran: Duration) -> u32 {
         if ran >= self.stable_after { 1 } else { earlier.saturating_add(1) }
     }

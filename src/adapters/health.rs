@@ -1,4 +1,4 @@
-//! How the adapters fare, judged by evidence: what the supervisor saw and how old the last sign of life is.
+//! The health of the adapters: the supervisor's state and the age of the last heartbeat.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,27 +8,27 @@ use tokio::sync::watch;
 
 use crate::domain::{Platform, Timestamp};
 
-/// How one adapter fares.
+/// The health of one adapter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Health {
-    /// Runs, and has not yet given its first sign.
+    /// Runs, without a heartbeat so far.
     Starting,
-    /// Gave a sign lately enough.
+    /// The last heartbeat is recent.
     Up,
-    /// Runs, but its last sign is too old.
+    /// Runs, but the last heartbeat is too old.
     Degraded { silent: Duration },
-    /// Broke and will be started again.
+    /// Failed, and will be restarted.
     Restarting {
-        /// How long after the break.
+        /// The wait before the restart.
         after: Duration,
         reason: String,
     },
-    /// Gave up; only a person can help.
+    /// Gave up; needs the operator.
     Failed { reason: String },
 }
 
 impl Health {
-    /// One word for it.
+    /// The status word.
     pub const fn word(&self) -> &'static str {
         match self {
             Self::Starting => "starting",
@@ -39,7 +39,7 @@ impl Health {
         }
     }
 
-    /// What else there is to say.
+    /// The reason behind the status, if any.
     pub fn detail(&self) -> Option<String> {
         match self {
             Self::Starting | Self::Up => None,
@@ -52,14 +52,14 @@ impl Health {
     }
 }
 
-/// One adapter and how it fares.
+/// One adapter with its health.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HealthReport {
     pub platform: Platform,
     pub health: Health,
 }
 
-/// What the supervisor knows for certain.
+/// The supervisor's state of an adapter.
 #[derive(Clone, Debug)]
 pub(super) enum Phase {
     Running,
@@ -70,14 +70,14 @@ pub(super) enum Phase {
 #[derive(Clone, Debug)]
 struct Entry {
     phase: Phase,
-    /// Of this run or of an earlier one: past the first check stays past it.
+    /// Of this or an earlier run: a restart does not reset it.
     first_sign: bool,
     last_sign: Option<Timestamp>,
     stale_after: Option<Duration>,
 }
 
 impl Entry {
-    /// Whether it is past its first check, or will never be.
+    /// Whether it has passed its first check, or never will.
     const fn is_settled(&self) -> bool {
         self.first_sign || matches!(self.phase, Phase::Failed { .. })
     }
@@ -100,7 +100,7 @@ impl Entry {
     }
 }
 
-/// The board on which the supervisor writes and anybody reads. Cheap to clone.
+/// The health of all adapters, written by the supervisor. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct AdapterHealths {
     board: Arc<watch::Sender<BTreeMap<Platform, Entry>>>,
@@ -113,7 +113,7 @@ impl Default for AdapterHealths {
 }
 
 impl AdapterHealths {
-    /// How every adapter fares, by name.
+    /// The health of every adapter, ordered by name.
     pub fn reports(&self, now: Timestamp) -> Vec<HealthReport> {
         let board = self.board.borrow();
         board
@@ -122,15 +122,15 @@ impl AdapterHealths {
             .collect()
     }
 
-    /// Whether every adapter is past its first check; one that broke later still is.
+    /// Whether every adapter has passed its first check; a later failure does not reset that.
     pub fn ready(&self) -> bool {
         all_signed(&self.board.borrow())
     }
 
-    /// Waits until every adapter is past its first check, or will never be: one that cannot work must not keep the
-    /// others from being announced.
+    /// Waits until every adapter has passed its first check or has given up: an adapter that cannot work must not delay
+    /// the others.
     pub async fn wait_until_settled(&self) {
-        // The sender lives in `self`, so the wait cannot end without an answer.
+        // The sender lives in `self`, so the wait cannot end without a value.
         let _closed = self.board.subscribe().wait_for(all_settled).await.is_err();
     }
 
@@ -140,7 +140,7 @@ impl AdapterHealths {
         board.iter().filter(|(_, entry)| !entry.is_settled()).map(|(platform, _)| platform.clone()).collect()
     }
 
-    /// Announces an adapter before it runs, so that it is waited for.
+    /// Registers an adapter before it runs, so that readiness waits for it.
     pub(super) fn expect(&self, platform: Platform, stale_after: Option<Duration>) {
         let entry = Entry { phase: Phase::Running, first_sign: false, last_sign: None, stale_after };
         self.board.send_modify(|board| {
@@ -172,7 +172,7 @@ impl AdapterHealths {
 }
 
 fn all_signed(board: &BTreeMap<Platform, Entry>) -> bool {
-    // An empty board means that nobody has begun yet, not that all is well.
+    // An empty map means that no adapter is registered yet, not that all are ready.
     !board.is_empty() && board.values().all(|entry| entry.first_sign)
 }
 

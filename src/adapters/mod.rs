@@ -1,6 +1,7 @@
-//! Platforms. A new one is a folder here and a line in the [`table`](builtin), which the rest of the program iterates over.
+//! Platforms. A new one is a folder here and a line in the [`table`](builtin), which the rest of the program iterates
+//! over.
 //!
-//! Nothing here runs agent logic: an adapter hands events in through the door and shows what comes out.
+//! Nothing here runs agent logic: an adapter submits events to the threads and delivers their output.
 
 mod backoff;
 pub mod chat;

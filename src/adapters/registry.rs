@@ -1,4 +1,4 @@
-//! Every platform this daemon serves, by name. Core asks here what a thread's platform can do.
+//! The platforms of this daemon, by name. The core looks up a thread's platform and its capabilities here.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,7 +7,6 @@ use super::PullSurface;
 use crate::domain::{Capabilities, Platform};
 use crate::ports::Adapter;
 
-/// The platforms of this daemon.
 #[derive(Clone, Debug, Default)]
 pub struct AdapterSet {
     adapters: BTreeMap<Platform, Arc<dyn Adapter>>,
@@ -15,31 +14,31 @@ pub struct AdapterSet {
 }
 
 impl AdapterSet {
-    /// With one more adapter, which the supervisor is to run.
+    /// Adds an adapter for the supervisor to run.
     #[must_use]
     pub fn with_adapter(mut self, adapter: Arc<dyn Adapter>) -> Self {
         self.adapters.insert(adapter.platform(), adapter);
         self
     }
 
-    /// With one more platform that needs no sockets of its own.
+    /// Adds a platform without sockets of its own.
     #[must_use]
     pub fn with_surface(mut self, platform: Platform) -> Self {
         self.surfaces.insert(platform.clone(), Arc::new(PullSurface::new(platform)));
         self
     }
 
-    /// The adapter of a platform; nothing where it is not served.
+    /// The adapter of a platform; `None` where it is not served.
     pub fn get(&self, platform: &Platform) -> Option<&Arc<dyn Adapter>> {
         self.adapters.get(platform).or_else(|| self.surfaces.get(platform))
     }
 
-    /// What a platform can do; nothing where it is not served.
+    /// The capabilities of a platform; `None` where it is not served.
     pub fn capabilities(&self, platform: &Platform) -> Option<Capabilities> {
         self.get(platform).map(|adapter| adapter.capabilities())
     }
 
-    /// The adapters that have to be run, by name.
+    /// The adapters to run, ordered by name.
     pub fn to_run(&self) -> impl Iterator<Item = &Arc<dyn Adapter>> {
         self.adapters.values()
     }

@@ -1,4 +1,4 @@
-//! Keeps the adapters running: what breaks is started again, what cannot work is reported and left alone.
+//! Runs the adapters: restarts one that failed, and reports one that gave up.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -13,9 +13,8 @@ use super::{AdapterHealths, AdapterSet, Backoff};
 use crate::domain::Timestamp;
 use crate::ports::{Adapter, AdapterError, AdapterIo, Clock, HealthReporter, ThreadsHandle};
 
-/// Runs every adapter of the set until told to stop, and returns when all have ended. How they fare is
-/// written to `healths`, on which every adapter stands before the first one runs. Dropping the future ends
-/// them all at once.
+/// Runs every adapter of the set until stopped, and returns when all have ended. Their health is written to `healths`,
+/// where every adapter is registered before the first one runs. Dropping the future ends them all at once.
 pub async fn supervise(
     set: &AdapterSet,
     door: ThreadsHandle,
@@ -39,12 +38,12 @@ pub async fn supervise(
     }
     while let Some(ended) = keepers.join_next().await {
         if let Err(error) = ended {
-            tracing::error!(%error, "an adapter's keeper died");
+            tracing::error!(%error, "adapter supervisor task failed");
         }
     }
 }
 
-/// Keeps one adapter running.
+/// Runs and restarts one adapter.
 struct Keeper {
     adapter: Arc<dyn Adapter>,
     door: ThreadsHandle,
@@ -53,7 +52,6 @@ struct Keeper {
     stop: CancellationToken,
 }
 
-/// How a run ended.
 enum End {
     Stopped,
     Broken(String),
@@ -78,7 +76,7 @@ impl Keeper {
             };
             breaks = backoff.breaks_after(breaks, began.elapsed());
             let after = backoff.delay(breaks, dice());
-            tracing::warn!(adapter = %platform, reason, breaks, ?after, "adapter broke and will be started again");
+            tracing::warn!(adapter = %platform, reason, breaks, ?after, "adapter failed, restarting");
             self.healths.set_phase(&platform, Phase::Restarting { after, reason });
             tokio::select! {
                 () = self.stop.cancelled() => return,
@@ -91,7 +89,7 @@ impl Keeper {
         let (health, mut signs) = HealthReporter::new();
         let io = AdapterIo { door: self.door.clone(), health, clock: Arc::clone(&self.clock) };
         let run = Arc::clone(&self.adapter).run(io, self.stop.clone());
-        // The adapter is dropped after a panic, and it shares nothing that a panic could leave half done.
+        // The future is dropped after a panic, and it shares no state that a panic could leave inconsistent.
         let mut run = std::pin::pin!(AssertUnwindSafe(run).catch_unwind());
         loop {
             let sign: Option<Timestamp> = tokio::select! {
@@ -120,7 +118,7 @@ fn panicked(panic: &(dyn std::any::Any + Send)) -> AdapterError {
     AdapterError::Broken(format!("panicked: {words}"))
 }
 
-/// A number from 0 to 1 that nobody can foresee.
+/// A random number from 0 to 1.
 fn dice() -> f64 {
     let (random, _) = uuid::Uuid::new_v4().as_u64_pair();
     // The top 16 bits of a random UUID are all random.
@@ -150,7 +148,7 @@ mod tests {
         EndEarly,
     }
 
-    /// Does as it is told, one act per run, and remembers when each run began.
+    /// Performs one scripted act per run, and records when each run began.
     #[derive(Debug)]
     struct Scripted {
         acts: Mutex<VecDeque<Act>>,
@@ -234,7 +232,7 @@ mod tests {
         }
 
         async fn until(&self, wanted: impl Fn(&Health) -> bool) -> Health {
-            // Time is paused: each turn of the loop lets everybody else run first.
+            // Time is paused: each iteration lets all other tasks run first.
             loop {
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 let reports = self.healths.reports(Timestamp::from_millis(0));

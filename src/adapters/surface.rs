@@ -1,4 +1,4 @@
-//! A platform that only has a name: its clients read the threads themselves, through somebody else's door.
+//! A platform without sockets of its own: its clients read the threads through another adapter.
 
 use std::sync::Arc;
 
@@ -7,14 +7,13 @@ use tokio_util::sync::CancellationToken;
 use crate::domain::{Capabilities, Platform};
 use crate::ports::{Adapter, AdapterIo, Delivering, OutboxEntry, Receipt, Running};
 
-/// Threads of a platform that is served by another adapter's sockets, such as `api` and `cli` by `web`.
+/// Threads of a platform that another adapter's sockets serve, such as `api` and `cli` by `web`.
 #[derive(Clone, Debug)]
 pub struct PullSurface {
     platform: Platform,
 }
 
 impl PullSurface {
-    /// The surface of this name.
     pub const fn new(platform: Platform) -> Self {
         Self { platform }
     }
@@ -38,7 +37,7 @@ impl Adapter for PullSurface {
     }
 
     fn deliver(&self, _entry: OutboxEntry, _attempt: u32) -> Delivering<'_> {
-        // The thread itself is what clients read: it is delivered as soon as it is written.
+        // Clients read the thread itself: an entry is delivered as soon as it is stored.
         Box::pin(async { Ok(Receipt::default()) })
     }
 }

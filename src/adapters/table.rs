@@ -3,7 +3,7 @@
 
 use crate::ports::AdapterTable;
 
-/// The platforms of this crate. A program of its own adds others with [`AdapterTable::with`].
+/// The platforms of this crate. Another program adds its own with [`AdapterTable::with`].
 pub fn builtin() -> AdapterTable {
     let table = AdapterTable::default();
     let table = table.with(super::telegram::DEF);

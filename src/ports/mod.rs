@@ -1,7 +1,7 @@
-//! The seams: what the threads ask of the world, and what the world may ask of them.
+//! The ports: traits between the threads and their environment.
 //!
-//! A trait stands here where tests need a second implementation or where platforms differ. The errors they
-//! speak stand beside them.
+//! A trait exists where tests need a second implementation or where platforms differ. Their errors are defined beside
+//! them.
 
 mod access;
 mod adapter;
@@ -64,5 +64,5 @@ pub use tool::{CallSite, Progress, TextChange, Tool, ToolContext, ToolFailure, T
 pub use tool_outputs::{ToolOutput, ToolOutputs};
 pub use toolbox::ToolBox;
 
-/// A future behind a pointer, for traits that are used as objects.
+/// A boxed future, for traits that are used as objects.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -1,4 +1,4 @@
-//! What the threads ask of the disk.
+//! The port of the thread store.
 
 use std::time::Duration;
 
@@ -8,31 +8,30 @@ use super::{BoxFuture, Receipt, StoreError};
 use crate::domain::{DeliveryId, MessageId, OutboundIntent, ThreadId, ThreadState, Timestamp};
 use crate::uimessage::UiMessage;
 
-/// How sure a write must be before the caller goes on.
+/// The durability of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
-    /// On the disk: survives a loss of power.
+    /// On the disk: survives a power loss.
     Synced,
-    /// With the system: survives the death of the process.
+    /// Given to the operating system: survives the end of the process.
     Written,
 }
 
-/// Whether a thread has something left to do after a commit; decides whether a restart wakes it.
+/// Whether a thread has work left after a commit; decides whether a restart starts its actor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// A turn to run or a delivery to make.
+    /// A turn or a delivery is unfinished.
     Open,
     Settled,
 }
 
-/// A delivery on its way.
+/// A delivery in the outbox.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OutboxEntry {
     pub id: DeliveryId,
-    /// When it was put there.
+    /// When it was added.
     pub at: Timestamp,
-    /// What is to be delivered.
     pub intent: OutboundIntent,
 }
 
@@ -44,19 +43,17 @@ pub enum OutboxLine {
     Receipt {
         id: DeliveryId,
         at: Timestamp,
-        /// What the platform said.
         receipt: Receipt,
     },
-    /// Will never be delivered; kept so that people can see it.
+    /// Failed permanently; kept so that people can see it.
     Dead {
         id: DeliveryId,
-        /// When it was given up.
         at: Timestamp,
         reason: String,
     },
 }
 
-/// What is written together: after a crash all of it is there, or none.
+/// A set of writes that is atomic: after a crash all of it is there, or none.
 #[derive(Clone, Debug)]
 pub struct Commit {
     pub thread: ThreadId,
@@ -65,20 +62,19 @@ pub struct Commit {
     /// Lines for the outbox, in order.
     pub outbox: Vec<OutboxLine>,
     pub durability: Durability,
-    /// What is left to do afterwards.
     pub work: Work,
 }
 
-/// What an actor needs to take a thread up.
+/// What an actor needs to resume a thread.
 #[derive(Clone, Debug, Default)]
 pub struct ThreadRecord {
-    /// The newest messages, folded, oldest first, within a bound of bytes.
+    /// The newest messages, folded, oldest first, up to a size limit.
     pub tail: Vec<UiMessage>,
-    /// Whether there are older ones.
+    /// Whether there are older messages.
     pub has_more: bool,
-    /// Deliveries that have neither a receipt nor been given up, in order.
+    /// Deliveries without a receipt that have not failed permanently, in order.
     pub undelivered: Vec<OutboxEntry>,
-    /// Deliveries that were given up.
+    /// Deliveries that failed permanently.
     pub dead: usize,
 }
 
@@ -87,43 +83,39 @@ pub struct ThreadRecord {
 #[serde(rename_all = "camelCase")]
 pub struct ThreadSummary {
     pub thread_id: ThreadId,
-    /// What it is doing. The store knows only the last word; the live state wins.
+    /// The last stored state; the live state takes precedence.
     #[serde(default)]
     pub state: ThreadState,
-    /// The beginning of the first thing said.
+    /// The beginning of its first message.
     pub title: String,
-    /// When something last happened.
+    /// When it last changed.
     pub updated_at: Timestamp,
-    /// How many messages it has.
     pub message_count: u64,
-    /// How many decisions it waits for.
     #[serde(default)]
     pub pending_approvals: u64,
 }
 
-/// What a store has written since it was opened.
+/// Write statistics since the store was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoreTotals {
-    /// Commits that were written.
     pub commits: u64,
-    /// Commits that were refused.
     pub failures: u64,
-    /// Waits for the disk; commits that come together share one.
+    /// Disk syncs; concurrent commits share one.
     pub syncs: u64,
-    /// How long those waits took together.
+    /// Total time of the syncs.
     pub sync_time: Duration,
 }
 
-/// The threads on disk. One writer per thread calls `commit`; anybody may read.
+/// The thread store. One writer per thread calls `commit`; any task may read.
 pub trait ThreadStore: Send + Sync + std::fmt::Debug {
-    /// Reads what an actor needs to take the thread up; an unknown thread is an empty one.
+    /// Loads what an actor needs to resume the thread; an unknown thread is empty.
     fn load(&self, thread: &ThreadId) -> BoxFuture<'_, Result<ThreadRecord, StoreError>>;
 
-    /// Whether the thread has a message of this id, however old.
+    /// Whether the thread has a message of this id, of any age.
     fn contains(&self, thread: &ThreadId, id: &MessageId) -> BoxFuture<'_, Result<bool, StoreError>>;
 
-    /// The messages of the run that the message of this id belongs to, folded, that message included; empty
-    /// where there is no such message.
+    /// The messages of the run that this message belongs to, folded, including the message itself; empty where there is
+    /// no such message.
     fn run_of(&self, thread: &ThreadId, id: &MessageId) -> BoxFuture<'_, Result<Vec<UiMessage>, StoreError>>;
 
     /// A page of folded messages, oldest first, that ends before `before` or at the newest.
@@ -134,29 +126,28 @@ pub trait ThreadStore: Send + Sync + std::fmt::Debug {
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<UiMessage>, StoreError>>;
 
-    /// Writes, all or nothing, in the order of the calls.
+    /// Writes atomically, in the order of the calls.
     fn commit(&self, commit: Commit) -> BoxFuture<'_, Result<(), StoreError>>;
 
     /// Every thread, newest first.
     fn list(&self) -> BoxFuture<'_, Result<Vec<ThreadSummary>, StoreError>>;
 
-    /// Whether there is such a thread.
     fn exists(&self, thread: &ThreadId) -> BoxFuture<'_, Result<bool, StoreError>>;
 
     /// Threads that had work left when the last daemon ended.
     fn unfinished(&self) -> Vec<ThreadId>;
 
-    /// Whether what is committed is still written, or refused, by anybody. Waits for as long as the store waits.
+    /// Whether the writer still processes commits. Waits for as long as the store waits.
     fn answers(&self) -> BoxFuture<'_, bool> {
         Box::pin(std::future::ready(true))
     }
 
-    /// Writes what was committed before, and gives up what it holds. Commits that come later are refused as closed.
+    /// Writes pending commits and releases the store's resources. Later commits are refused as closed.
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(()))
     }
 
-    /// What it has written so far; nothing where it does not count.
+    /// Its write statistics; zero where it does not count.
     fn totals(&self) -> StoreTotals {
         StoreTotals::default()
     }

@@ -1,4 +1,4 @@
-//! One thread's actor: hears what happens, asks the machine, performs what it says.
+//! The actor of one thread: receives messages, passes events to the state machine and performs the effects it returns.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -23,11 +23,11 @@ use crate::render::Phrase;
 use crate::turn::{Conversation, Event, ReplyToken};
 use crate::uimessage::UiMessage;
 
-/// How long the end waits for what is being delivered: cut off, it might be said twice.
+/// How long a stopping actor waits for a delivery in flight: an aborted delivery might be sent twice after a restart.
 const PARTING: Duration = Duration::from_secs(2);
-/// A model call that takes longer is shown with the time it has taken, and again after as long.
+/// A model call without output for this long is reported to subscribers with its duration, and again at this interval.
 const SLOW_MODEL: Duration = Duration::from_secs(5);
-/// How many deltas are taken at once before the view is shown.
+/// Most deltas processed in one batch before the view is published.
 const DELTAS_AT_ONCE: usize = 256;
 
 pub(super) struct Actor {
@@ -38,35 +38,35 @@ pub(super) struct Actor {
     pub(super) deliveries: Deliveries,
     pub(super) stage: Publisher,
     pub(super) jobs: Jobs,
-    /// What the running model call shows.
+    /// The deltas of the running model call.
     pub(super) deltas: Option<mpsc::Receiver<ModelDelta>>,
-    /// How far running calls have come.
+    /// Progress of the running tool calls.
     pub(super) progress: ProgressChannel,
     pub(super) slot: Option<OwnedSemaphorePermit>,
     pub(super) tickets: BTreeMap<ReplyToken, oneshot::Sender<Acceptance>>,
     pub(super) waiters: Waiters,
-    /// Events that performing effects lookups about at once.
+    /// Events that arose while effects were performed; processed before the mailbox.
     pub(super) upcoming: VecDeque<Event>,
-    /// Whether the view has changed since it was last shown.
+    /// Whether the view has changed since it was last published.
     pub(super) stale: bool,
-    /// Whether more of the answer was written since the platform last saw it.
+    /// Whether the answer has grown since the platform last got a draft.
     pub(super) drafted: bool,
-    /// When the platform must be told again that the agent is writing.
+    /// When the typing indicator must be sent again.
     typing_at: Option<Instant>,
-    /// The model call that has shown nothing yet.
+    /// The model call that has no output yet.
     pub(super) model_wait: Option<ModelWait>,
-    /// Set when a write failed: what is in memory is no longer what is on the disk.
+    /// Set when a write failed: the state in memory may differ from the disk.
     pub(super) wounded: bool,
     pub(super) storage_waits: u32,
-    /// Whether the disk may call the thread open though nothing is left to do.
+    /// Whether the disk may list the thread as unfinished though nothing is left to do.
     pub(super) told_open: bool,
     pub(super) span: tracing::Span,
-    /// Of the calls that were judged and have not run: exactly which call each is.
+    /// Fingerprints of the calls that were judged and have not run yet.
     pub(super) fingerprints: BTreeMap<ToolCallId, String>,
     pub(super) next_ticket: u64,
 }
 
-/// A model call that has shown nothing yet, and when watchers are next told for how long.
+/// A model call that has no output yet, and when subscribers are next told its duration.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ModelWait {
     since: Instant,
@@ -80,16 +80,16 @@ impl ModelWait {
     }
 }
 
-/// Why a thread is taken up.
+/// Why an actor is started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Woken {
     /// By a message to its mailbox.
     ByMail,
-    /// The disk says that it has work left.
+    /// The store lists the thread as unfinished.
     ByTheDisk,
 }
 
-/// Why the loop woke.
+/// Why the actor's loop woke.
 enum Wake {
     ActorMsg(Option<ActorMsg>),
     Delta(ModelDelta),
@@ -105,7 +105,7 @@ enum Wake {
 }
 
 impl Actor {
-    /// An actor of a thread that is not loaded yet, and the view of it.
+    /// An actor of a thread that is not loaded yet, and the receiver of its view.
     pub(super) fn new(
         id: ThreadId,
         runtime: Arc<Runtime>,
@@ -149,8 +149,8 @@ impl Actor {
         (Box::new(actor), view)
     }
 
-    /// Works until the mailbox is closed and nothing is left to do, or until told to stop and the run in
-    /// flight has ended.
+    /// Runs until the mailbox is closed and nothing is left to do, or until the daemon stops and the run in flight has
+    /// ended.
     pub(super) async fn run(
         mut self: Box<Self>,
         mut mailbox: mpsc::Receiver<Envelope>,
@@ -176,7 +176,7 @@ impl Actor {
                 told_resting = false;
             } else if !std::mem::replace(&mut told_resting, true) {
                 let (thread, bytes) = (self.id.clone(), self.conversation.memory());
-                // A router that is busy hears of it at the next rest.
+                // If the router's queue is full, it is told the next time the actor rests.
                 told_resting = notes.try_send(RouterMsg::Resting { thread, read, bytes }).is_ok();
             }
             let idle = self.runtime.limits.idle;
@@ -220,13 +220,13 @@ impl Actor {
                 Wake::SlowModel => self.tell_model_wait(),
                 Wake::Parted => {}
                 Wake::Idle if self.stage.is_watched() => {}
-                // The router answers by closing the mailbox. If it is busy, the next idle spell asks again.
+                // The router answers by closing the mailbox. If its queue is full, the next idle timeout asks again.
                 Wake::Idle => drop(notes.try_send(RouterMsg::Idle { thread: self.id.clone(), read })),
             }
         }
     }
 
-    /// Reads the thread from the disk and goes on with what was open.
+    /// Loads the thread from the store and resumes unfinished work.
     pub(super) async fn load(&mut self) -> Result<(), StoreError> {
         let record = self.runtime.store.load(&self.id).await?;
         let approvals = self.approvals_of(&record.tail).await?;
@@ -249,7 +249,7 @@ impl Actor {
         quiet && (drained || self.wounded) && (stopping || self.deliveries.to_do() == 0)
     }
 
-    /// Feeds the machine what has come up, performs what it says, starts what can be delivered.
+    /// Feeds pending events to the state machine, performs the effects, and starts the next delivery.
     async fn settle(&mut self) {
         while let Some(event) = self.upcoming.pop_front() {
             self.feed(event).await;
@@ -268,7 +268,7 @@ impl Actor {
         }
     }
 
-    /// Has the disk know that nothing is left to do, where it says otherwise and no other write will tell it.
+    /// Records in the store that nothing is left to do, where it says otherwise and no other write follows.
     async fn tell_settled(&mut self) {
         if self.wounded || !std::mem::take(&mut self.told_open) {
             return;
@@ -298,7 +298,7 @@ impl Actor {
         }
     }
 
-    /// When the platform must be told again that the agent is writing; never while it is not.
+    /// When the typing indicator must be sent again; `None` while the agent is not working.
     fn typing_due(&mut self) -> Option<Instant> {
         if !self.conversation.is_working() {
             self.typing_at = None;
@@ -309,7 +309,7 @@ impl Actor {
         self.typing_at
     }
 
-    /// Tells watchers for how long the model has been asked.
+    /// Tells subscribers how long the model call has been running.
     fn tell_model_wait(&mut self) {
         let Some(wait) = self.model_wait.as_mut() else { return };
         let seconds = wait.since.elapsed().as_secs();
@@ -336,7 +336,7 @@ impl Actor {
             }
             Done::Model(result) => {
                 self.model_wait = None;
-                // Remaining deltas of the model come before its end.
+                // Deltas that are still queued are processed before the model call's end.
                 while let Some(delta) = self.deltas.as_mut().and_then(|deltas| deltas.try_recv().ok()) {
                     self.upcoming.push_back(Event::Delta(delta));
                 }
@@ -391,7 +391,7 @@ pub(super) fn outcome_of(messages: Vec<UiMessage>) -> RunOutcome {
     }
 }
 
-/// How long to wait before a disk that refused a write is tried again.
+/// The back-off before a store that refused a write is tried again.
 pub(super) fn storage_wait(times: u32) -> Duration {
     Duration::from_secs(5).saturating_mul(1 << times.min(7))
 }

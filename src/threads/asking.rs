@@ -1,4 +1,4 @@
-//! The actor's part in asking people: having calls judged, keeping the record, minding the time.
+//! The actor's part in approvals: has calls judged, keeps the approval records, and expires questions.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,11 +15,11 @@ use crate::ports::{AuditLine, CallToJudge, Prompt, RunOutcome, StoreError};
 use crate::turn::{ApprovalSlot, Event};
 use crate::uimessage::{Content, ModelMessage, Part, ToolState, UiMessage, unfinished_runs};
 
-/// A reply that no model has read by then is an ordinary message.
+/// A reply that no model has classified by then is an ordinary message.
 const READING_DEADLINE: Duration = Duration::from_secs(20);
 
 impl Actor {
-    /// Has a call judged, beside the actor: it may read files.
+    /// Has a call judged in a separate task, because the judge may read files.
     pub(super) fn judge(&mut self, call: ToolCallId, tool: String, input: Value) {
         let judge = self.runtime.judge.clone();
         let person = self.conversation.private_with();
@@ -29,7 +29,7 @@ impl Actor {
         self.jobs.start_work(&self.span, job, judge_panicked(call));
     }
 
-    /// A call was judged: should a question have to be asked, it gets a number.
+    /// Handles a judgement: a call that needs approval gets an approval number.
     pub(super) async fn judged(
         &mut self,
         call: ToolCallId,
@@ -47,14 +47,14 @@ impl Actor {
         Ok(())
     }
 
-    /// Lets calls like this one run unasked from now on. The call itself is allowed even if the grant fails.
+    /// Stores a grant for calls like this one. The call itself is allowed even if storing fails.
     pub(super) async fn grant(&mut self, approval: Approval, scope: Scope) {
         let (id, now) = (approval.id.clone(), self.runtime.clock.now());
         match self.runtime.judge.propose(&approval, scope, now).await {
             Some(proposal) => match self.runtime.grants.add(approval, scope, proposal, now).await {
                 Ok(_) => return,
                 Err(error) => {
-                    tracing::error!(error = &error as &dyn std::error::Error, "a grant could not be kept");
+                    tracing::error!(error = &error as &dyn std::error::Error, "storing a grant failed");
                 }
             },
             None => tracing::warn!(approval = %id, "grant not added: the call can only be allowed once"),
@@ -62,7 +62,7 @@ impl Actor {
         self.upcoming.push_back(Event::NotGranted(id));
     }
 
-    /// The approvals that the open calls of a thread name.
+    /// The approvals that the open calls of a thread refer to.
     pub(super) async fn approvals_of(&self, tail: &[UiMessage]) -> Result<Vec<Approval>, StoreError> {
         let ids =
             tail.iter().flat_map(|message| &message.parts).filter_map(open_approval).collect::<Vec<_>>();
@@ -72,8 +72,8 @@ impl Actor {
         if ids.is_empty() { Ok(Vec::new()) } else { self.runtime.approvals.of_thread(&self.id, ids).await }
     }
 
-    /// A question is written down before it is asked. One that was cut off in between, so that no call names it, can
-    /// never be answered: it is withdrawn, and the call is asked about anew.
+    /// Withdraws approvals that no call refers to. An approval is stored before its question is asked; after a crash in
+    /// between it can never be answered, and the call gets a new one.
     async fn withdraw_unasked(&self, asked: &[ApprovalId]) -> Result<(), StoreError> {
         let mut left = self.runtime.approvals.left_pending(&self.id).await?;
         left.extend(self.conversation.pending_approvals().into_iter().map(|approval| approval.id));
@@ -94,7 +94,7 @@ impl Actor {
         Ok(())
     }
 
-    /// The questions of this thread that words decide by their own names though they wait no more.
+    /// The approvals of this thread that a text decides by number or id although they are no longer pending.
     pub(super) async fn decided_again(&self, words: &str) -> Result<Vec<Approval>, StoreError> {
         let pending = self.conversation.pending_approvals();
         let (mut ids, mut numbers) = (Vec::new(), Vec::new());
@@ -116,7 +116,7 @@ impl Actor {
         Ok(found)
     }
 
-    /// The question of this thread that a message replies to though it waits no more, unless it is among those `known`.
+    /// The approval that a message replies to although it is no longer pending, unless it is among `known`.
     pub(super) async fn replied_to(
         &self,
         said: &Said,
@@ -131,7 +131,7 @@ impl Actor {
         }
     }
 
-    /// Has a model look at a reply, and at nothing but the reply.
+    /// Has a model classify a reply. The prompt contains the reply only.
     pub(super) fn read_reply(&mut self, message: MessageId, words: String) {
         let runtime = self.runtime.clone();
         let prompt = Prompt {
@@ -149,7 +149,7 @@ impl Actor {
             let hint = match asked {
                 Ok(Ok(completion)) => ModelHint::parse(&completion.text),
                 Ok(Err(error)) => {
-                    tracing::info!(kind = ?error.kind, "no model could read a reply");
+                    tracing::info!(kind = ?error.kind, "reply classification failed");
                     None
                 }
                 Err(_) => None,
@@ -159,7 +159,7 @@ impl Actor {
         self.jobs.start(job, Done::ReplyRead { message, words, hint: None });
     }
 
-    /// How long until a question needs no answer any more; nothing while none waits.
+    /// How long until the next approval expires; `None` while none is pending.
     pub(super) fn until_expiry(&self) -> Option<Duration> {
         let now = self.runtime.clock.now();
         self.conversation.next_expiry().map(|at| Duration::from_millis(at.millis_since(now)))
@@ -171,7 +171,7 @@ impl Actor {
         self.waiters.tell(correlation, &outcome);
     }
 
-    /// Where a run stands that waits for a person.
+    /// The outcome of a run that waits for an approval.
     pub(super) fn parked_outcome(&self, correlation: &CorrelationId) -> RunOutcome {
         let approvals = self.conversation.pending_approvals();
         RunOutcome { approvals, ..outcome_of(self.conversation.messages_of(correlation)) }

@@ -1,4 +1,4 @@
-//! What the actors count, and as what.
+//! Maps acceptances and delivery results to metrics.
 
 use crate::metrics::Metrics;
 use crate::ports::{Acceptance, DeliveryError, Receipt};
@@ -27,7 +27,7 @@ pub(super) fn delivery(metrics: &Metrics, result: &Result<Receipt, DeliveryError
     match result {
         Ok(_) => metrics.deliveries.count(),
         Err(DeliveryError::Retry { .. }) => metrics.delivery_retries.count(),
-        // Nothing was tried.
+        // Held deliveries were not attempted.
         Err(DeliveryError::Hold { .. }) => {}
         Err(DeliveryError::Permanent { .. }) => metrics.dead_letters.count(),
     }

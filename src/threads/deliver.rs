@@ -1,4 +1,4 @@
-//! The deliveries of one thread: in order, one at a time, again until there is a receipt or no hope.
+//! The deliveries of one thread: in order, one at a time, retried until there is a receipt or a permanent failure.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -11,14 +11,14 @@ const GIVE_UP_AFTER_MS: u64 = 24 * 60 * 60 * 1000;
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
 
-/// What to do after a try.
+/// What to do after an attempt.
 #[derive(Debug, PartialEq)]
 pub(super) enum Next {
-    /// Write this line; then the next delivery may be tried.
+    /// Write this outbox line; then the next delivery may be attempted.
     Settle(Box<OutboxLine>),
-    /// Try the same one again after a while.
+    /// Retry the same delivery after a delay.
     Wait(Duration),
-    /// Try the same one again when somebody has spoken.
+    /// Retry the same delivery after the next message of a person.
     Hold,
 }
 
@@ -26,52 +26,50 @@ pub(super) enum Next {
 #[derive(Debug, Default)]
 pub(super) struct Deliveries {
     pending: VecDeque<OutboxEntry>,
-    /// How often the first one was tried.
+    /// Attempts so far for the first delivery.
     attempts: u32,
-    /// Whether a try or a wait is in flight.
+    /// Whether an attempt or a retry delay is in progress.
     busy: bool,
-    /// Whether it is a try.
+    /// Whether an attempt is in progress.
     trying: bool,
-    /// Whether nothing can be delivered before somebody speaks.
+    /// Whether delivery is on hold until a person writes.
     held: bool,
-    /// Somebody has spoken since the try in flight began, so its being held says nothing.
+    /// A person has written since the attempt in flight began, so a `Hold` result of that attempt is outdated.
     heard: bool,
-    /// How many were given up.
+    /// How many deliveries failed permanently.
     pub(super) dead: usize,
 }
 
 impl Deliveries {
-    /// Takes up what was left undelivered.
+    /// Resumes the undelivered entries of the store.
     pub(super) fn resumed(undelivered: Vec<OutboxEntry>, dead: usize) -> Self {
         Self { pending: undelivered.into(), dead, ..Self::default() }
     }
 
-    /// How many are outstanding.
     pub(super) fn outstanding(&self) -> usize {
         self.pending.len()
     }
 
-    /// Whether something of a run is outstanding.
+    /// Whether a delivery of this run is outstanding.
     pub(super) fn are_of(&self, run: &CorrelationId) -> bool {
         self.pending.iter().any(|entry| entry.intent.correlation_id == *run)
     }
 
-    /// How many can be worked on now; those that wait for somebody to speak need nobody's care.
+    /// How many deliveries can be attempted now; none while on hold.
     pub(super) fn to_do(&self) -> usize {
         if self.held { 0 } else { self.pending.len() }
     }
 
-    /// The one that is tried, or will be next.
+    /// The delivery that is being attempted, or will be next.
     pub(super) fn first(&self) -> Option<&OutboxEntry> {
         self.pending.front()
     }
 
-    /// Whether something is being delivered in this moment.
     pub(super) const fn is_trying(&self) -> bool {
         self.trying
     }
 
-    /// Somebody has spoken. Says how many had to wait for that.
+    /// Ends a hold, because a person has written. Returns how many deliveries were on hold.
     pub(super) fn hear(&mut self) -> usize {
         let held = if self.held { self.pending.len() } else { 0 };
         self.held = false;
@@ -79,12 +77,11 @@ impl Deliveries {
         held
     }
 
-    /// Adds to the end.
     pub(super) fn push(&mut self, entries: impl IntoIterator<Item = OutboxEntry>) {
         self.pending.extend(entries);
     }
 
-    /// The delivery to try now, with the number of the try; nothing while one is in flight.
+    /// The delivery to attempt now, with the number of the attempt; `None` while one is in flight.
     pub(super) fn begin(&mut self) -> Option<(OutboxEntry, u32)> {
         if self.busy || self.held {
             return None;
@@ -97,12 +94,12 @@ impl Deliveries {
         Some((entry, self.attempts))
     }
 
-    /// A wait is over.
+    /// The retry delay is over.
     pub(super) fn waited(&mut self) {
         self.busy = false;
     }
 
-    /// Takes the result of a try. `chance`, from 0 to 1, spreads the waits of many threads.
+    /// Processes the result of an attempt. `chance`, from 0 to 1, is the jitter of the back-off.
     pub(super) fn tried(
         &mut self,
         result: Result<Receipt, DeliveryError>,
@@ -134,7 +131,7 @@ impl Deliveries {
     }
 }
 
-/// How long to wait after a number of tries: doubling, spread, never less than the platform asked for.
+/// The back-off after a number of attempts: doubling, with jitter, never less than the platform's `retry_after`.
 fn wait(attempts: u32, asked: Option<Duration>, chance: f64) -> Duration {
     let doubled = FIRST_WAIT.saturating_mul(1 << attempts.saturating_sub(1).min(10)).min(LONGEST_WAIT);
     let spread = doubled.mul_f64(0.75 + 0.5 * chance.clamp(0.0, 1.0));

@@ -1,4 +1,4 @@
-//! Performing effects: the hands of the actor.
+//! Performs the effects that the state machine returns.
 
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -26,12 +26,12 @@ use crate::uimessage::UiMessage;
 /// An answer of more messages than this is sent as a file.
 const MOST_MESSAGES: usize = 12;
 
-/// How many deltas of a model call may wait for the actor.
+/// Most deltas of a model call that may be queued for the actor.
 const DELTA_BACKLOG: usize = 64;
 
 impl Actor {
-    /// Takes one event through the machine and performs what it says. When a write fails, the effects
-    /// after it are skipped.
+    /// Passes one event to the state machine and performs the effects. When a write fails, the effects after it are
+    /// skipped.
     pub(super) async fn feed(&mut self, event: Event) {
         let runtime = self.runtime.clone();
         let now = runtime.clock.now();
@@ -46,7 +46,7 @@ impl Actor {
         }
     }
 
-    /// Keeps the log span that of the run in flight.
+    /// Sets the log span to the run in flight.
     fn follow_run(&mut self, before: Option<&CorrelationId>) {
         let current = self.conversation.current();
         if current == before {
@@ -118,7 +118,7 @@ impl Actor {
         Ok(())
     }
 
-    /// What must be sent, cut to what the platform takes; nothing where clients read the thread themselves.
+    /// The outbox entries for messages, split to the platform's limits; none where clients read the thread themselves.
     async fn entries(&self, say: Vec<Spoken>) -> Result<Vec<OutboxEntry>, StoreError> {
         let capabilities = self.runtime.capabilities(self.id.platform());
         if capabilities.delivery == Delivery::Pull {
@@ -144,7 +144,7 @@ impl Actor {
         Ok(entries)
     }
 
-    /// An answer that would flood the chat: its beginning, and all of it as a file.
+    /// An answer of too many messages: its beginning as a message, and the whole text as a file.
     async fn with_file(
         &self,
         source: &str,
@@ -259,12 +259,12 @@ impl Actor {
         let execution = self.execution(&call, &name);
         let redactor = self.runtime.redactor.clone().only_known();
         let job = async move {
-            // Dropping the job must reach work that the tool has handed to other threads.
+            // Dropping the job must also cancel work that the tool has moved to other tasks or threads.
             let _cancel_when_dropped = cancel.drop_guard();
             let work = passing.during(tool.call(arguments, context));
             let outcome = tokio::time::timeout(deadline, work).await;
             let outcome = outcome.unwrap_or(Err(ToolFailure::TimedOut(deadline.as_secs())));
-            // Redacted here, before any of it is stored or shown.
+            // Redacted before any of it is stored or shown.
             let outcome = redact_outcome(&redactor, outcome);
             execution.end(&outcome);
             match &outcome {
@@ -276,7 +276,7 @@ impl Actor {
         self.jobs.start_work(&self.span, job, tool_panicked(call));
     }
 
-    /// What the audit trail will say of a call that begins.
+    /// The audit line of a call that begins.
     fn execution(&mut self, call: &ToolCallId, tool: &str) -> Execution {
         let now = self.runtime.clock.now();
         let line = AuditLine {
@@ -310,8 +310,8 @@ impl Actor {
         count::turn_end(&self.runtime.metrics, outcome.status);
         tracing::info!(correlationId = %correlation, thread = %self.id, status = ?outcome.status, "turn finished");
         self.waiters.tell(correlation, &outcome);
-        // Whatever is still to be delivered of it takes the place of what was shown. Where nothing is, somebody has to say
-        // so: it was stopped, or had no words.
+        // A delivery of this run replaces the draft. Without one (the run was stopped, or its answer is empty) the
+        // adapter must be told to remove the draft.
         if !self.deliveries.are_of(correlation)
             && let Some(adapter) = self.runtime.adapters.get(self.id.platform())
         {
@@ -320,7 +320,7 @@ impl Actor {
     }
 }
 
-/// How many messages one answer may be. Where replies are counted, one is left for a word in between.
+/// Most messages of one answer. Where the platform limits the number of replies, one is reserved for a notice.
 fn most_messages(capabilities: &Capabilities) -> usize {
     if !capabilities.files {
         return usize::MAX;

@@ -1,4 +1,4 @@
-//! The end of a tool's call, for the audit trail: told once, also when the call is cut off.
+//! The audit record of a tool call's end: written once, also when the call is aborted.
 
 use std::sync::Arc;
 
@@ -7,23 +7,22 @@ use tokio::time::Instant;
 
 use crate::ports::{Audit, AuditLine, AuditOutcome, Clock, ToolOutcome};
 
-/// A call that runs. Dropped before its end, it was stopped.
+/// A running call. Dropping it before `end` records the call as stopped.
 #[derive(Debug)]
 pub(super) struct Execution {
     audit: Arc<dyn Audit>,
     clock: Arc<dyn Clock>,
-    /// What is known of the call.
+    /// The audit line; taken when it is written.
     line: Option<AuditLine>,
     began: Instant,
 }
 
 impl Execution {
-    /// The call begins now.
     pub(super) fn begin(audit: Arc<dyn Audit>, clock: Arc<dyn Clock>, line: AuditLine) -> Self {
         Self { audit, clock, line: Some(line), began: Instant::now() }
     }
 
-    /// The call is at its end.
+    /// Records the outcome of the call.
     pub(super) fn end(mut self, outcome: &ToolOutcome) {
         match outcome {
             Ok(output) => {

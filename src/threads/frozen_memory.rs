@@ -1,7 +1,8 @@
-//! Core memory as each conversation is shown it: read once, then the same for as long as the conversation goes on, so
-//! that a write in between does not cost the provider's cache. The write itself is in the conversation, as a tool result.
+//! A cache of core memory per conversation: memory is read once and stays the same while the conversation continues, so
+//! that a write in between does not invalidate the provider's prompt cache. The write itself is in the conversation, as
+//! a tool result.
 //!
-//! Kept beside the actors, which leave memory after a minute of rest. A restart of the daemon reads anew.
+//! Lives outside the actors, which leave memory after a minute of rest. Empty after a restart of the daemon.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -9,19 +10,19 @@ use std::time::Duration;
 
 use crate::domain::{AuthorId, MessageId, ThreadId, Timestamp};
 
-/// How many bytes all frozen texts may take together; the one that was unused for longest goes first.
+/// Most bytes of all cached texts together; the least recently used is evicted first.
 const MOST_BYTES: usize = 4 << 20;
 
-/// What a frozen text holds for. Where any of it changes, memory is read anew.
+/// What a cached text is valid for. Where any of it changes, memory is read again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FreezeKey {
-    /// The person whose memory is part of it.
+    /// The person whose memory is included.
     pub(super) person: Option<AuthorId>,
-    /// The message at which the conversation that is shown begins, where it is not the thread's first.
+    /// The message at which the visible conversation begins, where it is not the thread's first.
     pub(super) start: Option<MessageId>,
 }
 
-/// What the model is told it remembers.
+/// The memory texts of the system prompt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CoreMemory {
     pub(super) project: Option<String>,
@@ -41,7 +42,7 @@ struct Entry {
     used: Timestamp,
 }
 
-/// The frozen texts of all conversations that went on lately.
+/// The cached memory of all recent conversations.
 #[derive(Debug)]
 pub struct FrozenMemory {
     refresh: Duration,
@@ -49,12 +50,12 @@ pub struct FrozenMemory {
 }
 
 impl FrozenMemory {
-    /// Nothing is frozen yet. A text that was not used for `refresh` no longer holds.
+    /// An empty cache. A text that was not used for `refresh` is no longer valid.
     pub fn new(refresh: Duration) -> Self {
         Self { refresh, entries: Mutex::default() }
     }
 
-    /// The text that still holds for this conversation.
+    /// The cached text, if it is still valid for this conversation.
     pub(super) fn get(&self, thread: &ThreadId, key: &FreezeKey, now: Timestamp) -> Option<CoreMemory> {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = entries.get_mut(thread).filter(|entry| entry.key == *key && self.holds(entry, now))?;
@@ -62,7 +63,7 @@ impl FrozenMemory {
         Some(entry.memory.clone())
     }
 
-    /// Freezes a text that was read just now.
+    /// Caches a text that was read just now.
     pub(super) fn put(&self, thread: &ThreadId, key: FreezeKey, memory: CoreMemory, now: Timestamp) {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         entries.retain(|_, entry| self.holds(entry, now));

@@ -1,5 +1,4 @@
-//! `/grants` in a chat: what was allowed here for longer than once, and taking it back. Whoever could have allowed it
-//! may take it back.
+//! `/grants` in a chat: lists the grants that hold here and revokes them. Everyone who may give a grant may revoke it.
 
 use super::actor::Actor;
 use crate::domain::{Author, GrantNumber, GrantSummary, ThreadId};
@@ -7,17 +6,16 @@ use crate::policy::Rights;
 use crate::ports::{Revoker, StoreError};
 use crate::render::GrantPhrase;
 
-/// What somebody wants of the grants.
+/// A parsed `/grants` command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum GrantRequest {
     List,
-    /// To take one back.
     Revoke(GrantNumber),
     Unclear,
 }
 
 impl GrantRequest {
-    /// Reads the words behind the command.
+    /// Parses the arguments of the command.
     fn read(words: &str) -> Self {
         let mut words = words.split_whitespace();
         match (words.next(), words.next(), words.next()) {
@@ -43,7 +41,7 @@ fn takes_back(word: &str) -> bool {
 }
 
 impl Actor {
-    /// Does as somebody wishes with the grants, and gives the words for it.
+    /// Executes a `/grants` command and returns the reply text.
     pub(super) async fn govern(&self, words: &str, who: &Author) -> String {
         let said = match GrantRequest::read(words) {
             GrantRequest::Unclear => Ok(GrantPhrase::HowTo),
@@ -51,7 +49,7 @@ impl Actor {
             GrantRequest::Revoke(number) => self.revoke_grant(number, who).await,
         };
         let said = said.unwrap_or_else(|error| {
-            tracing::error!(error = &error as &dyn std::error::Error, "the grants are out of reach");
+            tracing::error!(error = &error as &dyn std::error::Error, "grants unavailable");
             GrantPhrase::Unreadable
         });
         said.say(self.conversation.language())
@@ -66,17 +64,17 @@ impl Actor {
         let now = self.runtime.clock.now();
         let grants = self.runtime.grants.list(now).await?;
         let rights = &self.runtime.asking.rights;
-        // What holds elsewhere is no business of this chat's, unless it is the business of whoever speaks.
+        // A grant that does not hold in this chat is visible only to people who may decide everywhere.
         let everywhere = rights.people.contains(&who.id) || (rights.owners && who.role.is_owner());
         let here = |grant: &&GrantSummary| reaches(grant, &self.id) || everywhere;
         let Some(grant) = grants.iter().find(|grant| grant.number == number).filter(here) else {
             return Ok(GrantPhrase::Unknown(number));
         };
-        // A grant that does not tell whose wish it was is nobody's own.
+        // A grant without a requester can not be revoked as a requester's own.
         let own = Rights { requester: rights.requester && grant.requested_by.is_some(), ..rights.clone() };
         let requester = grant.requested_by.as_ref().unwrap_or(&who.id);
         if !own.may_answer(requester, &who.id, who.role) {
-            tracing::warn!(by = %who.id, grant = %number, "somebody who may not wanted to take a grant back");
+            tracing::warn!(by = %who.id, grant = %number, "grant revoke denied");
             return Ok(GrantPhrase::NotTheirs(number));
         }
         let by = Revoker { author: who.id.clone(), via: "text".to_owned() };

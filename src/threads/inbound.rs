@@ -1,4 +1,4 @@
-//! What comes in, made ready for the machine: whether it is known, who speaks, and what the machine cannot know by itself.
+//! Prepares inbound events for the state machine: deduplication, the author's role, and look-ups in stores.
 
 use tokio::sync::oneshot;
 
@@ -8,7 +8,7 @@ use crate::ports::{Acceptance, RunOutcome, Saying, StoreError};
 use crate::turn::{Conversation, Event, Lookups, ReplyToken};
 
 impl Actor {
-    /// Takes something in that came from outside.
+    /// Accepts an event from an adapter or a client.
     pub(super) async fn arrive(&mut self, mut event: Box<IngressEvent>, reply: oneshot::Sender<Acceptance>) {
         let refused = |why: String| Acceptance::StorageFailed(why);
         if self.wounded {
@@ -23,7 +23,7 @@ impl Actor {
             }
         };
         if known && matches!(event.kind, IngressKind::Said(_) | IngressKind::Command(_)) {
-            // A replay: accepted again, nothing is done again.
+            // A replay: accepted again, without effects.
             let (ticket, lookups) = (self.ticket(reply), Lookups::default());
             self.upcoming.push_back(Event::Arrived { event, ticket, known, lookups });
             return;
@@ -41,19 +41,19 @@ impl Actor {
         self.upcoming.push_back(Event::Arrived { event, ticket, known, lookups });
     }
 
-    /// How somebody stands, once the access book was asked as well. While nobody can read it, those who speak may talk
-    /// and no more.
+    /// The author's role, combined with the role in the access book. If the book cannot be read, the person may talk,
+    /// but not decide.
     async fn standing_of(&self, author: &Author) -> AuthorRole {
         match self.runtime.access.role_of(&author.id).await {
             Ok(role) => author.role.with(role),
             Err(error) => {
-                tracing::error!(error = &error as &dyn std::error::Error, "the access book is out of reach");
+                tracing::error!(error = &error as &dyn std::error::Error, "access book unavailable");
                 author.role.with(Some(Role::Guest))
             }
         }
     }
 
-    /// What the machine cannot know by itself, for this event.
+    /// The look-ups in stores that the state machine needs for this event.
     async fn look_up(&self, event: &IngressEvent) -> Result<Lookups, StoreError> {
         let mut lookups = Lookups::default();
         match &event.kind {
@@ -78,7 +78,7 @@ impl Actor {
         Ok(lookups)
     }
 
-    /// Takes something in that a tool says.
+    /// Accepts a message that a tool sends to this thread.
     pub(super) async fn say(&mut self, saying: Box<Saying>, reply: oneshot::Sender<Acceptance>) {
         let id = Conversation::said_by(&saying);
         let known = match self.knows(&id).await {
@@ -128,7 +128,7 @@ impl Actor {
                 Ok(messages) => messages,
                 Err(error) => {
                     let cause = std::error::Error::source(&error);
-                    tracing::error!(thread = %self.id, %error, ?cause, "a run cannot be read");
+                    tracing::error!(thread = %self.id, %error, ?cause, "reading a run failed");
                     drop(reply.send(self.storage_failure(None)));
                     return;
                 }

@@ -1,4 +1,4 @@
-//! Slow work, done beside the actor so that it can hear a stop while a model speaks or a tool runs.
+//! Slow work in tasks beside the actor, so that the actor can process a stop while a model call or a tool runs.
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
@@ -14,44 +14,43 @@ use crate::ports::{
     Completion, DeliveryError, Judgement, ModelError, Receipt, Ruling, ToolFailure, ToolOutcome,
 };
 
-/// The end of a job.
+/// The result of a job.
 #[derive(Debug)]
 pub(super) enum Done {
-    /// The run may begin.
+    /// The run got its permit to begin.
     Entry(Option<OwnedSemaphorePermit>),
-    /// The model has answered, or will not.
+    /// The model call has ended.
     Model(Result<Completion, ModelError>),
-    /// A call was looked at.
+    /// A call was judged.
     Judged(ToolCallId, Box<Judgement>),
-    /// A model has looked at a reply.
+    /// A model has classified a reply.
     ReplyRead {
-        /// Which message it is.
         message: MessageId,
         words: String,
-        /// What the model believes.
+        /// The model's classification; `None` where the call failed.
         hint: Option<ModelHint>,
     },
-    /// A call is at its end.
+    /// A tool call has ended.
     Tool(ToolCallId, ToolOutcome),
-    /// A delivery was tried.
+    /// A delivery was attempted.
     Delivery(Result<Receipt, DeliveryError>),
-    /// It is time to try a delivery again.
+    /// The retry delay of a delivery is over.
     DeliveryDue,
-    /// It is time to see whether the disk takes writes again.
+    /// The delay before the store is tried again is over.
     StorageDue,
 }
 
-/// The jobs of one actor. Dropping them ends them.
+/// The jobs of one actor. Dropping them aborts them.
 #[derive(Debug, Default)]
 pub(super) struct Jobs {
     set: JoinSet<(u64, Done)>,
-    /// Counts up whenever the work of a run is cancelled; what comes in of an earlier epoch is stale.
+    /// Incremented whenever the work of a run is cancelled; results of an earlier epoch are discarded.
     epoch: u64,
     work: Vec<AbortHandle>,
 }
 
 impl Jobs {
-    /// Starts a job that belongs to the run: it ends when the run's work is cancelled.
+    /// Starts a job that belongs to the run: it is aborted when the run's work is cancelled.
     pub(super) fn start_work(
         &mut self,
         span: &tracing::Span,
@@ -68,7 +67,7 @@ impl Jobs {
         self.set.spawn(guarded(u64::MAX, job, on_panic));
     }
 
-    /// Ends the run's work.
+    /// Aborts the run's work.
     pub(super) fn cancel_work(&mut self) {
         self.epoch += 1;
         for handle in self.work.drain(..) {
@@ -76,7 +75,7 @@ impl Jobs {
         }
     }
 
-    /// The next job that ends. Waits for ever when there is none. Cancel-safe.
+    /// The next job that ends. Pending for ever when there is none. Cancel-safe.
     pub(super) async fn next(&mut self) -> Done {
         loop {
             match self.set.join_next().await {
@@ -89,24 +88,24 @@ impl Jobs {
     }
 }
 
-/// The job and its end, also where it panics. No `async fn`: its future would reserve space for the job twice.
+/// The job with `on_panic` as its result if it panics. No `async fn`: its future would reserve space for the job twice.
 fn guarded(epoch: u64, job: impl Future<Output = Done>, on_panic: Done) -> impl Future<Output = (u64, Done)> {
     AssertUnwindSafe(job).catch_unwind().map(move |ended| match ended {
         Ok(done) => (epoch, done),
         Err(_) => {
-            tracing::error!("a job panicked");
+            tracing::error!("job panicked");
             (epoch, on_panic)
         }
     })
 }
 
-/// What a model call that panicked amounts to.
+/// The result of a model call that panicked.
 pub(super) fn model_panicked() -> Done {
     let detail = "the model client failed unexpectedly".to_owned();
     Done::Model(Err(ModelError { kind: ErrorKind::Internal, detail, retry_after: None }))
 }
 
-/// What a tool call that panicked amounts to.
+/// The result of a tool call that panicked.
 pub(super) fn tool_panicked(call: ToolCallId) -> Done {
     Done::Tool(call, Err(ToolFailure::Failed("the tool failed unexpectedly".to_owned())))
 }

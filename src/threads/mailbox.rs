@@ -1,4 +1,4 @@
-//! What the router puts into an actor's mailbox, and what actors tell the router.
+//! The messages from the router to an actor, and from actors to the router.
 
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
@@ -8,25 +8,22 @@ use crate::ports::{Acceptance, RunOutcome, Saying, Subscription};
 #[derive(Debug)]
 pub(super) enum ActorMsg {
     Event(Box<IngressEvent>, oneshot::Sender<Acceptance>),
-    /// The agent says something here.
+    /// A tool posts a message to this thread.
     Say(Box<Saying>, oneshot::Sender<Acceptance>),
-    /// Subscribe to a thread.
     Watch(oneshot::Sender<Subscription>),
-    /// Wait for the end of a run.
     Await(MessageId, oneshot::Sender<RunOutcome>),
 }
 
-/// ActorMsg on its way.
+/// A message in an actor's mailbox.
 #[derive(Debug)]
 pub(super) struct Envelope {
-    /// What is in it.
     pub(super) mail: ActorMsg,
-    /// Its place among the events that wait, given back once it is read. Questions need none.
+    /// The mailbox capacity that an event holds until it is read. Queries need none.
     pub(super) place: Option<OwnedSemaphorePermit>,
 }
 
 impl Envelope {
-    /// What is in it; its place is free from now on.
+    /// Returns the message and frees its capacity.
     pub(super) fn open(self) -> ActorMsg {
         drop(self.place);
         self.mail
@@ -35,19 +32,15 @@ impl Envelope {
 
 #[derive(Debug)]
 pub(super) enum RouterMsg {
-    /// This actor has nothing to do and only holds its history in memory.
+    /// This actor has no work and only keeps its history in memory.
     Resting {
         thread: ThreadId,
-        /// How many pieces of mail it has read.
+        /// How many messages it has read.
         read: u64,
         /// About how much memory its history takes.
         bytes: usize,
     },
-    /// This actor has had nothing to do for a while and may be let go, unless mail has been sent to it since:
-    /// `read` is how many it had read by then.
-    Idle {
-        thread: ThreadId,
-        /// How many pieces of mail it has read.
-        read: u64,
-    },
+    /// This actor has had no work for the idle time and may end, unless messages have been sent to it since: `read` is
+    /// how many it had read by then.
+    Idle { thread: ThreadId, read: u64 },
 }

@@ -1,5 +1,4 @@
-//! What is remembered, for the model and for people: about the project everywhere, about a person only in private
-//! threads.
+//! Memory in the system prompt and in `/memory`: of the project in every thread, of a person only in private threads.
 
 use super::actor::Actor;
 use super::frozen_memory::{CoreMemory, FreezeKey};
@@ -7,23 +6,23 @@ use crate::domain::{ChatKind, IngressEvent, MemoryScope, Remembered};
 use crate::ports::StoreError;
 use crate::render::MemoryPhrase;
 
-/// What is remembered for each of these, in their order.
+/// The entry of each scope, in the order of the request.
 type Found = Vec<(MemoryScope, Option<Remembered>)>;
 
 impl Actor {
-    /// The words for `/memory`.
+    /// The reply text of `/memory`.
     pub(super) async fn tell_memory(&self, event: &IngressEvent) -> String {
         let own = (event.chat == ChatKind::Direct).then(|| MemoryScope::Person(event.author.id.clone()));
         let found = self.recall([MemoryScope::Project].into_iter().chain(own).collect()).await;
         self.told(found.map(MemoryPhrase::Here))
     }
 
-    /// The words for `/tasks`.
+    /// The reply text of `/tasks`.
     pub(super) async fn tell_tasks(&self) -> String {
         self.told(self.runtime.memory.tasks().await.map(MemoryPhrase::Tasks))
     }
 
-    /// What the model is told for the run in flight: about the project, and about the one person it speaks with.
+    /// The memory for the run in flight: of the project, and of the person in a private thread.
     pub(super) async fn remembered(&self) -> CoreMemory {
         let now = self.runtime.clock.now();
         let person = self.conversation.private_with();
@@ -37,7 +36,7 @@ impl Actor {
             None => Ok(None),
         };
         let readable = project.is_ok() && own.is_ok();
-        // What can be read is told: the one needs it no less where the other is out of reach.
+        // One scope is used even where the other cannot be read.
         let memory = CoreMemory { project: project.unwrap_or_default(), person: own.unwrap_or_default() };
         if readable {
             self.runtime.frozen.put(&self.id, key, memory.clone(), now);
@@ -47,7 +46,7 @@ impl Actor {
 
     async fn recall_one(&self, scope: MemoryScope) -> Result<Option<String>, StoreError> {
         let found = self.recall(vec![scope]).await.inspect_err(|error| {
-            tracing::error!(error = error as &dyn std::error::Error, "memory is out of reach");
+            tracing::error!(error = error as &dyn std::error::Error, "memory unavailable");
         })?;
         Ok(found.into_iter().find_map(|(_, found)| found).map(|found| found.text))
     }
@@ -63,7 +62,7 @@ impl Actor {
 
     fn told(&self, phrase: Result<MemoryPhrase, StoreError>) -> String {
         let phrase = phrase.unwrap_or_else(|error| {
-            tracing::error!(error = &error as &dyn std::error::Error, "memory or tasks cannot be read");
+            tracing::error!(error = &error as &dyn std::error::Error, "memory or tasks unavailable");
             MemoryPhrase::Unreadable
         });
         self.runtime.redactor.apply(&phrase.say(self.conversation.language())).into_owned()

@@ -1,7 +1,7 @@
-//! The actors: one per thread, and the router that finds them.
+//! The actors, one per thread, and the router that starts them.
 //!
-//! An actor owns its thread's history, run and jobs; all others send it messages. It decides nothing by
-//! itself: `turn` returns effects, and the actor performs them. Knows no platform, file or HTTP.
+//! An actor owns its thread's history, run and jobs; other tasks send it messages. It makes no decisions itself: `turn`
+//! returns effects, and the actor performs them. Knows no platform, file or HTTP.
 
 mod actor;
 mod asking;

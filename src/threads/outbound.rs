@@ -1,4 +1,4 @@
-//! The actor's deliveries: trying them, and writing down what became of them.
+//! The actor's deliveries: attempts them and records the results in the outbox.
 
 use super::actor::Actor;
 use super::count;
@@ -71,7 +71,7 @@ impl Actor {
         }
     }
 
-    /// Keeps the numbers that `/status` tells.
+    /// Updates the delivery counts that `/status` shows.
     pub(super) fn note_deliveries(&mut self) {
         self.conversation.note_deliveries(self.deliveries.outstanding(), self.deliveries.dead);
     }

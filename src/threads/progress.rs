@@ -10,29 +10,29 @@ use super::actor::Actor;
 use crate::domain::{Intent, ToolCallId};
 use crate::ports::Progress;
 
-/// How often a call is told of, at most.
+/// Shortest interval between two progress lines of a call.
 const EVERY: Duration = Duration::from_secs(2);
-/// How much of a line is told.
+/// Longest progress line, in characters.
 const LINE_CHARS: usize = 160;
-/// How many words of calls may wait for the actor; what does not fit is left out.
+/// Most progress lines that may be queued for the actor; further ones are dropped.
 const BACKLOG: usize = 16;
 
-/// The last line that a call said.
+/// The last line of output of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LastLine {
     call: ToolCallId,
     line: String,
 }
 
-/// Where calls tell, and where their actor listens.
+/// The channel from running calls to their actor.
 #[derive(Debug, Default)]
 pub(super) struct ProgressChannel {
-    /// Exists while calls run: most threads only talk, and an empty channel takes memory too.
+    /// Exists only while calls run: most threads never run a tool, and an empty channel takes memory too.
     way: Option<(mpsc::WeakSender<LastLine>, mpsc::Receiver<LastLine>)>,
 }
 
 impl ProgressChannel {
-    /// The next word of a call. Waits for ever when there is none. Cancel-safe.
+    /// The next progress line. Pending for ever when there is none. Cancel-safe.
     pub(super) async fn next(&mut self) -> LastLine {
         if let Some((_, heard)) = &mut self.way {
             if let Some(line) = heard.recv().await {
@@ -43,7 +43,7 @@ impl ProgressChannel {
         std::future::pending().await
     }
 
-    /// Something that passes on what one call says.
+    /// A sender for the progress of one call, and the task that forwards it.
     pub(super) fn of(&mut self, call: &ToolCallId) -> (mpsc::Sender<Progress>, Passing) {
         let (sender, said) = mpsc::channel(1);
         let open = self.way.as_ref().and_then(|(tell, _)| tell.upgrade());
@@ -56,7 +56,7 @@ impl ProgressChannel {
     }
 }
 
-/// Passes on what one call says.
+/// Forwards the progress of one call.
 #[derive(Debug)]
 pub(super) struct Passing {
     call: ToolCallId,
@@ -65,7 +65,7 @@ pub(super) struct Passing {
 }
 
 impl Passing {
-    /// Passes on until the work is done.
+    /// Forwards progress until the work is done.
     pub(super) async fn during<T>(self, work: impl Future<Output = T>) -> T {
         tokio::select! {
             biased;
@@ -90,7 +90,7 @@ impl Passing {
 }
 
 impl Actor {
-    /// Shows how far a call has come, while there is a run that it belongs to.
+    /// Publishes a progress line, unless its run has ended.
     pub(super) fn show_progress(&self, LastLine { call, line }: LastLine) {
         if self.conversation.current().is_none() {
             return;

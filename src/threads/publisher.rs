@@ -1,4 +1,4 @@
-//! What an actor tells the world of its thread.
+//! Publishes an actor's view, messages and notices to the subscribers of its thread.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use crate::domain::Intent;
 use crate::ports::{Subscription, ThreadView};
 use crate::uimessage::UiMessage;
 
-/// How many written messages a slow watcher may be behind before it has to read the thread anew.
+/// Most messages that a slow subscriber may lag behind before it has to read the thread again.
 const BACKLOG: usize = 64;
-/// How many fleeting words it may be behind before it misses some.
+/// Most ephemeral notices that a subscriber may lag behind before it misses some.
 const FLEETING: usize = 16;
 
-/// Where one thread is watched.
+/// The publishing side of one thread.
 #[derive(Debug)]
 pub(super) struct Publisher {
     view: watch::Sender<ThreadView>,
@@ -21,7 +21,7 @@ pub(super) struct Publisher {
     rows: Option<Subscribers>,
 }
 
-/// What only those hear who watch.
+/// The channels of the subscribers.
 #[derive(Debug)]
 struct Subscribers {
     messages: broadcast::Sender<Arc<UiMessage>>,
@@ -40,7 +40,7 @@ impl Publisher {
         self.view.receiver_count() > 1
     }
 
-    /// A place for one more.
+    /// Adds a subscriber.
     pub(super) fn subscribe(&mut self) -> Subscription {
         let rows = self.rows.get_or_insert_with(|| Subscribers {
             messages: broadcast::Sender::new(BACKLOG),
@@ -53,12 +53,12 @@ impl Publisher {
         }
     }
 
-    /// Shows what the thread is doing.
+    /// Publishes a view.
     pub(super) fn show(&self, view: ThreadView) {
         self.view.send_replace(view);
     }
 
-    /// Tells what was written.
+    /// Publishes stored messages.
     pub(super) fn tell(&mut self, messages: Vec<UiMessage>) {
         let Some(rows) = &self.rows else { return };
         if rows.messages.receiver_count() == 0 && rows.notices.receiver_count() == 0 {
@@ -66,7 +66,7 @@ impl Publisher {
             return;
         }
         for message in messages {
-            // The last watcher may leave at any time.
+            // The last subscriber may leave at any time.
             drop(rows.messages.send(message.into()));
         }
     }

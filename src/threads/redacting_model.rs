@@ -1,4 +1,4 @@
-//! A model that is told no secrets and tells none: every prompt and every word of an answer passes here.
+//! A model wrapper that redacts known secrets from every prompt and from every streamed answer.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use crate::ports::{BoxFuture, CallDelta, Completion, Model, ModelDelta, ModelErr
 use crate::telemetry::{RedactedStream, Redactor};
 use crate::uimessage::{Content, ModelMessage};
 
-/// How much of an answer may wait to be looked at.
+/// Most redacted deltas that may be queued.
 const BACKLOG: usize = 16;
 
-/// A model behind a veil.
+/// A model whose prompts and answers are redacted.
 #[derive(Debug)]
 pub struct RedactingModel {
     inner: Arc<dyn Model>,
@@ -22,7 +22,7 @@ pub struct RedactingModel {
 }
 
 impl RedactingModel {
-    /// Nothing that the redactor knows gets to this model, or from it.
+    /// Wraps a model; only secrets that the redactor knows are removed.
     pub fn new(inner: Arc<dyn Model>, redactor: &Redactor) -> Self {
         Self { inner, redactor: redactor.clone().only_known() }
     }
@@ -38,7 +38,7 @@ impl RedactingModel {
                 ModelMessage::System(text) => self.clean(text),
                 ModelMessage::User { content, .. } => content.iter_mut().for_each(|piece| match piece {
                     Content::Text(text) => self.clean(text),
-                    // Pictures are large, and no text; an address may carry a token.
+                    // Data URLs are large and contain no text; other addresses may contain a token.
                     Content::Image { url } | Content::File { url, .. } if url.starts_with("data:") => {}
                     Content::Image { url } | Content::File { url, .. } => self.clean(url),
                 }),
@@ -104,16 +104,16 @@ impl Model for RedactingModel {
     }
 }
 
-/// What an answer lets be seen, without secrets: held back as long as a secret may be in the making.
+/// Redacts a streamed answer: text is held back while it may be the beginning of a secret.
 struct StreamRedactor {
     redactor: Redactor,
-    /// The words that are being said.
+    /// The text that is being streamed.
     words: Option<(Voice, RedactedStream)>,
-    /// The arguments of each call. They may come by turns, so each is held back by itself.
+    /// The arguments of each call. Calls may be interleaved, so each has its own stream.
     inputs: BTreeMap<usize, (ToolCallId, String, RedactedStream)>,
 }
 
-/// Whom words are for.
+/// Whether text is part of the answer or of the reasoning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Voice {
     Answer,
@@ -134,7 +134,7 @@ impl StreamRedactor {
         Self { redactor: redactor.clone(), words: None, inputs: BTreeMap::new() }
     }
 
-    /// What can be seen after one more piece.
+    /// The deltas that can be shown after one more delta.
     fn pass(&mut self, delta: ModelDelta) -> Vec<ModelDelta> {
         match delta {
             ModelDelta::Text(more) => self.say(Voice::Answer, &more),
@@ -160,7 +160,7 @@ impl StreamRedactor {
 
     fn call(&mut self, CallDelta { index, id, name, arguments }: CallDelta) -> Vec<ModelDelta> {
         let before = self.pause();
-        // The first piece of a call tells its name, also while nothing of its arguments can be seen.
+        // The first delta of a call carries its name, even while its arguments are held back.
         let begins = !self.inputs.contains_key(&index);
         let redactor = &self.redactor;
         let (.., stream) = self
@@ -173,14 +173,14 @@ impl StreamRedactor {
         before.into_iter().chain(seen).collect()
     }
 
-    /// What was held back of the words: something else comes now.
+    /// Flushes the held-back text, because another kind of delta follows.
     fn pause(&mut self) -> Option<ModelDelta> {
         let (voice, mut stream) = self.words.take()?;
         let rest = stream.finish();
         (!rest.is_empty()).then(|| voice.say(rest))
     }
 
-    /// All that was held back.
+    /// Flushes everything that was held back.
     fn flush(&mut self) -> Vec<ModelDelta> {
         let mut rest: Vec<ModelDelta> = self.pause().into_iter().collect();
         for (index, (id, name, mut stream)) in std::mem::take(&mut self.inputs) {
@@ -206,7 +206,7 @@ mod tests {
 
     const SECRET: &str = "hunter2-hunter2";
 
-    /// Says what it was told to, piece by piece, and keeps what it was asked.
+    /// Streams the configured deltas and records the prompts.
     #[derive(Debug)]
     struct EchoModel {
         deltas: Vec<ModelDelta>,

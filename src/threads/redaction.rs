@@ -1,4 +1,4 @@
-//! Takes known secrets out of what tools give and of what people are asked, before any of it is stored, shown or sent.
+//! Redacts known secrets from tool outputs and approval questions before they are stored, shown or sent.
 
 use std::borrow::Cow;
 
@@ -7,14 +7,14 @@ use serde_json::{Map, Value};
 use crate::ports::{Judgement, ToolFailure, ToolOutcome};
 use crate::telemetry::Redactor;
 
-/// Replaces a text where it holds a secret.
+/// Redacts a text.
 pub(super) fn redact_text(redactor: &Redactor, text: &mut String) {
     if let Cow::Owned(clean) = redactor.apply(text) {
         *text = clean;
     }
 }
 
-/// Replaces every text of a value, names of fields included.
+/// Redacts every text of a JSON value, field names included.
 pub(super) fn redact_value(redactor: &Redactor, value: &mut Value) {
     match value {
         Value::String(text) => redact_text(redactor, text),
@@ -30,8 +30,8 @@ pub(super) fn redact_value(redactor: &Redactor, value: &mut Value) {
     }
 }
 
-/// What a call gave, without secrets. One that is spread over several texts or numbers of the output is found when the
-/// output is read as a whole; then it is kept as text.
+/// Redacts a tool's outcome. A secret that is spread over several texts or numbers is found in the serialized output;
+/// then the output is kept as text.
 pub(super) fn redact_outcome(redactor: &Redactor, outcome: ToolOutcome) -> ToolOutcome {
     match outcome {
         Ok(mut output) => {
@@ -51,8 +51,8 @@ pub(super) fn redact_outcome(redactor: &Redactor, outcome: ToolOutcome) -> ToolO
     }
 }
 
-/// Takes secrets out of what a person will be shown of a call. What runs, and its fingerprint, stay as they are: the
-/// arguments came without secrets from the model already.
+/// Redacts the parts of a judgement that people see. The arguments that run, and their fingerprint, stay unchanged: the
+/// model's output was redacted before.
 pub(super) fn redact_judgement(redactor: &Redactor, judgement: &mut Judgement) {
     redact_text(redactor, &mut judgement.summary);
     let texts = judgement.details.iter_mut().chain(judgement.whole.iter_mut().map(|whole| &mut whole.text));

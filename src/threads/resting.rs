@@ -1,21 +1,20 @@
-//! The threads that are in memory though they have nothing to do: a cache of histories with one budget for all of them.
-//! Pure; the router owns it.
+//! The idle threads in memory: a cache of histories with one byte budget. Pure; the router owns it.
 
 use std::collections::{BTreeMap, HashMap};
 
 use crate::domain::ThreadId;
 
-/// A thread that rests.
+/// An idle thread in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Resting {
     pub(super) thread: ThreadId,
-    /// How many pieces of mail its actor had read by then.
+    /// How many messages its actor had read by then.
     pub(super) read: u64,
     /// About how much memory its history takes.
     pub(super) bytes: usize,
 }
 
-/// All threads that rest, in the order in which they began to.
+/// All idle threads, in the order in which they became idle.
 #[derive(Debug, Default)]
 pub(super) struct RestingThreads {
     limit: usize,
@@ -26,12 +25,12 @@ pub(super) struct RestingThreads {
 }
 
 impl RestingThreads {
-    /// None yet; together they may take `limit` bytes.
+    /// An empty cache with a budget of `limit` bytes.
     pub(super) fn new(limit: usize) -> Self {
         Self { limit, ..Self::default() }
     }
 
-    /// Notes that a thread rests. Gives those that must leave memory for it, least recently used first.
+    /// Adds a thread. Returns the threads to evict, least recently used first.
     pub(super) fn add(&mut self, thread: ThreadId, read: u64, bytes: usize) -> Vec<Resting> {
         self.remove(&thread);
         self.places.insert(thread.clone(), self.next);
@@ -49,7 +48,7 @@ impl RestingThreads {
         leaving
     }
 
-    /// The thread works again, or leaves memory. Gives how much its history took, where it rested.
+    /// Removes a thread that works again or leaves memory. Returns the size of its history if it was idle.
     pub(super) fn remove(&mut self, thread: &ThreadId) -> usize {
         let resting = self.places.remove(thread).and_then(|place| self.order.remove(&place));
         let bytes = resting.map_or(0, |resting| resting.bytes);

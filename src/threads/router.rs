@@ -1,4 +1,4 @@
-//! Finds the actor of a thread, or starts it. Never waits for one: a slow thread must not stall the others.
+//! Finds or starts the actor of a thread. Never waits for an actor: a slow thread must not stall the others.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,26 +19,26 @@ use crate::domain::ThreadId;
 use crate::memory_release::release_free_memory;
 use crate::ports::{Acceptance, Request, ThreadView, ThreadsHandle, WeakThreadsHandle};
 
-/// How many requests may wait for the router.
+/// Most requests that may be queued for the router.
 const REQUEST_BACKLOG: usize = 1024;
-/// How many questions may wait for one actor, beside the events. They cost next to nothing, so a mailbox full of
-/// events must not keep anybody from watching.
+/// Most queries that may be queued for one actor, beside the events. They are cheap, so a mailbox full of events must
+/// not keep clients from subscribing.
 const QUESTIONS: usize = 1024;
-/// How much memory must be freed before it is given back to the system, and how long after the first of it.
+/// How much memory must be freed before it is returned to the system, and how long after the first of it.
 const WORTH_RELEASING: usize = 1 << 20;
 const RELEASE_AFTER: Duration = Duration::from_secs(5);
-/// How often the actor of a thread is started again after it panicked, before somebody must speak there first.
+/// How often an actor that panicked is restarted before a new message is needed.
 const MAX_PANICS: u32 = 3;
 
 /// A thread in memory.
 enum Entry {
-    /// It works. `sent` is how many pieces of mail it was sent; `room` is left for events.
+    /// It is running. `sent` counts the messages sent to it; `room` is the capacity left for events.
     Live { mail: mpsc::Sender<Envelope>, room: Arc<Semaphore>, view: watch::Receiver<ThreadView>, sent: u64 },
-    /// It is ending; what comes meanwhile is kept for its successor. Two must never work on one thread.
+    /// It is ending; messages are kept for its successor. Two actors must never work on one thread.
     Retiring { held: Vec<ActorMsg>, bytes: usize },
 }
 
-/// Finds the actor of a thread, or starts it.
+/// Finds or starts the actor of a thread.
 pub struct Router {
     runtime: Arc<Runtime>,
     requests: mpsc::Receiver<Request>,
@@ -47,7 +47,7 @@ pub struct Router {
     tasks: HashMap<Id, ThreadId>,
     panics: HashMap<ThreadId, u32>,
     resting: RestingThreads,
-    /// About how many bytes of memory were freed since they were last given back, and when they are next.
+    /// About how many bytes were freed since memory was last returned to the system, and when it is returned next.
     freed: usize,
     release_at: Option<Instant>,
     note_sender: mpsc::Sender<RouterMsg>,
@@ -63,7 +63,7 @@ impl std::fmt::Debug for Router {
 }
 
 impl Router {
-    /// A router and the door that leads to it.
+    /// A router and the handle that sends it requests.
     pub fn new(runtime: Arc<Runtime>, stop: CancellationToken) -> (Self, ThreadsHandle) {
         let (sender, requests) = mpsc::channel(REQUEST_BACKLOG);
         let (note_sender, notes) = mpsc::channel(REQUEST_BACKLOG);
@@ -87,8 +87,8 @@ impl Router {
         (router, door)
     }
 
-    /// Takes up what the last daemon left, then routes until told to stop and every actor has ended. Tells
-    /// `recovered` once all that was left open has an actor again.
+    /// Starts the actors of unfinished threads, then routes until the daemon stops and every actor has ended. Sets
+    /// `recovered` once every unfinished thread has an actor.
     pub async fn run(mut self, recovered: watch::Sender<bool>) {
         for thread in self.runtime.store.unfinished() {
             self.wake(&thread, Woken::ByTheDisk);
@@ -128,7 +128,7 @@ impl Router {
                 let back = self.send(&thread, ActorMsg::Say(saying, reply));
                 self.turn_away(back);
             }
-            // A full queue of requests drops this one; the caller may ask again.
+            // If the mailbox is full the request is dropped; the caller may ask again.
             Request::Watch { thread, reply } => drop(self.send(&thread, ActorMsg::Watch(reply))),
             Request::Await { thread, message, reply } => {
                 drop(self.send(&thread, ActorMsg::Await(message, reply)))
@@ -178,7 +178,7 @@ impl Router {
                         None
                     }
                     Err(TrySendError::Full(letter)) => Some(letter.mail),
-                    // It has ended without being asked to; `ended` will be told and start a successor.
+                    // The actor has ended unexpectedly; `ended` will be called and start a successor.
                     Err(TrySendError::Closed(letter)) => {
                         *slot = Entry::Retiring { held: vec![letter.mail], bytes: 0 };
                         None
@@ -188,7 +188,7 @@ impl Router {
         }
     }
 
-    /// Starts the actor of a thread, unless it is at work or ending.
+    /// Starts the actor of a thread, unless it is running or ending.
     fn wake(&mut self, thread: &ThreadId, woken: Woken) {
         if self.slots.contains_key(thread) {
             return;
@@ -218,16 +218,16 @@ impl Router {
         }
     }
 
-    /// Lets an idle actor go, unless mail was sent to it since it had read so many.
+    /// Ends an idle actor, unless messages were sent to it after it had read `read` of them.
     fn archive(&mut self, thread: ThreadId, read: u64, bytes: usize) {
-        // ActorMsg that is on its way would find the actor at work again: then it stays.
+        // With a message in the mailbox the actor has work again and stays.
         if matches!(self.slots.get(&thread), Some(Entry::Live { sent, .. }) if *sent == read) {
             // Dropping the sender closes the mailbox, and the actor ends.
             self.slots.insert(thread, Entry::Retiring { held: Vec::new(), bytes });
         }
     }
 
-    /// Has memory given back to the system a little later, once enough of it was freed.
+    /// Schedules returning memory to the system, once enough of it was freed.
     fn note_freed(&mut self, bytes: usize) {
         self.freed = self.freed.saturating_add(bytes);
         if self.freed >= WORTH_RELEASING && self.release_at.is_none() {
@@ -248,7 +248,7 @@ impl Router {
             let panics = self.panics.entry(thread.clone()).or_default();
             *panics += 1;
             wake = *panics <= MAX_PANICS;
-            tracing::error!(%thread, panics, "a thread's actor panicked; it is taken up again from the disk");
+            tracing::error!(%thread, panics, "actor panicked; restarting it from the store");
         } else if ended.is_ok() {
             // The actor ended normally, so the cause of earlier panics is gone.
             self.panics.remove(&thread);
@@ -273,7 +273,7 @@ impl Router {
     }
 }
 
-/// Whether one more can be held beside these. Events and questions are counted apart, as in a mailbox.
+/// Whether one more message can be held. Events and queries are counted separately, as in a mailbox.
 fn has_room(held: &[ActorMsg], mail: &ActorMsg, events: usize) -> bool {
     let alike = held.iter().filter(|other| is_event(other) == is_event(mail)).count();
     alike < if is_event(mail) { events } else { QUESTIONS }

@@ -1,4 +1,4 @@
-//! What all actors share and none changes.
+//! What all actors share: ports, limits and settings.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use crate::ports::{
 use crate::telemetry::Redactor;
 use crate::turn::{CheckArguments, EffectsOf, Rules};
 
-/// Who the agent is.
+/// The agent's name, instructions and project.
 #[derive(Clone, Debug)]
 pub struct AgentFacts {
     pub name: String,
@@ -26,90 +26,82 @@ pub struct AgentFacts {
     pub instructions: Arc<dyn Instructions>,
     /// The project directory, absolute.
     pub project: PathBuf,
-    /// How much the model can read.
+    /// The model's context window.
     pub context_tokens: usize,
 }
 
-/// What bounds the threads.
+/// Limits of threads, runs and calls.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// Runs in flight at the same time, over all threads.
     pub concurrent_runs: usize,
     /// Messages waiting in one thread.
     pub mailbox: usize,
-    /// How many bytes of memory the histories of threads that rest may take together.
+    /// Most bytes of memory for the histories of idle threads together.
     pub history_cache: usize,
     /// Model calls in one run.
     pub max_steps: u32,
     /// Milliseconds within which a second message joins a run.
     pub merge_ms: u64,
-    /// What a later message does.
+    /// What a message does that arrives during a run.
     pub while_running: WhileRunning,
-    /// How long one model call may take, whatever happens.
+    /// Deadline of one model call.
     pub model_deadline: Duration,
-    /// How long one tool call may take.
+    /// Deadline of one tool call.
     pub tool_deadline: Duration,
-    /// How long one delivery may take.
+    /// Deadline of one delivery.
     pub delivery_deadline: Duration,
     /// How long an idle actor stays in memory.
     pub idle: Duration,
 }
 
-/// How people are asked.
+/// Settings of approvals.
 #[derive(Clone, Debug)]
 pub struct Asking {
     pub rights: Rights,
-    /// For how long a question waits.
+    /// After which time an approval expires.
     pub expire: Duration,
-    /// What a message does meanwhile.
+    /// What a message does while an approval is pending.
     pub while_waiting: WhileWaiting,
-    /// Who reads replies that the rules cannot.
+    /// Whether a model classifies replies that the rules cannot.
     pub read_replies: ReadReplies,
 }
 
-/// What all actors share.
 #[derive(Debug)]
 pub struct Runtime {
     pub store: Arc<dyn ThreadStore>,
     pub model: Arc<dyn Model>,
     pub tools: ToolBox,
-    /// The platforms that replies are sent to; any other is one whose clients read the thread themselves.
+    /// The platforms with an adapter; on any other, clients read the thread themselves.
     pub adapters: BTreeMap<Platform, Arc<dyn Adapter>>,
-    /// Who says whether a call may run.
+    /// Decides whether a call may run.
     pub judge: Arc<dyn Judge>,
-    /// Where files are put.
     pub shelf: Arc<dyn FileStore>,
-    /// The record of questions and answers.
+    /// The approval records.
     pub approvals: Arc<dyn ApprovalBook>,
-    /// What those who were let in may do.
+    /// The roles of paired people.
     pub access: Arc<dyn AccessBook>,
-    /// What people have allowed beyond a single call.
     pub grants: Arc<dyn Grants>,
-    /// What is remembered from one conversation to the next.
     pub memory: Arc<dyn Memory>,
-    /// Core memory as each conversation is shown it.
+    /// Cached core memory per conversation.
     pub frozen: FrozenMemory,
-    /// Where it is written down who was allowed what.
     pub audit: Arc<dyn Audit>,
-    /// How people are asked.
     pub asking: Asking,
     pub clock: Arc<dyn Clock>,
     pub ids: Arc<dyn Ids>,
-    /// Who the agent is.
     pub agent: AgentFacts,
-    /// The language of the daemon's words; nothing means the person's.
+    /// The language of the daemon's texts; `None` means the person's language.
     pub language: Option<Language>,
-    /// What bounds the threads.
     pub limits: Limits,
-    /// Leave to run, one permit a run. Waiting is first come, first served, so no thread can starve another.
+    /// Permits for concurrent runs. Waiting is first come, first served, so no thread can starve another.
     pub slots: Arc<Semaphore>,
     pub metrics: Arc<Metrics>,
-    /// Takes secrets out of what is shown.
+    /// Redacts secrets from what is shown.
     pub redactor: Redactor,
 }
 
 impl Runtime {
-    /// What a thread goes by.
+    /// The state machine's settings for a thread.
     pub(super) fn rules(&self, thread: &ThreadId) -> Arc<Rules> {
         Arc::new(Rules {
             merge_ms: self.limits.merge_ms,
@@ -126,17 +118,16 @@ impl Runtime {
         })
     }
 
-    /// What a platform can do.
     pub(super) fn capabilities(&self, platform: &Platform) -> Capabilities {
         self.adapters.get(platform).map_or_else(Capabilities::pull, |adapter| adapter.capabilities())
     }
 
-    /// The tools that a thread has.
+    /// The tools that are available in a thread.
     pub(super) fn tools_of(&self, thread: &ThreadId) -> ToolBox {
         self.tools.suited(&self.capabilities(thread.platform()))
     }
 
-    /// Looks up what calls of a tool may do in a thread.
+    /// A function from a tool's name to the effects its calls may have in this thread.
     pub(super) fn effects_of(&self, thread: &ThreadId) -> EffectsOf {
         let tools = self.tools_of(thread);
         Arc::new(move |name| tools.get(name).map(|(spec, _)| spec.effects))

@@ -1,4 +1,4 @@
-//! When the disk refuses a write: letting go of what is in memory, and taking it up again once it can be kept.
+//! Storage failures: drops the state in memory and reloads the thread once writes succeed again.
 
 use super::actor::{Actor, storage_wait};
 use super::deliver::Deliveries;
@@ -10,8 +10,8 @@ use crate::turn::Conversation;
 use crate::uimessage::{ErrorRecord, RunStatus};
 
 impl Actor {
-    /// A write failed: what is in memory is let go, for the disk is the truth. Whoever waits is told, and the
-    /// disk is tried again later.
+    /// Handles a failed write: drops the state in memory, because the disk is the source of truth, tells the waiters,
+    /// and schedules a retry.
     pub(super) fn wound(&mut self, error: &StoreError) {
         tracing::error!(thread = %self.id, %error, cause = ?std::error::Error::source(error), "cannot write state");
         self.wounded = true;
@@ -51,7 +51,7 @@ impl Actor {
         ErrorRecord { kind: ErrorKind::Storage, text, retryable: true, detail: None }
     }
 
-    /// What whoever waits for a run is told when the disk keeps it from us.
+    /// The outcome for waiters when the store failed.
     pub(super) fn storage_failure(&self, correlation: Option<CorrelationId>) -> RunOutcome {
         RunOutcome {
             status: Some(RunStatus::Failed),
@@ -62,8 +62,8 @@ impl Actor {
         }
     }
 
-    /// Takes the thread up again if the disk takes writes again. The trial write keeps a run from being
-    /// repeated, model call and all, only to fail at its end once more.
+    /// Reloads the thread if a trial write succeeds. The trial write avoids repeating a run, with its model call, only
+    /// to fail at its end again.
     pub(super) async fn retry_storage(&mut self) {
         if !self.wounded {
             return;
@@ -83,7 +83,7 @@ impl Actor {
             Ok(()) => {
                 self.storage_waits = 0;
                 self.told_open = true;
-                tracing::info!(thread = %self.id, "state can be written again");
+                tracing::info!(thread = %self.id, "storage recovered");
             }
             Err(error) => self.wound(&error),
         }

@@ -1,4 +1,4 @@
-//! Those who wait for the end of a run, each for the answer to one message.
+//! The callers that wait for the end of a run, each for the answer to one message.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::ports::RunOutcome;
 
 type Waiter = (MessageId, oneshot::Sender<RunOutcome>);
 
-/// Those who wait, by run.
+/// Waiters by run.
 #[derive(Debug, Default)]
 pub(super) struct Waiters {
     by_run: BTreeMap<CorrelationId, Vec<Waiter>>,

@@ -1,5 +1,5 @@
-//! Reading answers: a message that decides, a decision by its id, and everything else that comes while a question
-//! waits.
+//! Handles replies to approvals: messages that decide, decisions by id, and other messages while an approval is
+//! pending.
 
 use super::asking::{AnswerOutcome, Authority};
 use super::effect::Spoken;
@@ -15,17 +15,17 @@ use crate::ports::{Acceptance, Durability};
 use crate::render::Phrase;
 use crate::uimessage::{Role, UiMessage};
 
-/// What a message amounts to while questions wait.
+/// What a message means while approvals are pending.
 pub(super) enum Reply {
-    /// It was an answer, or a question back was needed: it is dealt with.
+    /// It was an answer, or needed a question back; nothing is left to do.
     Handled,
     /// It is an ordinary message.
     Message,
 }
 
 impl Conversation {
-    /// Reads a message that may be an answer: questions wait, or it names one that was settled. One that decides,
-    /// decides; one that decides again hears who did before; any other is an ordinary message.
+    /// Reads a message that may be an answer: approvals are pending, or it names a settled one. A decision is applied;
+    /// a second decision is told who decided before; anything else is an ordinary message.
     pub(super) fn hear(
         &mut self,
         said: &Said,
@@ -50,7 +50,7 @@ impl Conversation {
         let reply = match reading {
             Reading::NotADecision | Reading::AskBack(_) if pending.is_empty() => return Reply::Message,
             Reading::NotADecision => return self.not_a_decision(said, event, now, out),
-            // What was not meant for us is no question to us either.
+            // A message that does not address the agent gets no question back.
             Reading::AskBack(_) if said.context_only => return Reply::Message,
             Reading::AskBack(question) => self.ask_back(&question, &pending),
             Reading::Decide(rulings) => {
@@ -72,9 +72,9 @@ impl Conversation {
         Reply::Handled
     }
 
-    /// Sets apart what words decide for certain from what they may not have been said for: words from before a question
-    /// was asked decide nothing, and one that is not named is meant only where nothing else can be, and where the person
-    /// who speaks can have seen it.
+    /// Separates the rulings that are certain from those that may not refer to the approval: a text from before the
+    /// question was sent decides nothing, and an approval that is not named is meant only where no other can be, and
+    /// where the author can have seen it.
     fn apart(
         &self,
         rulings: Vec<Ruling>,
@@ -91,13 +91,13 @@ impl Conversation {
         };
         let certain = |ruling: &Ruling| {
             let question = candidates.get(ruling.index);
-            // A reply to a question comes after it; a number may also be a guess.
+            // A reply to a question is always later than it; a number may also be a guess.
             let known = question.is_some_and(|question| said >= question.created_at);
             let meant = (ruling.meant == Meant::ByItsName && known) || pointed == Pointed::At(ruling.index);
-            // Words tell it from another one, but not whether it had been asked by then.
+            // The text distinguishes the approval from another one, but not whether it had been asked by then.
             let alone = ruling.meant == Meant::ByWords || !beside_settled;
             let other = !alone || pointed == Pointed::Elsewhere;
-            // Who may not answer is told that, whatever they mean.
+            // People who may not answer are told so in any case.
             let may = question.is_some_and(|one| self.may_answer_one(event, std::slice::from_ref(one)));
             meant || !may || (!other && question.is_some_and(seen))
         };
@@ -106,7 +106,7 @@ impl Conversation {
         (sure, doubtful)
     }
 
-    /// A question back, and how it can be answered here.
+    /// A question back, with the ways to answer it on this platform.
     pub(super) fn ask_back(&self, question: &Question, pending: &[Approval]) -> Answered {
         let capabilities = &self.rules.capabilities;
         let buttons = capabilities.buttons && capabilities.delivery == Delivery::Push;
@@ -114,7 +114,7 @@ impl Conversation {
         Answered::asking(text, pending.iter().filter(|one| question.about().contains(&one.number)))
     }
 
-    /// When the request that led to a question was said, by the platform's clock.
+    /// When the request that led to an approval was written, by the platform's clock.
     fn requested_at(&self, question: &Approval) -> Option<Timestamp> {
         let led_to_it = |message: &&UiMessage| {
             message.role == Role::User && message.metadata.correlation_id == question.correlation
@@ -122,12 +122,13 @@ impl Conversation {
         self.history.iter().find(led_to_it).map(|message| message.metadata.timestamp)
     }
 
-    /// The question that a message replies to, where it replies to one.
+    /// The approval whose question a message replies to.
     pub fn quoted_question(&self, said: &Said) -> Option<&ApprovalId> {
         said.quoted.as_ref().and_then(|quoted| self.sight.shown_by(&quoted.platform_message))
     }
 
-    /// What a message replies to. Which message shows which question is forgotten in a restart; its words tell then.
+    /// What a message replies to. The mapping from platform messages to approvals is lost in a restart; then the quoted
+    /// text identifies the approval.
     fn pointed_at(&self, said: &Said, candidates: &[Approval]) -> Pointed {
         let Some(quoted) = &said.quoted else { return Pointed::Nowhere };
         let post = self.quoted_question(said);
@@ -139,15 +140,15 @@ impl Conversation {
         candidates.iter().position(is_meant).map_or(Pointed::Elsewhere, Pointed::At)
     }
 
-    /// Whether words can be a decision at all. What another person or a program wrote, what goes with files, and what was
-    /// context_only from somebody who may not decide, or was said to another person, decides nothing.
+    /// Whether a text can be a decision at all. Forwarded or automatic messages, messages with files, messages to
+    /// another person, and unaddressed messages of people who may not decide are no decisions.
     fn speaks_to_us(&self, event: &IngressEvent, said: &Said, pending: &[Approval]) -> bool {
         let own_words = said.forwarded_from.is_none() && !said.automatic && said.files.is_empty();
         let to_another = said.quoted.is_some() || said.text.trim_start().starts_with('/');
         own_words && (!said.context_only || (!to_another && self.may_answer_one(event, pending)))
     }
 
-    /// Whether somebody may answer any of these questions.
+    /// Whether the author may answer any of these approvals.
     pub(super) fn may_answer_one(&self, event: &IngressEvent, pending: &[Approval]) -> bool {
         let (rights, author) = (&self.rules.rights, &event.author);
         pending.iter().any(|asked| rights.may_answer(&asked.requested_by, &author.id, author.role))
@@ -172,7 +173,7 @@ impl Conversation {
         })
     }
 
-    /// A decision by the question's own id.
+    /// Applies a decision by the approval's id.
     pub(super) fn decide(
         &mut self,
         decision: &Decision,
@@ -211,7 +212,7 @@ impl Conversation {
         out.push(Effect::Publish);
     }
 
-    /// What became of a question that waits no more, and who decided.
+    /// The text about a settled approval, and who decided.
     fn words_of_settled(&self, approval: &Approval) -> String {
         let by = match &approval.state {
             ApprovalState::Approved { decided, .. }
@@ -224,7 +225,7 @@ impl Conversation {
         Phrase::Resolved { approval: Box::new(approval.clone()), by }.say(self.language())
     }
 
-    /// It is an ordinary message, whatever becomes of the questions meanwhile.
+    /// Treats a message as ordinary while approvals are pending.
     fn not_a_decision(
         &mut self,
         said: &Said,
@@ -248,7 +249,7 @@ impl Conversation {
         Reply::Message
     }
 
-    /// Says once how the questions that wait can be answered.
+    /// Tells people once how the pending approvals can be answered.
     pub(super) fn remind(&mut self, out: &mut Vec<Effect>) {
         let (pending, language) = (self.pending_approvals(), self.language());
         let text = Phrase::Reminder(self.pending_numbers()).say(language);
@@ -256,7 +257,7 @@ impl Conversation {
         run.reminded = true;
         let source = format!("{}.reminder", run.correlation);
         let (correlation, reply_to) = (run.correlation.clone(), run.reply_to.clone());
-        // Those who read the thread themselves see it in passing; everybody else is sent it.
+        // Clients that read the thread get it as progress; on other platforms it is sent.
         out.push(Effect::Show(Intent::Progress { text: text.clone(), call_id: None }));
         let intent = Answered::asking(text, &pending).intent(language);
         let say = vec![Spoken { source, correlation, reply_to, intent }];
@@ -284,9 +285,9 @@ impl Conversation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pointed {
     Nowhere,
-    /// The question at this place.
+    /// The approval at this index.
     At(usize),
-    /// A question that is none of these.
+    /// An approval that is none of these.
     Elsewhere,
 }
 
@@ -299,15 +300,15 @@ impl Pointed {
     }
 }
 
-/// The number of the question that a text is, by its form: it begins with the number and a colon, behind signs at most.
-/// Whose words they are is not told, and people speak of numbers too.
+/// The approval number of a text in the form of a question: it begins with the number and a colon, after symbols at
+/// most. The author of the quoted text is unknown, and people mention numbers too.
 fn number_of(text: &str) -> Option<ApprovalNumber> {
     let head = text.trim_start_matches(|letter: char| !letter.is_alphanumeric());
     let (number, _) = head.strip_prefix('A')?.split_once([':', '：'])?;
     number.parse().ok().map(ApprovalNumber)
 }
 
-/// What words say about these questions. Those that reply to one of them are about it, unless they name another.
+/// Reads a text as a reply to these approvals. A reply to one of them is about it, unless it names another.
 fn read_pointed(words: &str, candidates: &[Approval], pointed: Option<usize>) -> Reading {
     let all: Vec<Pending<'_>> = candidates.iter().map(as_pending).collect();
     let reading = read(words, &all);

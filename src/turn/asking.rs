@@ -1,7 +1,7 @@
-//! Asking a person before a call runs, and doing as they say.
+//! Asks people to approve calls, and applies their answers.
 //!
-//! The record of an approval is written before anybody is asked, and before anything follows from an answer. A
-//! call that was allowed is looked at once more in the moment it runs: it must still be the call that was shown.
+//! The record of an approval is written before the question is sent, and before an answer takes effect. An approved
+//! call is judged again right before it runs: it must still be the call that was shown.
 
 use serde_json::{Value, json};
 
@@ -21,23 +21,23 @@ use crate::ports::{Durability, Judgement, Ruling};
 use crate::render::{GrantPhrase, Phrase};
 use crate::uimessage::{ApprovalAsk, Role, ToolState};
 
-/// What became of an answer.
+/// The outcome of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum AnswerOutcome {
     Counted,
     /// It counts for this call alone: a longer yes cannot hold for it.
     CountedOnce,
-    /// There is no such question here, or it was settled before.
+    /// There is no such approval, or it was settled before.
     NotOpen,
-    /// Whoever answered may not.
+    /// The author may not answer.
     NotTheirs,
-    /// It came too late.
+    /// The approval had expired.
     TooLate,
-    /// It makes no sense as an answer to this question.
+    /// The answer does not fit this approval.
     NotAnAnswer,
 }
 
-/// By what right somebody answers.
+/// The authority of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Authority {
     /// They hold the operator's token.
@@ -47,8 +47,8 @@ pub(super) enum Authority {
 }
 
 impl Conversation {
-    /// Whether this verdict leads to a question, which then needs a seat. Numbers are given only to what is asked: a gap
-    /// would make people look for a question that nobody put.
+    /// Whether this judgement leads to an approval, which then needs a number. Numbers are assigned only to approvals
+    /// that are asked: a gap would make people look for a missing question.
     pub fn needs_seat(&self, call: &ToolCallId, judgement: &Judgement) -> bool {
         match self.run.as_ref().map(|run| run.ledger.get(call)) {
             Some(Call::Judging) => judgement.ruling == Ruling::Ask,
@@ -60,7 +60,7 @@ impl Conversation {
         }
     }
 
-    /// A call was looked at.
+    /// Processes a judgement.
     pub(super) fn judged(
         &mut self,
         call: &ToolCallId,
@@ -103,7 +103,7 @@ impl Conversation {
         out.push(Effect::Publish);
     }
 
-    /// Puts a question: written down first, then told.
+    /// Asks for an approval: stores it first, then sends the question.
     pub(super) fn ask(
         &mut self,
         call: &ToolCallId,
@@ -172,7 +172,7 @@ impl Conversation {
         self.commit_saying(say, out);
     }
 
-    /// Takes an answer to the question of this id.
+    /// Applies an answer to the approval of this id.
     pub(super) fn answer(
         &mut self,
         id: &ApprovalId,
@@ -285,7 +285,7 @@ impl Conversation {
         self.tell_resolved(&approval, Some(&by), out);
     }
 
-    /// The call will not run: the model is told why.
+    /// Rejects the call; the model is told why.
     pub(super) fn turn_down(
         &mut self,
         mut approval: Approval,
@@ -299,7 +299,7 @@ impl Conversation {
         self.tell_resolved(&approval, by, out);
     }
 
-    /// Puts an end to the call that a question was about.
+    /// Ends the call of an approval.
     fn settle_call(&mut self, approval: &Approval, end: fn(&Approval, Value) -> ToolState) {
         let Some(run) = self.run.as_mut() else { return };
         if let Some(part) = run.tool_mut(&approval.tool_call) {
@@ -309,7 +309,7 @@ impl Conversation {
         run.ledger.close(&approval.tool_call);
     }
 
-    /// Questions that nobody answered in time are answered with no.
+    /// Rejects approvals that were not answered in time.
     pub(super) fn expire(&mut self, now: Timestamp, out: &mut Vec<Effect>) {
         let late: Vec<Approval> =
             self.pending_approvals().into_iter().filter(|approval| now >= approval.expires_at).collect();
@@ -324,7 +324,7 @@ impl Conversation {
         out.push(Effect::Publish);
     }
 
-    /// Withdraws every question, as somebody's words want it.
+    /// Withdraws every pending approval.
     pub(super) fn withdraw(&mut self, why: &str, by: &AuthorId, now: Timestamp, out: &mut Vec<Effect>) {
         for approval in self.pending_approvals() {
             self.sight.settle(&approval, Some(by), now);
@@ -333,7 +333,7 @@ impl Conversation {
         }
     }
 
-    /// Goes on after an answer, if there is something to go on with.
+    /// Continues the run after an answer, if it can.
     pub(super) fn go_on(&mut self, now: Timestamp, out: &mut Vec<Effect>) {
         let Some(run) = self.run.as_mut() else { return };
         match run.phase {
@@ -351,12 +351,12 @@ impl Conversation {
         }
     }
 
-    /// The questions that wait for a person, in the order they were asked.
+    /// The pending approvals, in the order they were asked.
     pub fn pending_approvals(&self) -> Vec<Approval> {
         self.run.as_ref().map(|run| run.ledger.asked().into_iter().cloned().collect()).unwrap_or_default()
     }
 
-    /// When the first question needs no answer any more.
+    /// When the next approval expires.
     pub fn next_expiry(&self) -> Option<Timestamp> {
         self.pending_approvals().iter().map(|approval| approval.expires_at).min()
     }
@@ -397,14 +397,14 @@ impl Conversation {
         self.commit_saying(vec![(source, resolved)], out);
     }
 
-    /// What people call somebody, as far as this thread knows.
+    /// The display name of a person, as far as this thread knows it.
     pub(super) fn name_of(&self, author: &AuthorId) -> String {
         let known =
             self.history.iter().rev().find(|message| message.metadata.author_id.as_ref() == Some(author));
         known.and_then(|message| message.metadata.author_name.clone()).unwrap_or_else(|| author.to_string())
     }
 
-    /// Commits the run with what is sent, in order; each delivery is derived from what stands before it.
+    /// Commits the run with the messages to send, in order; each delivery id is derived from its source.
     fn commit_saying(&mut self, intents: Vec<(String, Intent)>, out: &mut Vec<Effect>) {
         let Some(run) = self.run.as_mut() else { return };
         run.placed = true;
@@ -427,7 +427,7 @@ impl Conversation {
         }
     }
 
-    /// Whose message led to what the run wants to do.
+    /// The author of the message that led to the run's current calls.
     pub fn requester(&self) -> Option<AuthorId> {
         let run = self.run.as_ref()?;
         let asked = |message: &&crate::uimessage::UiMessage| {

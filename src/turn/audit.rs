@@ -1,4 +1,4 @@
-//! What the machine has to say for the audit trail: verdicts, and what became of questions and answers.
+//! The audit lines of the state machine: verdicts, approvals and answers.
 
 use super::asking::AnswerOutcome;
 use super::event::ApprovalSlot;
@@ -8,7 +8,7 @@ use crate::domain::{Approval, ApprovalId, Decided, Timestamp, ToolCallId};
 use crate::ports::{AuditEvent, AuditLine, AuditOutcome, AuditVerdict, Judgement, Ruling};
 
 impl Conversation {
-    /// Tells of a verdict, and of the grants by which a call runs.
+    /// Records a verdict, and the grants by which a call runs.
     pub(super) fn tell_verdict(
         &self,
         call: &ToolCallId,
@@ -41,7 +41,7 @@ impl Conversation {
             fingerprint: Some(judgement.fingerprint.clone()),
             ..AuditLine::new(AuditEvent::Verdict, now)
         };
-        // A call that a person allowed runs by their word, also where their word has made a grant of it.
+        // A call that a person allowed runs by that decision, even if it also created a grant.
         if *state == Call::Judging && verdict == AuditVerdict::Allow && !judgement.grants.is_empty() {
             let used =
                 AuditLine { event: AuditEvent::GrantUsed, grants: judgement.grants.clone(), ..line.clone() };
@@ -50,7 +50,7 @@ impl Conversation {
         out.push(Effect::Audit(Box::new(AuditLine { verdict: Some(verdict), reason, ..line })));
     }
 
-    /// Tells of an answer that does not count.
+    /// Records an answer that was not accepted.
     pub(super) fn tell_refused(
         &self,
         heard: &AnswerOutcome,
@@ -81,7 +81,7 @@ impl Conversation {
     }
 }
 
-/// Writes down what became of a question, and tells of it.
+/// Stores an approval's new state, and records it in the audit trail.
 pub(super) fn write_down(approval: &Approval, out: &mut Vec<Effect>) {
     out.push(Effect::SaveApproval(Box::new(approval.clone())));
     out.extend(AuditLine::settled(approval).map(|line| Effect::Audit(Box::new(line))));

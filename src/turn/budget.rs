@@ -1,42 +1,42 @@
-//! How much of a conversation fits into a model's window.
+//! Fits a conversation into a model's context window.
 //!
-//! Tokens are estimated, not counted: every server counts differently, and the error of the estimate is
-//! mended by what the server itself reported last.
+//! Tokens are estimated, not counted: every server counts differently, and the estimate is corrected by the usage that
+//! the server reported last.
 
 use crate::uimessage::{Content, ModelMessage};
 
-/// Tokens every message costs beside its text.
+/// Tokens per message beside its text.
 const PER_MESSAGE: f64 = 4.0;
-/// A picture, whatever its size.
+/// Tokens per picture, of any size.
 const PER_IMAGE: f64 = 1000.0;
-/// What stands in place of a tool result that no longer fits.
+/// Replaces a tool result that no longer fits.
 const OMITTED: &str = "[older tool output left out to fit the context window]";
 
-/// What stands where a text was cut.
+/// Marks the place where a text was cut.
 const CUT: &str = "\n[… left out here: the message is too long for this model …]\n";
-/// However small the window, this many tokens of a message stay.
+/// Fewest tokens of a message that are kept, however small the window.
 const MIN_KEPT: usize = 200;
 
-/// An estimate of how many tokens a text is, on the safe side for both Latin and Chinese writing.
+/// An estimate of a text's tokens, rather too high than too low for both Latin and Chinese script.
 pub fn estimate_tokens(text: &str) -> usize {
     whole(weigh(text))
 }
 
 fn weigh(text: &str) -> f64 {
-    // By far the most characters are ASCII, which can be counted many at a time.
+    // Most characters are ASCII, which can be counted many at a time.
     let words = text.bytes().filter(|byte| byte.is_ascii_alphabetic() || *byte == b' ').count();
     let ascii = text.bytes().filter(u8::is_ascii).count();
     let others = if ascii < text.len() { text.chars().map(weigh_beyond_ascii).sum() } else { 0.0 };
-    // Words of English are about four letters a token; code and digits are denser.
+    // English text has about four letters per token; code and digits are denser.
     number(words) * 0.24 + number(ascii - words) * 0.45 + others
 }
 
 fn weigh_beyond_ascii(c: char) -> f64 {
     match u32::from(c) {
         0x00..=0x7F => 0.0,
-        // Chinese, Japanese and Korean: hardly ever more than one token a character.
+        // Chinese, Japanese and Korean: rarely more than one token per character.
         0x2E80..=0x9FFF | 0xAC00..=0xD7AF | 0xF900..=0xFAFF | 0xFF00..=0xFFEF | 0x20000..=0x2FA1F => 0.9,
-        // Pictographs are written as several byte tokens.
+        // Emoji are encoded as several byte tokens.
         0x1F000..=0x1FAFF => 2.5,
         _ => 0.5,
     }
@@ -72,18 +72,18 @@ fn cost(message: &ModelMessage) -> usize {
     whole(weight + PER_MESSAGE)
 }
 
-/// An estimate of how many tokens a conversation is.
+/// An estimate of a conversation's tokens.
 pub(super) fn estimate_messages(messages: &[ModelMessage]) -> usize {
     messages.iter().map(cost).sum()
 }
 
-/// The newest runs of a conversation that fit into `budget` tokens, as one list. Runs stay whole, so that no
-/// result loses its call. The last one always stays, if need be with older tool results left out and, where even
-/// that is not enough, with the longest thing a person said cut in its middle: an answer to most of it is better
-/// than none at all, now and ever after.
+/// The newest runs of a conversation that fit into `budget` tokens, as one list. Runs stay whole, so that no result
+/// loses its call. The last run is always kept; if it is too long, its older tool results are omitted and, if that is
+/// not enough, the longest text of a person is cut in the middle, because an answer to most of it is better than a
+/// thread that can never be answered again.
 ///
-/// The start moves by a quarter of the budget at a time: a start that moves with each turn leaves nothing to the
-/// provider's cache.
+/// The start moves by a quarter of the budget at a time: a start that moves with each turn would invalidate the
+/// provider's prompt cache.
 pub fn fit(mut runs: Vec<Vec<ModelMessage>>, budget: usize) -> Vec<ModelMessage> {
     let start = start_of_tail(&runs, budget);
     let mut tail: Vec<ModelMessage> = runs.drain(start..).flatten().collect();
@@ -106,7 +106,8 @@ pub fn fit(mut runs: Vec<Vec<ModelMessage>>, budget: usize) -> Vec<ModelMessage>
     tail
 }
 
-/// Where the runs begin that fit. Steps are counted from the oldest run, so that the next turn finds the same place.
+/// The index of the first run that fits. Steps are counted from the oldest run, so that the next turn finds the same
+/// start.
 fn start_of_tail(runs: &[Vec<ModelMessage>], budget: usize) -> usize {
     let costs: Vec<usize> = runs.iter().map(|run| estimate_messages(run)).collect();
     let excess = costs.iter().sum::<usize>().saturating_sub(budget);
@@ -121,7 +122,7 @@ fn start_of_tail(runs: &[Vec<ModelMessage>], budget: usize) -> usize {
     start.unwrap_or(runs.len()).min(runs.len().saturating_sub(1))
 }
 
-/// Takes about so many tokens out of the middle of the longest text a person wrote.
+/// Cuts about this many tokens out of the middle of the longest text of a person.
 fn shorten_longest(messages: &mut [ModelMessage], excess: usize) {
     let texts = messages.iter_mut().filter_map(|message| match message {
         ModelMessage::User { content, .. } => Some(content),
@@ -161,7 +162,7 @@ mod tests {
         ModelMessage::Tool { call_id: "c".to_owned(), content: text.to_owned() }
     }
 
-    /// The second number is what the o200k_base vocabulary gives.
+    /// The second number is the count by the o200k_base vocabulary.
     #[test]
     fn estimates_are_near_the_truth_and_rather_above_it() {
         for (text, real) in [
@@ -192,7 +193,7 @@ mod tests {
         assert_eq!(fit(vec![old, new.clone()], 60), new);
     }
 
-    /// A question that was never answered stands right before the next one. It must not be kept for ever with it.
+    /// A question that failed is right before the next one and must not be kept with it for ever.
     #[test]
     fn a_question_that_failed_does_not_weigh_on_the_next() {
         let failed = vec![user(&"x".repeat(200_000))];

@@ -1,4 +1,4 @@
-//! The calls of a step: taken from the model, judged, run in their order, and at their end.
+//! The calls of a step: received from the model, judged, run in order, and ended.
 
 use serde_json::Value;
 
@@ -58,9 +58,9 @@ impl Conversation {
         Ok(())
     }
 
-    /// Moves every call on that can be moved; once all are at their end, the model is asked again. Each is judged
-    /// first. Calls that only look run side by side; one that changes something runs alone, in its turn, and
-    /// what comes after it waits. When all that is left waits for a person, so does the run.
+    /// Advances every call that can be advanced; once all have ended, the model is called again. Each call is judged
+    /// first. Read-only calls run concurrently; a call with side effects runs alone and in order, and later calls wait
+    /// for it. When all remaining calls need an approval, the run is parked.
     pub(super) fn run_tools(&mut self, now: Timestamp, out: &mut Vec<Effect>) {
         let Some(run) = self.run.as_ref() else { return };
         let open = run.open_calls();
@@ -75,7 +75,7 @@ impl Conversation {
             let acts = self.effects_of_call(tool.tool.name()) != Some(Effects::ReadOnly);
             match run.ledger.get(call) {
                 state @ (Call::Unjudged | Call::Lost) => {
-                    // One after the other, so that questions come in the order of their calls.
+                    // One at a time, so that approvals are asked in the order of the calls.
                     if !std::mem::replace(&mut judging, true) {
                         let input = tool.state.input().cloned().unwrap_or_default();
                         let next = if *state == Call::Lost { Call::JudgingLost } else { Call::Judging };
@@ -130,7 +130,7 @@ impl Conversation {
             let Some(part) = run.tool_mut(&call) else { continue };
             let (name, arguments) =
                 (part.tool.name().to_owned(), part.state.input().cloned().unwrap_or_default());
-            // What runs in the read-only class changes nothing, whatever its tool may do: it can simply run again.
+            // A call of the read-only class has no side effects, whatever its tool may do: it can be repeated.
             let looks = matches!(effects_of(&name), Some(Effects::ReadOnly | Effects::Speaks));
             if !looks && class != Class::ReadOnly {
                 durability = Durability::Synced;
@@ -142,7 +142,7 @@ impl Conversation {
         out.extend(runs);
     }
 
-    /// Gives the slot back when all that is left waits for a person.
+    /// Releases the run's slot when all remaining calls wait for an approval.
     fn park(&mut self, out: &mut Vec<Effect>) {
         let Some(run) = self.run.as_mut().filter(|run| run.phase == Phase::Acting) else { return };
         if run.ledger.is_busy() || run.ledger.asked().is_empty() {
@@ -180,7 +180,7 @@ impl Conversation {
                 ToolState::OutputError { input: Some(input), raw_input: None, error_text, approval }
             }
         };
-        // What changed the world must not be forgotten; what only looked can look again.
+        // A result with side effects must survive a crash; a read-only call can be repeated.
         if self.effects_of_call(&name) == Some(Effects::SideEffects) {
             self.commit_snapshot(Durability::Synced, out);
         }

@@ -1,4 +1,4 @@
-//! How a call ends that a person decided about and that is not run: what its part says, and what the model is told.
+//! How a call ends that a person decided about and that does not run: its part, and the text for the model.
 
 use serde_json::{Value, json};
 
@@ -6,13 +6,13 @@ use super::run::TOOL_METADATA;
 use crate::domain::{Approval, ApprovalFile, ApprovalKind, ApprovalState};
 use crate::uimessage::{ApprovalAnswer, ToolPart, ToolState};
 
-/// Puts an end to a call; that it had begun matters no more.
+/// Ends a call and removes the mark that it had begun.
 pub(super) fn close_part(part: &mut ToolPart, end: ToolState) {
     part.extra.shift_remove(TOOL_METADATA);
     part.state = end;
 }
 
-/// The end of a call of which a person says that it was done before the restart.
+/// The end of a call that, as a person says, was done before the restart.
 pub(super) fn done_before(approval: &Approval, input: Value) -> ToolState {
     let output =
         json!({ "outcome": "done", "note": "The user says that this call took effect before the restart." });
@@ -20,27 +20,27 @@ pub(super) fn done_before(approval: &Approval, input: Value) -> ToolState {
     ToolState::OutputAvailable { input, output, approval: Some(answer), preliminary: None }
 }
 
-/// A question with its answer, and with what became of it: the part keeps that before its result for good.
+/// The answer of an approval with its outcome, which the tool part keeps before its result.
 pub(super) fn answered(approval: &Approval, approved: bool, reason: Option<String>) -> ApprovalAnswer {
     let descriptor = Some(outcome_of(approval));
     ApprovalAnswer { id: approval.id.to_string(), approved, reason, descriptor }
 }
 
-/// What became of a question, as its record has it.
+/// The outcome fields of an approval record.
 fn outcome_of(approval: &Approval) -> Value {
     const KEPT: [&str; 7] = ["number", "kind", "state", "decidedBy", "decidedAt", "via", "scope"];
     let Ok(Value::Object(mut record)) = serde_json::to_value(ApprovalFile::from(approval)) else {
         return Value::Null;
     };
     record.retain(|key, _| KEPT.contains(&key.as_str()));
-    // Whether it ran, the part itself says.
+    // The state of the part says whether the call ran.
     if matches!(approval.state, ApprovalState::Spent { .. }) {
         record.insert("state".to_owned(), "approved".into());
     }
     Value::Object(record)
 }
 
-/// The end of a call that is not run, or not run again: the model is told why.
+/// The end of a call that is not run, or not run again, with the reason for the model.
 pub(super) fn not_run(approval: &Approval, input: Value) -> ToolState {
     let answer = answered(approval, false, Some(why_not_run(approval)));
     ToolState::OutputDenied { input, approval: answer }

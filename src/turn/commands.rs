@@ -1,4 +1,4 @@
-//! Words for the daemon, answered at once, whatever the thread is doing.
+//! Commands for the daemon, answered at once in any state of the thread.
 
 use super::history::REFUSED;
 use super::intake::Arrival;
@@ -66,7 +66,7 @@ impl Conversation {
         out.push(Effect::Publish);
     }
 
-    /// Ends the run in flight. Says whether there was one.
+    /// Ends the run in flight. Returns whether there was one.
     fn stop_run(
         &mut self,
         by: &AuthorId,
@@ -90,7 +90,7 @@ impl Conversation {
         true
     }
 
-    /// What waits belongs to the conversation that ends: it is closed, visibly.
+    /// Waiting messages belong to the conversation that ends: they are closed with a visible status.
     fn drop_waiting(&mut self, now: Timestamp, lines: &mut Vec<UiMessage>, ended: &mut Vec<CorrelationId>) {
         for waiting in std::mem::take(&mut self.waiting) {
             let mut run = super::run::Run::new(&self.thread, waiting.correlation, None, now);

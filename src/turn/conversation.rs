@@ -1,7 +1,7 @@
-//! The machine of one thread: its history, the run in flight, and what waits for the next one.
+//! The state machine of one thread: its history, the run in flight, and the messages that wait for the next run.
 //!
-//! `intake` takes messages in, `steps` moves a run on, `commands` answers words for the daemon, `recover` takes a
-//! thread up after a restart. They are parts of this one machine.
+//! Its parts: `intake` accepts messages, `steps` advances a run, `commands` answers commands, `recover` resumes a
+//! thread after a restart.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,76 +21,74 @@ use crate::policy::Rights;
 use crate::ports::{DeliveryError, Receipt, ThreadRecord, ThreadView};
 use crate::uimessage::{ErrorRecord, Part, Role, RunStatus, UiMessage};
 
-/// What a conversation goes by. The same for all threads of a daemon, but for the capabilities.
+/// The settings of a conversation. The same for all threads of a daemon, except for the capabilities.
 #[derive(Clone, Debug)]
 pub struct Rules {
     /// Within how many milliseconds a second message joins a run that has shown nothing yet.
     pub merge_ms: u64,
     /// What a message does that arrives later.
     pub while_running: WhileRunning,
-    /// How many messages may wait.
+    /// Most messages that may wait.
     pub mailbox: usize,
-    /// How many model calls a run may make.
+    /// Most model calls of a run.
     pub max_steps: u32,
-    /// The language of the daemon's words; nothing means the person's.
+    /// The language of the daemon's texts; `None` means the person's language.
     pub language: Option<Language>,
-    /// Who may answer questions.
+    /// Who may answer approvals.
     pub rights: Rights,
-    /// For how many milliseconds a question waits for an answer.
+    /// After how many milliseconds an approval expires.
     pub expire_ms: u64,
-    /// What a message does while a question waits.
+    /// What a message does while an approval is pending.
     pub while_waiting: WhileWaiting,
-    /// Who reads replies that the rules cannot.
+    /// Whether a model classifies replies that the rules cannot.
     pub read_replies: ReadReplies,
     /// The model's name, for `/status`.
     pub model: String,
-    /// What the platform can do.
     pub capabilities: Capabilities,
 }
 
-/// Looks up what calls of a tool may do; nothing means that there is no such tool.
+/// A function from a tool's name to its effects; `None` for an unknown tool.
 pub type EffectsOf = Arc<dyn Fn(&str) -> Option<Effects> + Send + Sync>;
 
 /// Says what is wrong with the arguments of a call, in words for the model.
 pub type CheckArguments = Arc<dyn Fn(&str, &Value) -> Result<(), String> + Send + Sync>;
 
-/// Messages that will be answered together, and are on the disk already.
+/// Stored messages that will be answered together by the next run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Waiting {
     pub(super) correlation: CorrelationId,
     pub(super) messages: Vec<MessageId>,
 }
 
-/// How the deliveries of a thread stand.
+/// Counts of a thread's deliveries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Outgoing {
-    /// Still to be delivered.
     pub(super) outstanding: usize,
     pub(super) dead: usize,
-    /// Had to wait until somebody spoke, who just did.
+    /// Were on hold until the message that arrived now.
     pub(super) held: usize,
 }
 
-/// One thread, as a machine.
+/// The state machine of one thread.
 pub struct Conversation {
     pub(super) thread: ThreadId,
     pub(super) rules: Arc<Rules>,
     pub(super) effects_of: EffectsOf,
     pub(super) check_arguments: CheckArguments,
-    /// The newest messages as they stand in the file, in the file's order.
+    /// The newest messages, in the order of the file.
     pub(super) history: Vec<UiMessage>,
     pub(super) run: Option<Run>,
     pub(super) waiting: VecDeque<Waiting>,
     pub(super) stopping: bool,
     /// Whether the file has older messages than `history`.
     pub(super) has_older: bool,
-    /// How long the history must be before it is worth measuring.
+    /// The history's length at which it is measured next for trimming.
     pub(super) trim_at: usize,
-    /// Real tokens per estimated token, by the server's last word.
+    /// Real tokens per estimated token, from the usage the server reported last.
     pub(super) token_ratio: f64,
-    /// What people can have seen.
+    /// Which questions people can have seen.
     pub(super) sight: QuestionVisibility,
-    /// How the deliveries stand, for `/status`; the actor keeps it up to date.
+    /// Delivery counts for `/status`; updated by the actor.
     pub(super) deliveries: Outgoing,
 }
 
@@ -105,7 +103,7 @@ impl std::fmt::Debug for Conversation {
 }
 
 impl Conversation {
-    /// A thread with the history it has on the disk. Feed it [`Event::Resumed`] first.
+    /// A thread with its stored history. The first event must be [`Event::Resumed`].
     pub fn new(
         thread: ThreadId,
         rules: Arc<Rules>,
@@ -131,7 +129,7 @@ impl Conversation {
         }
     }
 
-    /// Takes one event and says what is to be done about it. `fresh` makes an id for a run that begins now.
+    /// Processes one event and returns the effects. `fresh` makes an id for a run that begins now.
     pub fn step(
         &mut self,
         event: Event,
@@ -164,7 +162,6 @@ impl Conversation {
         out
     }
 
-    /// What it is doing.
     pub fn state(&self) -> ThreadState {
         match &self.run {
             Some(run) if run.phase == Phase::AwaitingApproval => ThreadState::AwaitingApproval,
@@ -173,29 +170,27 @@ impl Conversation {
         }
     }
 
-    /// Whether there is nothing to do and nothing waits.
     pub fn is_idle(&self) -> bool {
         self.run.is_none() && self.waiting.is_empty()
     }
 
-    /// Whether a run is being worked on, and nobody is waited for.
+    /// Whether a run is in progress and does not wait for a person.
     pub fn is_working(&self) -> bool {
         self.run.as_ref().is_some_and(|run| matches!(run.phase, Phase::Thinking | Phase::Acting))
     }
 
-    /// The answer as far as the model has written it.
+    /// The text of the answer that the model has produced so far.
     pub fn draft(&self) -> Option<String> {
         let run = self.run.as_ref().filter(|run| run.phase == Phase::Thinking)?;
         Some(run.step_words().0).filter(|text| !text.trim().is_empty())
     }
 
-    /// Whether it should end now: it was told to stop and nothing is in flight.
+    /// Whether the actor should end now: a stop was requested and nothing is in flight.
     pub fn is_drained(&self) -> bool {
-        // A run that waits for a person waits just as well on the disk.
+        // A run that waits for an approval can wait on the disk.
         self.stopping && self.run.as_ref().is_none_or(|run| run.phase == Phase::AwaitingApproval)
     }
 
-    /// The run in flight.
     pub fn current(&self) -> Option<&CorrelationId> {
         self.run.as_ref().map(|run| &run.correlation)
     }
@@ -205,7 +200,7 @@ impl Conversation {
         self.run.as_ref().and_then(|run| run.reply_to.as_deref())
     }
 
-    /// What people may see of it right now. The live message is copied only for those who look.
+    /// The current view for subscribers. The live message is copied only if there are any.
     pub fn view(&self, watched: bool) -> ThreadView {
         let live = self.run.as_ref().filter(|_| watched);
         ThreadView {
@@ -216,36 +211,36 @@ impl Conversation {
         }
     }
 
-    /// Whether this run is in flight or waits.
+    /// Whether this run is in flight or waiting.
     pub fn is_pending(&self, correlation: &CorrelationId) -> bool {
         self.current() == Some(correlation)
             || self.waiting.iter().any(|waiting| waiting.correlation == *correlation)
     }
 
-    /// Whether this run waits for a person.
+    /// Whether this run waits for an approval.
     pub fn is_parked(&self, correlation: &CorrelationId) -> bool {
         self.current() == Some(correlation) && self.state() == ThreadState::AwaitingApproval
     }
 
-    /// Tells how many deliveries are outstanding and how many were given up.
+    /// Updates the counts of outstanding and permanently failed deliveries.
     pub const fn note_deliveries(&mut self, outstanding: usize, dead: usize) {
         self.deliveries.outstanding = outstanding;
         self.deliveries.dead = dead;
     }
 
-    /// Tells how many deliveries had to wait for the message that comes in now.
+    /// Sets how many deliveries were on hold until the message that arrives now.
     pub const fn note_held(&mut self, held: usize) {
         self.deliveries.held = held;
     }
 
-    /// Tells that a question, if this is one, is being sent now: from now on people may see it.
+    /// If the intent is a question, records that it is being sent: from now on people may see it.
     pub fn note_sending(&mut self, intent: &Intent, now: Timestamp) {
         if let Some(question) = asked_by(intent).filter(|question| self.waits(question)) {
             self.sight.show(question, now);
         }
     }
 
-    /// Tells what became of sending it: which message of the platform's shows it, or why none does.
+    /// Records the result of sending a question: the platform message that shows it, or why there is none.
     pub fn note_sent(&mut self, intent: &Intent, result: Result<&Receipt, &DeliveryError>) {
         let Some(question) = asked_by(intent) else { return };
         match result {
@@ -255,7 +250,7 @@ impl Conversation {
                 }
             }
             Err(_) if !self.waits(question) => {}
-            // It may have come through, with only the answer lost.
+            // The request may have succeeded with only the response lost.
             Err(DeliveryError::Retry { .. }) => self.sight.doubt(question),
             Err(DeliveryError::Hold { .. } | DeliveryError::Permanent { .. }) => {
                 self.sight.take_back(question);
@@ -263,22 +258,22 @@ impl Conversation {
         }
     }
 
-    /// Whether this question waits for a person.
+    /// Whether this approval is pending.
     fn waits(&self, question: &ApprovalId) -> bool {
         self.run.as_ref().is_some_and(|run| run.ledger.find_asked(question).is_some())
     }
 
-    /// How far the estimate of tokens is off, by the server's last word.
+    /// The ratio of real to estimated tokens, from the last reported usage.
     pub const fn token_ratio(&self) -> f64 {
         self.token_ratio
     }
 
-    /// By what the run's share of the window was cut, after the server found it too long.
+    /// The divisor of the run's context window, after the server found the prompt too long.
     pub fn window_divisor(&self) -> usize {
         self.run.as_ref().map_or(1, |run| 1 << run.shrunk)
     }
 
-    /// Remembers what the estimate said of the prompt that is being sent.
+    /// Stores the token estimate of the prompt that is being sent.
     pub fn note_estimate(&mut self, tokens: usize) {
         if let Some(run) = &mut self.run {
             run.estimate = tokens;
@@ -309,7 +304,6 @@ impl Conversation {
         (self.effects_of)(name)
     }
 
-    /// Whether a call of the run is in flight.
     pub fn is_running(&self, call: &ToolCallId) -> bool {
         self.run.as_ref().is_some_and(|run| run.ledger.is_running(call))
     }
@@ -323,7 +317,7 @@ fn written_in(message: &UiMessage) -> Language {
     text.map(Language::of).unwrap_or_default()
 }
 
-/// Whether a message is a word for the daemon, or the daemon's reply to one.
+/// Whether a message is a command for the daemon, or the reply to one.
 pub(super) const fn is_command(message: &UiMessage) -> bool {
     message.metadata.command
 }

@@ -1,5 +1,5 @@
-//! Everything a conversation can ask to be done. Effects are performed in order; when a write fails, the
-//! ones behind it are not performed.
+//! The effects a conversation can request. They are performed in order; when a write fails, the later ones are not
+//! performed.
 
 use serde_json::Value;
 
@@ -9,78 +9,73 @@ use crate::domain::{Approval, CorrelationId, Intent, MessageId, Scope, StoredFil
 use crate::ports::{Acceptance, AuditLine, Durability};
 use crate::uimessage::UiMessage;
 
-/// Something to be done.
 #[derive(Debug, PartialEq)]
 pub enum Effect {
     Commit {
-        /// The lines, in order.
         messages: Vec<UiMessage>,
-        /// What people must be sent, in order: each with the message it comes from.
+        /// Messages to send, in order, each with the message it is derived from.
         say: Vec<Spoken>,
         durability: Durability,
     },
     Answer(ReplyToken, Acceptance),
-    /// Ask for leave to use the machine.
+    /// Request a permit for a concurrent run.
     AcquireSlot,
     ReleaseSlot,
-    /// Ask the model, with the prompt as it is now.
+    /// Call the model with the current prompt.
     CallModel,
-    /// Look at a call: may it run?
+    /// Judge whether a call may run.
     Judge {
         call: ToolCallId,
         name: String,
         input: Value,
     },
-    /// Keep a text as a file of a thread, for certain.
+    /// Store a text as a file of a thread, durably.
     KeepFile {
         file: StoredFile,
         text: String,
     },
-    /// Write an approval down, for certain.
+    /// Store an approval, durably.
     SaveApproval(Box<Approval>),
-    /// Let calls like this one run unasked from now on, as far as the scope reaches.
+    /// Store a grant for calls like this one, with this scope.
     Grant(Box<Approval>, Scope),
-    /// Have a model look at a reply, the reply alone: does it lean to an answer?
+    /// Have a model classify a reply, given the reply alone.
     ReadReply {
-        /// Which message it is.
         message: MessageId,
         words: String,
     },
-    /// Add a line to the audit trail.
     Audit(Box<AuditLine>),
     RunTool {
         call: ToolCallId,
         name: String,
         arguments: Value,
-        /// What it may do.
+        /// The effects that the call may have.
         class: Class,
     },
-    /// End the model call and all tools in flight.
+    /// Cancel the model call and all running tools.
     CancelJobs,
     /// The live view has changed.
     Publish,
-    /// More of the answer was written; where answers are sent, it may be shown so far.
+    /// The answer has grown; adapters may update the draft.
     Drafted,
     Show(Intent),
-    /// A message belongs to another run from now on; whoever waits for its answer waits for that one.
+    /// A message belongs to another run from now on, and so do its waiters.
     Moved {
         message: MessageId,
         to: CorrelationId,
     },
-    /// A run waits for a person; whoever waits for its end is told so.
+    /// A run waits for an approval; its waiters are told so.
     Parked(CorrelationId),
-    /// A run is at its end.
+    /// A run has ended.
     Finished(CorrelationId),
 }
 
-/// Something people must be sent.
+/// A message to send.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spoken {
-    /// What it is derived from; makes its delivery's id.
+    /// What it is derived from; part of the delivery id.
     pub source: String,
-    /// The run it belongs to.
     pub correlation: CorrelationId,
-    /// The platform's id of the message it answers.
+    /// The platform's id of the message it replies to.
     pub reply_to: Option<String>,
     pub intent: Intent,
 }

@@ -1,82 +1,80 @@
-//! Everything that can happen to a conversation.
+//! The events of a conversation.
 
 use crate::domain::{Approval, ApprovalId, ApprovalNumber, IngressEvent, MessageId, ToolCallId};
 use crate::policy::reply::ModelHint;
 use crate::ports::{Completion, Judgement, ModelDelta, ModelError, Saying, ToolOutcome};
 
-/// Stands for whoever waits to hear whether an event was accepted.
+/// Identifies the caller that waits for an acceptance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ReplyToken(pub u64);
 
-/// What a question will be called, should one have to be asked.
+/// The id and number for an approval, should one be needed.
 #[derive(Clone, Debug)]
 pub struct ApprovalSlot {
     pub id: ApprovalId,
-    /// What people call it.
+    /// The number people see.
     pub number: ApprovalNumber,
 }
 
-/// What the machine cannot know by itself and is given with an event.
+/// Facts from the stores that accompany an event.
 #[derive(Debug, Default)]
 pub struct Lookups {
-    /// As they were last written down: the question that a decision names, or the settled ones that a message
-    /// decides once more by their own names.
+    /// Stored approvals: the one that a decision names, or the settled ones that a message decides again by number or
+    /// id.
     pub approvals: Vec<Approval>,
-    /// The answer to a command whose facts are not the conversation's own.
+    /// The reply to a command whose facts are not in the conversation.
     pub words: Option<String>,
 }
 
 #[derive(Debug)]
 pub enum Event {
-    /// The daemon took the thread up again: whatever was open goes on. With it come the approvals that its open
-    /// calls name.
+    /// The thread was loaded from the store: unfinished work resumes. With the approvals that its open calls refer to.
     Resumed(Vec<Approval>),
     Arrived {
         event: Box<IngressEvent>,
-        /// Who waits for the acceptance.
         ticket: ReplyToken,
         /// Whether the thread already has a message of this id.
         known: bool,
-        /// What had to be looked up for it.
         lookups: Lookups,
     },
-    /// A tool of the agent's says something here.
+    /// A tool posts a message to this thread.
     Voiced {
         saying: Box<Saying>,
-        /// Who waits for the acceptance.
         ticket: ReplyToken,
-        /// Whether it was said before.
+        /// Whether it was posted before.
         known: bool,
     },
-    /// The run may use the machine.
+    /// The run got its permit.
     SlotGranted,
-    /// The model shows something.
     Delta(ModelDelta),
-    /// The model has answered, or will not.
+    /// The model call has ended.
     ModelEnded(Result<Completion, ModelError>),
-    /// A call was looked at.
+    /// A call was judged.
     Judged {
         call: ToolCallId,
         judgement: Box<Judgement>,
-        /// For the question, where one has to be asked: see [`Conversation::needs_seat`].
+        /// For the approval, where one is needed: see [`Conversation::needs_seat`].
         ///
         /// [`Conversation::needs_seat`]: super::Conversation::needs_seat
         seat: Option<ApprovalSlot>,
     },
-    /// A longer yes to this question could not be kept as a grant.
+    /// No grant was stored for this approval, though its scope was longer than once.
     NotGranted(ApprovalId),
-    /// A model has looked at a message that came while questions waited and was no decision by the rules.
+    /// A model has classified a message that arrived while approvals were pending and was no decision by the rules.
     ReplyRead {
         message: MessageId,
-        /// What it was shown.
+        /// The text it was shown.
         words: String,
-        /// What it believes; nothing where it could not be asked or made no sense.
+        /// Its classification; `None` where the call failed or its answer was invalid.
         hint: Option<ModelHint>,
     },
-    /// Time has passed: questions may have grown too old.
+    /// Time has passed: approvals may have expired.
     Tick,
-    /// A call is at its end.
-    ToolEnded { call: ToolCallId, outcome: ToolOutcome },
-    /// No new turns from now on; the running one may end.
+    /// A tool call has ended.
+    ToolEnded {
+        call: ToolCallId,
+        outcome: ToolOutcome,
+    },
+    /// Begin no new turns; the running one may end.
     Stopping,
 }

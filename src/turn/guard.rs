@@ -1,4 +1,4 @@
-//! Against a model that goes round in circles.
+//! Detects a model that repeats the same call.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ pub(super) enum Verdict {
     Run,
     /// Do not run it; tell the model that it repeats itself.
     Warn,
-    /// The turn is going nowhere.
+    /// End the turn.
     GiveUp,
 }
 
@@ -25,7 +25,7 @@ pub(super) struct LoopGuard {
 }
 
 impl LoopGuard {
-    /// Counts a call and says what to do with it.
+    /// Counts a call and returns the verdict.
     pub(super) fn judge(&mut self, name: &str, arguments: &Value) -> Verdict {
         let count = self.seen.entry((name.to_owned(), canonical(arguments).to_string())).or_default();
         *count += 1;
@@ -45,7 +45,7 @@ impl LoopGuard {
     }
 }
 
-/// The same arguments in the same order, however the model wrote them.
+/// The arguments with sorted keys, so that their order makes no difference.
 fn canonical(value: &Value) -> Value {
     match value {
         Value::Object(map) => {

@@ -1,5 +1,4 @@
-//! The newest messages of a thread, as they stand in its file: which of them the model reads, and when the oldest are
-//! let go.
+//! The newest messages of a thread: which of them the model reads, and when the oldest leave memory.
 
 use super::run::Phase;
 use super::{Conversation, Effect};
@@ -7,19 +6,19 @@ use crate::domain::{CorrelationId, MessageId};
 use crate::ports::Durability;
 use crate::uimessage::{Part, UiMessage};
 
-/// How long the tail kept in memory may grow before its oldest messages are let go.
+/// Size of the tail in memory at which its oldest messages are dropped.
 const TAIL_BYTES: usize = 1 << 20;
-/// What a message takes beside its parts.
+/// Estimated size of a message beside its parts.
 const MESSAGE_OVERHEAD: usize = 512;
 
-/// How many messages may come before the tail is measured again.
+/// How many messages arrive before the tail is measured again.
 pub(super) const TRIM_EVERY: usize = 32;
 
-/// What the record of a command says that was not obeyed.
+/// The status in the record of a refused command.
 pub(super) const REFUSED: &str = "refused";
 
 impl Conversation {
-    /// Whether the part of the history in memory has this message.
+    /// Whether this message is in memory.
     pub fn remembers(&self, id: &MessageId) -> bool {
         self.history.iter().any(|message| message.id == *id)
     }
@@ -29,7 +28,7 @@ impl Conversation {
         self.has_older
     }
 
-    /// The run that a message in memory belongs to, and its messages so far.
+    /// The run of a message in memory, and the run's messages so far.
     pub fn run_of(&self, id: &MessageId) -> Option<(CorrelationId, Vec<UiMessage>)> {
         let live = self.run.as_ref().map(|run| &run.message);
         let known = self.history.iter().chain(live).find(|message| message.id == *id)?;
@@ -38,19 +37,19 @@ impl Conversation {
         Some((correlation, messages))
     }
 
-    /// The messages of a run, as far as they are in memory.
+    /// The messages of a run that are in memory.
     pub fn messages_of(&self, correlation: &CorrelationId) -> Vec<UiMessage> {
         let of_run = |message: &&UiMessage| message.metadata.correlation_id == *correlation;
         self.history.iter().filter(of_run).cloned().collect()
     }
 
-    /// The message behind which the conversation that the model is shown begins, where it is not the thread's first.
+    /// The message after which the visible conversation begins, where that is not the thread's first.
     pub fn start(&self) -> Option<&MessageId> {
         self.history.iter().rfind(|message| is_new_conversation(message)).map(|message| &message.id)
     }
 
-    /// The messages that the model is to read now: the history up to and including the run's own message.
-    /// What came in for a later run is not shown before it.
+    /// The messages for the model: the history up to and including the run's own message. Messages for a later run are
+    /// not included.
     pub fn context(&self) -> Vec<&UiMessage> {
         let boundary = self.history.iter().rposition(is_new_conversation).map_or(0, |at| at + 1);
         let mut out: Vec<&UiMessage> = Vec::new();
@@ -68,8 +67,7 @@ impl Conversation {
         out
     }
 
-    /// The same, apart by run: what was asked and answered together. The run in flight is the last, with all that
-    /// came in since it began.
+    /// The same, grouped by run. The run in flight is the last group, with all messages that arrived since it began.
     pub fn context_by_run(&self) -> Vec<Vec<&UiMessage>> {
         let mut runs: Vec<Vec<&UiMessage>> = Vec::new();
         let mut last: Option<&CorrelationId> = None;
@@ -87,7 +85,7 @@ impl Conversation {
         runs
     }
 
-    /// Puts a message into the history the way the file will have it: a known id keeps its place.
+    /// Adds a message to the history in the file's order: a known id keeps its place.
     pub(super) fn remember(&mut self, message: &UiMessage) {
         match self.history.iter_mut().find(|known| known.id == message.id) {
             Some(known) => *known = message.clone(),
@@ -95,7 +93,7 @@ impl Conversation {
         }
     }
 
-    /// A write of `messages`, which are remembered too.
+    /// A commit of `messages`, which are also added to the history.
     pub(super) fn commit(&mut self, messages: Vec<UiMessage>, durability: Durability) -> Effect {
         for message in &messages {
             self.remember(message);
@@ -103,14 +101,14 @@ impl Conversation {
         Effect::Commit { messages, say: Vec::new(), durability }
     }
 
-    /// The line that must stand in the file before a message of a later run may.
+    /// The line that must be in the file before a message of a later run.
     pub(super) fn place_held(&mut self) -> Option<UiMessage> {
         let run = self.run.as_mut().filter(|run| !run.placed && run.phase != Phase::WaitingForSlot)?;
         run.placed = true;
         Some(run.snapshot())
     }
 
-    /// About how much memory the history takes: parsed messages take about three times the bytes of their text.
+    /// Estimated memory of the history: parsed messages take about three times the bytes of their text.
     pub fn memory(&self) -> usize {
         self.history
             .iter()
@@ -118,8 +116,8 @@ impl Conversation {
             .sum()
     }
 
-    /// Lets go of the oldest messages once the tail has grown too long: whole runs only, and never one that is open.
-    /// To be called when nothing that was asked for is left to be done.
+    /// Drops the oldest messages once the tail has grown too long: whole runs only, and never an open one. Call it when
+    /// no effects are outstanding.
     pub fn trim(&mut self) {
         if self.history.len() < self.trim_at {
             return;
@@ -150,7 +148,7 @@ impl Conversation {
     }
 }
 
-/// Whether a message begins a new conversation in the same thread.
+/// Whether a message begins a new conversation in the thread.
 fn is_new_conversation(message: &UiMessage) -> bool {
     let asked = message.parts.iter().any(|part| matches!(part, Part::Command(record) if record.is("new")));
     asked && !message.metadata.extra.contains_key(REFUSED)

@@ -1,4 +1,4 @@
-//! Taking messages in: what starts a run, what joins one, what waits.
+//! Accepts messages: which start a run, which join one, which wait.
 
 use serde_json::Map;
 
@@ -14,10 +14,10 @@ use crate::domain::{
 use crate::ports::{Acceptance, Durability};
 use crate::uimessage::{FilePart, Metadata, Part, Role, RunStatus, TextPart, UiMessage};
 
-/// How many bytes may wait in a thread: all of it is in memory, and is read again after a restart.
+/// Most bytes of waiting messages per thread: all of them are in memory, and are read again after a restart.
 const MAX_WAITING_BYTES: usize = 8 << 20;
 
-/// Something that came in, with all that is known about it.
+/// An inbound event with its look-ups.
 pub(super) struct Arrival {
     pub(super) event: IngressEvent,
     pub(super) ticket: ReplyToken,
@@ -25,15 +25,15 @@ pub(super) struct Arrival {
     pub(super) lookups: Lookups,
 }
 
-/// How a message stands to the run in flight.
+/// How a message relates to the run in flight.
 enum RunRelation {
-    /// It begins a run.
+    /// It starts a run.
     First,
-    /// It joins a run that has shown nothing: the model is asked anew.
+    /// It joins a run that has shown nothing: the model is called again.
     Join,
-    /// It is handed to the run at its next step.
+    /// The run reads it at its next step.
     Steer,
-    /// The step is broken off and begun anew with it.
+    /// The step is cancelled and started again with it.
     Interrupt,
     /// It waits for the next run.
     Wait,
@@ -117,7 +117,7 @@ impl Conversation {
         out.push(Effect::Publish);
     }
 
-    /// A person's words, with what we know about them and about who else is there.
+    /// The user message of an event, with metadata about the author and other participants.
     fn message_of(&self, event: &IngressEvent, said: &Said, correlation: &CorrelationId) -> UiMessage {
         let mut message = user_message(event, said, correlation);
         if event.chat == ChatKind::Direct && self.is_in_company(&event.author.id) {
@@ -126,7 +126,7 @@ impl Conversation {
         message
     }
 
-    /// Whether too much waits already for this to wait as well.
+    /// Whether the waiting messages have reached their limit.
     fn is_full(&self, said: &Said) -> bool {
         let waiting: usize = self.waiting.iter().map(|waiting| waiting.messages.len()).sum();
         let joined = self.run.as_ref().map_or(0, |run| run.joined);
@@ -147,11 +147,11 @@ impl Conversation {
         };
         let quick = now.millis_since(run.began) <= self.rules.merge_ms && self.rules.merge_ms > 0;
         let untouched = !run.shown && !run.placed && run.steps <= 1 && run.phase != Phase::Acting;
-        // Before it has a slot a run has done nothing at all, so joining it costs nothing.
+        // A run without a slot has done nothing yet, so joining it costs nothing.
         if untouched && (quick || run.phase == Phase::WaitingForSlot) {
             return RunRelation::Join;
         }
-        // While a question waits, nothing else goes on: whatever is said then is for the next run.
+        // While an approval is pending the run does not continue: messages wait for the next run.
         if run.phase == Phase::AwaitingApproval {
             return RunRelation::Wait;
         }
@@ -231,8 +231,8 @@ impl Conversation {
         ));
     }
 
-    /// A queued message is replaced. One that is being answered starts its run over, as long as the run has shown and
-    /// done nothing. One that was answered is corrected in the record only.
+    /// Applies an edit. A waiting message is replaced. An edit of the message that is being answered restarts the run,
+    /// as long as the run has shown and done nothing. An answered message is corrected in the record only.
     fn edit(&mut self, event: &IngressEvent, said: &Said, ticket: ReplyToken, out: &mut Vec<Effect>) {
         let Some(known) =
             self.history.iter().find(|message| message.id == event.message && message.role == Role::User)
@@ -297,7 +297,7 @@ impl Conversation {
         }
     }
 
-    /// Begins a run that supersedes an answer: same run, same message, new content.
+    /// Starts a run that supersedes an answer: same run id, same message id, new content.
     fn answer_again(
         &mut self,
         answer: UiMessage,
@@ -318,8 +318,8 @@ impl Conversation {
         out.push(Effect::Publish);
     }
 
-    /// The last question and its answer, if nothing is in flight and nothing has been said since. An answer of
-    /// several messages cannot be superseded, for a line cannot take another back.
+    /// The last question and its answer, if no run is in flight and no message has arrived since. An answer of several
+    /// messages cannot be superseded, because a line cannot remove another.
     fn last_exchange(&self) -> Option<(MessageId, UiMessage)> {
         let answer = self.history.iter().rfind(|message| !is_command(message));
         let answer = answer.filter(|message| message.role == Role::Assistant && self.is_idle())?;
@@ -336,7 +336,7 @@ impl Conversation {
 const ONLY_LAST: &str = "only the last answer can be made anew, and only while nothing else is going on: \
      send a new message instead";
 
-/// The decision that a command amounts to, in words.
+/// The text of a decision that was given as a command.
 fn decision_in(order: &CommandInvocation) -> Option<String> {
     match order.command {
         Command::Approve | Command::Deny => Some(order.to_string()),
@@ -344,9 +344,9 @@ fn decision_in(order: &CommandInvocation) -> Option<String> {
     }
 }
 
-/// The words of a person, unchanged, with what we know about them.
+/// The user message of an event, with the unchanged text.
 fn user_message(event: &IngressEvent, said: &Said, correlation: &CorrelationId) -> UiMessage {
-    // Files before the words about them: so do the clients that show the message before we have it.
+    // Files before the text: clients that show the message before it is stored use the same order.
     let mut parts: Vec<Part> = said
         .files
         .iter()
@@ -363,7 +363,7 @@ fn user_message(event: &IngressEvent, said: &Said, correlation: &CorrelationId) 
         parts.push(Part::Text(TextPart::plain(said.text.clone())));
     }
     let mut extra = Map::new();
-    // Where several people speak, the model is told who did, beside their words and not inside them.
+    // In a group the model is told the speaker, in a separate part and not inside the text.
     if event.chat == ChatKind::Group {
         let speaker = event.author.name.clone().unwrap_or_else(|| event.author.id.to_string());
         extra.insert("speaker".to_owned(), speaker.into());

@@ -1,5 +1,5 @@
-//! Questions about calls that are too long to be shown whole: the question shows both ends, and a file with all of it
-//! is delivered first.
+//! Approval questions about calls that are too long to be shown whole: the question shows both ends, and a file with
+//! the whole call is delivered first.
 
 use super::Conversation;
 use super::effect::Effect;
@@ -9,8 +9,8 @@ use crate::ports::WholeText;
 use crate::render::{Phrase, fit_question};
 
 impl Conversation {
-    /// What is sent for a question, in order and with what each delivery is derived from. The file is kept before
-    /// anything is committed, under a name that belongs to this question alone.
+    /// The messages of a question, in order, each with the source of its delivery id. The file is stored before the
+    /// commit, under a name that belongs to this approval alone.
     pub(super) fn with_whole(
         &mut self,
         question: Intent,
@@ -59,7 +59,7 @@ impl Conversation {
     }
 }
 
-/// A text in a fence that it cannot close.
+/// A text in a code fence that is longer than any fence in the text.
 fn fenced(text: &str) -> String {
     let longest = text.split(|letter| letter != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.saturating_add(1).max(3));

@@ -1,7 +1,7 @@
-//! The turn: what happens next, decided without doing it.
+//! The turn: decides what happens next, without performing it.
 //!
-//! [`Conversation`] is a machine: events go in, effects come out. Nothing here awaits, reads a clock or touches
-//! a file, so a crash, a stop or a double message is a table in a test.
+//! [`Conversation`] is a state machine: events go in, effects come out. Nothing here awaits, reads a clock or opens a
+//! file, so a crash, a stop or a duplicate message is a table in a test.
 
 mod answers;
 mod asking;

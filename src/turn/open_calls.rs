@@ -1,25 +1,25 @@
-//! The open calls of a step, and what each of them waits for.
+//! The open calls of a step and their states.
 
 use std::collections::BTreeMap;
 
 use crate::domain::Class;
 use crate::domain::{Approval, ApprovalId, ToolCallId};
 
-/// What a call waits for.
+/// The state of an open call.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Call {
     Unjudged,
     Judging,
-    /// It changes something and was cut off by a crash: a person must be asked what became of it.
+    /// It has side effects and was interrupted by a crash: a person must be asked what became of it.
     Lost,
-    /// A look at it, for that question.
+    /// Being judged for the question about its lost outcome.
     JudgingLost,
-    /// Its turn; it may run in this class.
+    /// Ready; it may run in this class.
     Cleared(Class),
     Asked(Approval),
-    /// Its turn; a person allowed it.
+    /// Ready; a person approved it.
     Approved(Approval),
-    /// The last look before it runs: is it still the call that was allowed?
+    /// Being judged again before it runs: it must still be the call that was approved.
     Checking(Approval),
     Running,
 }
@@ -31,39 +31,36 @@ pub(super) struct OpenCalls {
 }
 
 impl OpenCalls {
-    /// Where a call stands; one that was never heard of is still to be judged.
+    /// The state of a call; an unknown call is unjudged.
     pub(super) fn get(&self, call: &ToolCallId) -> &Call {
         self.calls.get(call).unwrap_or(&Call::Unjudged)
     }
 
-    /// Moves a call on.
     pub(super) fn set(&mut self, call: &ToolCallId, state: Call) {
         self.calls.insert(call.clone(), state);
     }
 
-    /// The call is at its end. Says whether it was running.
+    /// Removes an ended call. Returns whether it was running.
     pub(super) fn close(&mut self, call: &ToolCallId) -> bool {
         matches!(self.calls.remove(call), Some(Call::Running))
     }
 
-    /// All calls are at their end.
     pub(super) fn clear(&mut self) {
         self.calls.clear();
     }
 
-    /// Whether something is being done about any call: judged, checked or run.
+    /// Whether any call is being judged, checked or run.
     pub(super) fn is_busy(&self) -> bool {
         self.calls
             .values()
             .any(|call| matches!(call, Call::Judging | Call::JudgingLost | Call::Checking(_) | Call::Running))
     }
 
-    /// Whether this call runs.
     pub(super) fn is_running(&self, call: &ToolCallId) -> bool {
         matches!(self.get(call), Call::Running)
     }
 
-    /// The questions that wait for a person, in the order they were asked.
+    /// The pending approvals, in the order they were asked.
     pub(super) fn asked(&self) -> Vec<&Approval> {
         let mut asked: Vec<&Approval> = self
             .calls
@@ -77,7 +74,7 @@ impl OpenCalls {
         asked
     }
 
-    /// The question of this id, if it was allowed and its call has not begun.
+    /// The approval of this id, if it was approved and its call has not started.
     pub(super) fn find_allowed_mut(&mut self, id: &ApprovalId) -> Option<&mut Approval> {
         self.calls.values_mut().find_map(|call| match call {
             Call::Approved(approval) | Call::Checking(approval) if approval.id == *id => Some(approval),
@@ -85,7 +82,7 @@ impl OpenCalls {
         })
     }
 
-    /// The question of this id, if it waits.
+    /// The pending approval of this id.
     pub(super) fn find_asked(&self, id: &ApprovalId) -> Option<&Approval> {
         self.asked().into_iter().find(|approval| approval.id == *id)
     }

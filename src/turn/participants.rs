@@ -1,23 +1,23 @@
-//! Who is there: whether a conversation is between the agent and one person.
+//! The participants of a thread: whether a conversation is between the agent and one person.
 //!
-//! Only the newest messages are in memory. So that what came before them is not forgotten, each message that is said after
-//! a second person has spoken says so.
+//! Only the newest messages are in memory. So each message that is written after a second person has spoken is marked
+//! as not private.
 
 use super::Conversation;
 use crate::domain::AuthorId;
 use crate::uimessage::{Role, UiMessage};
 
-/// What a message says that was not said in private.
+/// The mark of a message that is not private.
 pub(super) const IN_COMPANY: &str = "inCompany";
 
 impl Conversation {
-    /// Whether words of this person's are not, or no longer, said in private.
+    /// Whether a message of this person is not, or no longer, private.
     pub(super) fn is_in_company(&self, author: &AuthorId) -> bool {
         let spoke = self.history.iter().any(|message| message.role == Role::User);
         spoke && self.private_with().as_ref() != Some(author)
     }
 
-    /// The one person who speaks here, where nobody else reads along.
+    /// The only person in this thread, where no one else can read it.
     pub fn private_with(&self) -> Option<AuthorId> {
         let mut people = self.history.iter().filter(|message| message.role == Role::User);
         let first = people.next()?;

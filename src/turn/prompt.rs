@@ -1,8 +1,8 @@
-//! What the model reads, in an order that providers can cache: what stays the same comes first.
+//! The model's prompt, in an order that providers can cache: the stable parts come first.
 //!
-//! Instructions, tools, core memory, conversation. Of two successive prompts of a conversation, the first is a prefix
-//! of the second, byte for byte. So nothing here depends on the moment of the call: dates come from the messages
-//! themselves, and core memory is handed in as the conversation was first shown it.
+//! Instructions, tools, core memory, conversation. Of two successive prompts of a conversation, the first is a
+//! byte-for-byte prefix of the second. So nothing here depends on the time of the call: dates come from the messages,
+//! and core memory is passed in as it was when the conversation began.
 
 use std::sync::Arc;
 
@@ -12,15 +12,15 @@ use crate::domain::{ThreadId, Timestamp, ToolSpec};
 use crate::ports::Prompt;
 use crate::uimessage::{Content, ModelMessage, Role, UiMessage, to_model};
 
-/// The part of the window that is kept for the answer: a quarter, but not more than this.
+/// Largest part of the window reserved for the answer, which is otherwise a quarter.
 const MAX_RESERVE: usize = 16_000;
-/// What is remembered of one may take up so much of the window: one part in eight.
+/// Each memory text may take one eighth of the window.
 const MEMORY_SHARE: usize = 8;
 
 /// The `name` of messages in which the daemon states a fact.
 pub const FACTS_NAME: &str = "facts";
 
-/// What a prompt is made of, besides the conversation.
+/// The inputs of a prompt, besides the conversation.
 #[derive(Clone, Debug)]
 pub struct Facts<'a> {
     /// `Agent.md`, whole.
@@ -31,15 +31,14 @@ pub struct Facts<'a> {
     pub thread: &'a ThreadId,
     /// The time of the call.
     pub now: Timestamp,
-    /// What is remembered about the project.
     pub project_memory: Option<&'a str>,
-    /// What is remembered about the one person who speaks here.
+    /// The memory about the only person in this thread.
     pub person_memory: Option<&'a str>,
-    /// How much the model can read.
+    /// The model's context window.
     pub context_tokens: usize,
 }
 
-/// The system prompt. `first_day` is the day of the oldest message that is shown.
+/// The system prompt. `first_day` is the day of the oldest message in the prompt.
 pub fn system_prompt(facts: &Facts<'_>, first_day: &str) -> String {
     let mut prompt = format!(
         "{agent}\n\n## Where you are\n\
@@ -71,7 +70,7 @@ pub fn system_prompt(facts: &Facts<'_>, first_day: &str) -> String {
     prompt
 }
 
-/// As many whole lines of a text as so many tokens have room for: what is remembered must not push out what is said.
+/// As many whole lines of a text as fit into this many tokens, so that memory does not displace the conversation.
 fn within(text: &str, tokens: usize) -> String {
     let mut left = tokens;
     let fitting = text.split_inclusive('\n').take_while(|line| {
@@ -83,7 +82,7 @@ fn within(text: &str, tokens: usize) -> String {
     if kept.len() == text.len() { kept } else { format!("{kept}(The rest does not fit here.)") }
 }
 
-/// The whole prompt for the next model call, inside the model's window, and the estimate of its tokens.
+/// The whole prompt for the next model call, within the model's window, and its token estimate.
 pub fn build_prompt(
     conversation: &Conversation,
     facts: &Facts<'_>,
@@ -105,8 +104,8 @@ pub fn build_prompt(
     (Prompt { system, messages, tools }, estimate)
 }
 
-/// The runs as the model reads them, with a fact before the first run of each further day. A run that goes on days after
-/// it began, because an approval came late, is told the day at its end.
+/// The runs as the model reads them, with a dated fact before the first run of each further day. A run that continues
+/// days later, after a late approval, gets the date at its end.
 fn dated(context: Vec<Vec<&UiMessage>>, mut day: String, now: Timestamp) -> Vec<Vec<ModelMessage>> {
     let mut runs = Vec::with_capacity(context.len());
     for run in context {
@@ -124,7 +123,7 @@ fn dated(context: Vec<Vec<&UiMessage>>, mut day: String, now: Timestamp) -> Vec<
     runs
 }
 
-/// The day on which a run began, by the daemon's clock: a message may have waited at its platform for days.
+/// The day on which a run began, by the daemon's clock: a message may have been queued at its platform for days.
 fn day_of(run: &[&UiMessage]) -> Option<String> {
     let answer = run.iter().find(|message| message.role == Role::Assistant && !message.metadata.command);
     answer.map(|message| message.metadata.timestamp.day())
@@ -135,7 +134,7 @@ fn fact_of_day(day: &str) -> ModelMessage {
     ModelMessage::User { content: vec![Content::Text(text)], name: Some(FACTS_NAME.to_owned()) }
 }
 
-/// How many estimated tokens a number of real ones are.
+/// Converts real tokens to estimated tokens.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,

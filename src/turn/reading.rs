@@ -1,5 +1,5 @@
-//! A model's part in reading replies: where the rules find no decision, a model may look at the reply alone. Whatever
-//! it believes, all that can follow is a question back, or the reminder that would have come anyway.
+//! Classification of replies by a model: where the rules find no decision, a model may classify the reply text alone.
+//! Its result can only lead to a question back, or to the reminder that would have been sent anyway.
 
 use super::answers::as_pending;
 use super::replies::Exchange;
@@ -12,13 +12,13 @@ use crate::uimessage::Role;
 const LONGEST: usize = 300;
 
 impl Conversation {
-    /// Whether a model may look at a message that the rules found no decision in: somebody's own few words to us, who
-    /// could decide.
+    /// Whether a model may classify a message without a decision: a short text of a person's own, addressed to the
+    /// agent, from an author who may decide.
     pub(super) fn is_for_a_model(&self, said: &Said, event: &IngressEvent) -> bool {
         let own_words =
             said.forwarded_from.is_none() && !said.automatic && said.files.is_empty() && !said.context_only;
         let short = (1..=LONGEST).contains(&said.text.trim().chars().count());
-        // `/approve` with something unreadable behind it is answered as the command it is.
+        // `/approve` with unreadable arguments is answered as a command.
         let words = short && !said.text.trim_start().starts_with('/');
         self.rules.read_replies == ReadReplies::Model
             && own_words
@@ -26,8 +26,8 @@ impl Conversation {
             && self.may_answer_one(event, &self.pending_approvals())
     }
 
-    /// A model has looked at a message. It waits for the next run, unless it seems to be an answer: then it is taken
-    /// out of there, and the person is asked.
+    /// Processes a classification. The message waits for the next run, unless it seems to be an answer: then it is
+    /// removed from there, and the person gets a question back.
     pub(super) fn reply_read(
         &mut self,
         message: &MessageId,
@@ -48,12 +48,12 @@ impl Conversation {
             hint.map(|hint| ask_back_from_model(hint, &pending.iter().map(as_pending).collect::<Vec<_>>()));
         let Some(HintedReading::AskBack(question)) = hinted else { return self.remind(out) };
         let known = self.history.iter().find(|known| known.id == *message && known.role == Role::User);
-        // Words that were changed meanwhile are others than those that were looked at.
+        // A text that was edited meanwhile is not the text that was classified.
         let Some(known) = known.filter(|known| known.text() == words).cloned() else {
             return self.remind(out);
         };
         let alone = self.waiting.get(at).is_some_and(|waiting| waiting.messages.len() == 1);
-        // The others that wait are still to be answered, under the name they have.
+        // The other waiting messages keep their run id.
         let correlation = if alone { known.metadata.correlation_id.clone() } else { fresh() };
         let reply = self.ask_back(&question, &pending);
         let Some((line, exchange)) = Exchange::instead_of(&known, reply, correlation.clone(), now) else {

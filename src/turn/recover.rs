@@ -1,4 +1,4 @@
-//! Taking a thread up after a restart: what was open goes on, nothing is guessed.
+//! Resumes a thread after a restart: open work continues from what is stored, without guesses.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::ports::Durability;
 use crate::uimessage::{Part, Role, RunStatus, ToolPart, ToolState, UiMessage, unfinished_runs};
 
 impl Conversation {
-    /// Goes on with what was open. The first open run is taken up where it was cut off; the others wait.
+    /// Resumes open runs. The first one continues where it was interrupted; the others wait.
     pub(super) fn resume(&mut self, approvals: Vec<Approval>, now: Timestamp, out: &mut Vec<Effect>) {
         let mut open = unfinished_runs(&self.history).into_iter();
         let Some(first) = open.next() else { return };
@@ -29,7 +29,7 @@ impl Conversation {
                 run.steered = self.said_in(&first).last().is_some_and(|said| self.is_after(said, last));
                 run
             }
-            // It was about to go on in a further message.
+            // The run was about to continue in a further message.
             Some(last) => {
                 let mut run = run.resumed(last.clone(), steps);
                 run.turn_page(&self.thread, now);
@@ -43,7 +43,7 @@ impl Conversation {
         for question in self.pending_approvals() {
             self.sight.may_be_seen(&question);
         }
-        // The record may be one step ahead of the lines. It must never be two, or what it says cannot be told apart.
+        // The record may be one step ahead of the lines, but never two: then its state would be ambiguous.
         let caught_up =
             self.run.as_ref().map(|run| run.message.clone()).filter(|message| *message != cut_off);
         if let Some(message) = caught_up {
@@ -66,7 +66,7 @@ impl Conversation {
         self.run.as_ref().is_some_and(asked)
     }
 
-    /// Finds out where each open call stands. One that changes something and had begun is never simply run again.
+    /// Determines the state of each open call. A call with side effects that had begun is never simply run again.
     fn take_up_calls(&mut self, approvals: Vec<Approval>) {
         let effects_of = self.effects_of.clone();
         let Some(run) = self.run.as_mut() else { return };
@@ -116,8 +116,8 @@ fn approval_id(state: &ToolState) -> Option<&str> {
     }
 }
 
-/// Where one open call stands, by its part and by the record of its approval. The record is written first, so
-/// where the two differ it is the newer one. Nothing means that the call is at its end.
+/// The state of one open call, from its part and its approval record. The record is written first, so where they differ
+/// it is the newer one. `None` means that the call has ended.
 fn take_up(tool: &mut ToolPart, begun: bool, known: Option<Approval>) -> Option<Call> {
     let input = tool.state.input().cloned().unwrap_or_default();
     let asked = matches!(tool.state, ToolState::ApprovalRequested { .. });
@@ -126,7 +126,7 @@ fn take_up(tool: &mut ToolPart, begun: bool, known: Option<Approval>) -> Option<
             return Some(Call::Asked(approval));
         }
         Some(approval) => match &approval.state {
-            // To be run it would have been approved first: it was said to be done.
+            // A rerun would have been approved first, so a person said that the call was done.
             ApprovalState::Spent { .. } if asked && approval.kind == ApprovalKind::UnknownOutcome => {
                 close_part(tool, done_before(&approval, input));
                 return None;
@@ -155,7 +155,7 @@ fn take_up(tool: &mut ToolPart, begun: bool, known: Option<Approval>) -> Option<
     if begun {
         return Some(Call::Lost);
     }
-    // Among these: one that was approved, and found changed in the moment it was to run.
+    // Also a call that was approved and found changed right before it ran.
     tool.state = ToolState::InputAvailable { input };
     Some(Call::Unjudged)
 }

@@ -1,7 +1,7 @@
-//! What the daemon itself answers: to a command, to a decision in words, to a reply it has to ask back about.
+//! The daemon's own replies: to commands, to decisions, and questions back.
 //!
-//! The words and the reply are kept as one message under the id that the words came with: it is recognised when it
-//! comes again, people see it, and no model ever does, ours or anybody's who reads the file.
+//! The text and the reply are stored as one message under the inbound message's id: a duplicate is recognised, people
+//! see it, and no model reads it.
 
 use serde_json::Map;
 
@@ -11,15 +11,15 @@ use crate::domain::{Approval, ApprovalChoice, CorrelationId, IngressEvent, Inten
 use crate::ports::{Acceptance, Durability};
 use crate::uimessage::{CommandRecord, Metadata, Part, Role, RunStatus, UiMessage};
 
-/// What the daemon says to somebody's words: plain words, or a question back.
+/// The daemon's reply to a text: plain words, or a question back.
 pub(super) struct Answered {
     text: String,
-    /// The questions that it asks back about.
+    /// The approvals that a question back is about; empty for plain words.
     choices: Vec<ApprovalChoice>,
 }
 
 impl Answered {
-    /// A question back about these.
+    /// A question back about these approvals.
     pub(super) fn asking<'a>(text: String, about: impl IntoIterator<Item = &'a Approval>) -> Self {
         Self { text, choices: about.into_iter().map(ApprovalChoice::from).collect() }
     }
@@ -40,14 +40,14 @@ impl From<String> for Answered {
     }
 }
 
-/// Words for the daemon and what it answers.
+/// A text for the daemon and its reply.
 pub(super) struct Exchange {
     pub(super) record: UiMessage,
     reply: Answered,
 }
 
 impl Exchange {
-    /// What somebody said just now, and the reply.
+    /// An exchange about a new message.
     pub(super) fn new(
         words: &str,
         event: &IngressEvent,
@@ -84,8 +84,8 @@ impl Exchange {
         Self { record, reply }
     }
 
-    /// What was first taken for an ordinary message turns out to be for the daemon: the line that takes it away from the
-    /// model, and the reply behind it. A line cannot change who speaks, so the reply has one of its own.
+    /// An exchange about a message that was first stored as an ordinary one: the line that hides it from the model, and
+    /// the reply after it. A line cannot change its role, so the reply has its own line.
     pub(super) fn instead_of(
         message: &UiMessage,
         reply: Answered,
@@ -116,7 +116,7 @@ impl Exchange {
 }
 
 impl Conversation {
-    /// Writes an exchange down, behind `lines` that belong before it, and sends the reply.
+    /// Commits an exchange, after the `lines` that belong before it, and sends the reply.
     pub(super) fn keep(&mut self, exchange: Exchange, mut lines: Vec<UiMessage>, out: &mut Vec<Effect>) {
         let Exchange { record, reply } = exchange;
         lines.extend(self.place_held());
@@ -133,7 +133,7 @@ impl Conversation {
         out.push(Effect::Commit { messages: lines, say, durability: Durability::Synced });
     }
 
-    /// The same for words that have just come in: whoever lookups them hears that they were taken.
+    /// The same for a new message, whose sender is told that it was accepted.
     pub(super) fn reply_to(
         &mut self,
         exchange: Exchange,

@@ -1,4 +1,4 @@
-//! One run: the assistant message it writes, the step it is in, and the calls it has open.
+//! One run: the assistant message it writes, its current step, and its open calls.
 
 use serde_json::Map;
 
@@ -10,21 +10,21 @@ use crate::uimessage::{
     ApprovalAnswer, Metadata, Part, Role, RunStatus, TextPart, TextState, ToolPart, ToolState, UiMessage,
 };
 
-/// A message this long is closed and the run goes on in a further one, so that snapshots stay cheap.
+/// A message of this size is closed and the run continues in a further one, so that snapshots stay small.
 const MESSAGE_BYTES: usize = 64 * 1024;
 
-/// Where the format lets a tool part carry what only we need.
+/// The field of a tool part for metadata of our own.
 pub(super) const TOOL_METADATA: &str = "toolMetadata";
 
-/// What a run is at.
+/// The phase of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// It waits for leave to use the machine.
+    /// It waits for a permit to run.
     WaitingForSlot,
-    /// The model is asked.
+    /// The model is being called.
     Thinking,
     Acting,
-    /// Every call that is left waits for a person.
+    /// Every remaining call waits for an approval.
     AwaitingApproval,
 }
 
@@ -33,34 +33,33 @@ pub(super) struct Run {
     pub(super) correlation: CorrelationId,
     /// The message it is writing.
     pub(super) message: UiMessage,
-    /// Which of the run's messages that is, from 1.
+    /// Its number among the run's messages, from 1.
     pub(super) number: u32,
     /// Whether the message has a line in the file, and so a place in the conversation.
     pub(super) placed: bool,
     pub(super) phase: Phase,
     pub(super) steps: u32,
-    /// When the first of its messages came in.
+    /// When the first of its messages arrived.
     pub(super) began: Timestamp,
-    /// Whether people have seen any of its answer.
+    /// Whether any of its answer was shown.
     pub(super) shown: bool,
-    /// Whether they have been told of trouble with the model.
+    /// Whether people were told of a model error.
     pub(super) told_of_trouble: bool,
-    /// The open calls of the step.
     pub(super) ledger: OpenCalls,
-    /// Whether people were reminded that a question waits.
+    /// Whether people were reminded of a pending approval.
     pub(super) reminded: bool,
-    /// Whether a message was handed in that the model has not read yet.
+    /// Whether a message joined that the model has not read yet.
     pub(super) steered: bool,
-    /// How many messages have come to it since it began.
+    /// How many messages joined since it began.
     pub(super) joined: usize,
     pub(super) guard: LoopGuard,
     /// How often the window was halved because the server found the prompt too long.
     pub(super) shrunk: u32,
-    /// How often the model gave neither words nor calls.
+    /// How often the model returned neither text nor calls.
     pub(super) empty_answers: u32,
-    /// What the estimate said of the last prompt.
+    /// The token estimate of the last prompt.
     pub(super) estimate: usize,
-    /// The platform's id of the message it answers.
+    /// The platform's id of the message it replies to.
     pub(super) reply_to: Option<String>,
 }
 
@@ -95,8 +94,7 @@ impl Run {
         }
     }
 
-    /// Takes up a run that was cut off: its last message is gone on with. `steps` is what all of its messages
-    /// took so far.
+    /// Resumes an interrupted run with its last message. `steps` is the sum over all of its messages.
     pub(super) fn resumed(mut self, message: UiMessage, steps: u32) -> Self {
         self.steps = steps;
         self.number = number_of(&message.id);
@@ -106,7 +104,7 @@ impl Run {
         self
     }
 
-    /// Writes its answer in the place of an earlier one.
+    /// Writes its answer under the id of an earlier answer.
     pub(super) fn instead_of(mut self, answer: MessageId) -> Self {
         self.number = number_of(&answer);
         self.message.id = answer;
@@ -121,7 +119,7 @@ impl Run {
         self.message.parts.iter().rposition(|part| matches!(part, Part::StepStart)).map_or(0, |at| at + 1)
     }
 
-    /// The message as the file should have it now: while the model still speaks, without what it says.
+    /// The message as it should be stored now: while the model call runs, without the current step's text.
     pub(super) fn snapshot(&self) -> UiMessage {
         let mut message = self.message.clone();
         if matches!(self.phase, Phase::WaitingForSlot | Phase::Thinking) && self.open_calls().is_empty() {
@@ -130,7 +128,7 @@ impl Run {
         message
     }
 
-    /// Begins a step, unless an empty one is there already.
+    /// Begins a step, unless the last one is still empty.
     pub(super) fn begin_step(&mut self) {
         if self.message.parts.last() != Some(&Part::StepStart) {
             self.message.parts.push(Part::StepStart);
@@ -139,18 +137,18 @@ impl Run {
         self.phase = Phase::Thinking;
     }
 
-    /// Whether the model is being asked for the first time and nothing was shown or done: asking it anew loses nothing.
+    /// Whether this is the first model call and nothing was shown or done: repeating it loses nothing.
     pub(super) fn may_start_over(&self) -> bool {
         self.phase == Phase::Thinking && !self.shown && self.steps <= 1
     }
 
-    /// Throws away what the model has said in this step.
+    /// Discards the model's output of this step.
     pub(super) fn forget_step(&mut self) {
         let start = self.step_start();
         self.message.parts.truncate(start);
     }
 
-    /// Grows the text or reasoning that is being written, or begins it.
+    /// Appends to the text or reasoning that is being streamed, or begins one.
     pub(super) fn grow(&mut self, reasoning: bool, more: &str) {
         match (self.message.parts.last_mut(), reasoning) {
             (Some(Part::Text(text)), false) | (Some(Part::Reasoning(text)), true)
@@ -166,7 +164,7 @@ impl Run {
         }
     }
 
-    /// Marks every text as whole.
+    /// Marks every text as complete.
     pub(super) fn end_texts(&mut self) {
         for part in &mut self.message.parts {
             if let Part::Text(text) | Part::Reasoning(text) = part
@@ -199,7 +197,7 @@ impl Run {
         })
     }
 
-    /// The calls of the current step that are not at their end, in order.
+    /// The calls of the current step that have not ended, in order.
     pub(super) fn open_calls(&self) -> Vec<&ToolPart> {
         let tools = self.message.parts.iter().skip(self.step_start()).filter_map(|part| match part {
             Part::Tool(tool) => Some(tool.as_ref()),
@@ -208,7 +206,7 @@ impl Run {
         tools.filter(|tool| !tool.state.is_settled()).collect()
     }
 
-    /// Puts an end to every call that has none.
+    /// Ends every open call.
     pub(super) fn settle_all(&mut self, why: &str) {
         for part in &mut self.message.parts {
             let Part::Tool(tool) = part else { continue };
@@ -223,7 +221,7 @@ impl Run {
                 approval,
             };
             tool.state = match &tool.state {
-                // Once a person was asked, the question stays, and it was not answered with yes.
+                // An approval request stays visible, as denied.
                 ToolState::ApprovalRequested { approval, .. } => ToolState::OutputDenied {
                     input,
                     approval: ApprovalAnswer {
@@ -242,14 +240,14 @@ impl Run {
         self.ledger.clear();
     }
 
-    /// Marks a call as begun, so that a crash in its middle is known as such.
+    /// Marks a call as begun, so that a crash during the call can be recognised.
     pub(super) fn mark_started(&mut self, call: &ToolCallId) {
         if let Some(part) = self.tool_mut(call) {
             part.extra.insert(TOOL_METADATA.to_owned(), serde_json::json!({ "started": true }));
         }
     }
 
-    /// Adds what a model call cost to the message that it wrote.
+    /// Adds the token usage of a model call to the message.
     pub(super) fn note_usage(&mut self, usage: Usage) {
         let extra = &mut self.message.metadata.extra;
         let known = |key: &str| extra.get("usage").and_then(|sum| sum.get(key)?.as_u64()).unwrap_or(0);
@@ -261,12 +259,12 @@ impl Run {
         extra.insert("usage".to_owned(), sum);
     }
 
-    /// Whether the message is so long that the run should go on in a further one.
+    /// Whether the message is so large that the run should continue in a further one.
     pub(super) fn is_full(&self) -> bool {
         serde_json::to_vec(&self.message).is_ok_and(|bytes| bytes.len() > MESSAGE_BYTES)
     }
 
-    /// Closes the message and opens a further one; gives the closed one.
+    /// Closes the message and opens a further one; returns the closed one.
     pub(super) fn turn_page(&mut self, thread: &ThreadId, now: Timestamp) -> UiMessage {
         self.end_texts();
         self.message.metadata.status = Some(RunStatus::Continued);
@@ -277,7 +275,7 @@ impl Run {
     }
 }
 
-/// Forgets that a call had begun, and nothing else about it.
+/// Removes only the mark that a call had begun.
 pub(super) fn forget_start(tool: &mut ToolPart) {
     let Some(facts) = tool.extra.get_mut(TOOL_METADATA).and_then(serde_json::Value::as_object_mut) else {
         return;
@@ -288,12 +286,12 @@ pub(super) fn forget_start(tool: &mut ToolPart) {
     }
 }
 
-/// Which of its run's messages one is, by its id: not all of them need be in memory to be counted.
+/// The number of a message within its run, from its id: not all of them are in memory.
 fn number_of(id: &MessageId) -> u32 {
     id.as_str().rsplit_once('.').and_then(|(_, number)| number.parse().ok()).unwrap_or(1)
 }
 
-/// The id is derived from the run, so that a run that is taken up after a crash writes the same message.
+/// A new message. Its id is derived from the run, so that a resumed run writes the same message.
 fn blank_message(thread: &ThreadId, correlation: &CorrelationId, number: u32, now: Timestamp) -> UiMessage {
     UiMessage {
         id: MessageId::made(correlation.as_str(), &format!(".{number}")),

@@ -1,4 +1,4 @@
-//! Moving a run on: it begins, the model speaks, the answer ends.
+//! Advances a run: begins it, processes the model's output, and ends it.
 
 use super::effect::Spoken;
 use super::run::{Phase, Run};
@@ -8,15 +8,15 @@ use crate::ports::{Completion, Durability, ModelDelta, ModelError};
 use crate::render::Phrase;
 use crate::uimessage::{ErrorRecord, Part, RunStatus, TextPart, ToolPart, ToolState};
 
-/// How often a prompt that the server finds too long is tried with half the window.
+/// How often a prompt that the server finds too long is retried with half the window.
 const MAX_SHRINKS: u32 = 2;
-/// How many characters of the provider's own words are kept.
+/// Longest error detail of a provider that is kept, in characters.
 const MAX_DETAIL: usize = 600;
-/// How often an answer without words and calls is asked for again.
+/// How often an empty answer is requested again.
 const MAX_EMPTY: u32 = 1;
 
 impl Conversation {
-    /// Begins the run that waits longest, if there is one.
+    /// Starts the run that has waited longest.
     pub(super) fn start_next(&mut self, now: Timestamp, out: &mut Vec<Effect>) {
         if self.run.is_some() || self.stopping {
             return;
@@ -48,7 +48,7 @@ impl Conversation {
     }
 
     pub(super) fn show_delta(&mut self, delta: ModelDelta, out: &mut Vec<Effect>) {
-        // Only trouble needs words of ours, and only then is it worth finding out in which language.
+        // Only an error is shown as text, so the language is determined only then.
         let language =
             if matches!(delta, ModelDelta::Trouble { .. }) { self.language() } else { Language::default() };
         let sends_drafts =
@@ -117,13 +117,13 @@ impl Conversation {
             out.push(Effect::CallModel);
             return;
         }
-        // Half an answer is never kept as the answer.
+        // A partial answer is never stored as the answer.
         run.forget_step();
         let detail: String = error.detail.chars().take(MAX_DETAIL).collect();
         self.fail_saying(&Phrase::Error(error.kind), error.kind, Some(detail), now, out);
     }
 
-    /// Asks the model again, with all that has happened since.
+    /// Calls the model again, with everything that happened since.
     pub(super) fn next_step(&mut self, now: Timestamp, out: &mut Vec<Effect>) {
         let max_steps = self.rules.max_steps;
         let thread = self.thread.clone();
@@ -144,7 +144,7 @@ impl Conversation {
         out.push(Effect::Publish);
     }
 
-    /// The model has said what it has to say: the end, unless something was handed in meanwhile.
+    /// Handles the end of the model's text: the run ends, unless a message joined meanwhile.
     fn end_of_words(&mut self, now: Timestamp, out: &mut Vec<Effect>) {
         let thread = self.thread.clone();
         let Some(run) = self.run.as_mut() else { return };
@@ -225,7 +225,7 @@ impl Conversation {
     }
 }
 
-/// What a run says, unless it has nothing to say.
+/// The message to send for a run's answer; none for an empty text.
 fn spoken(run: &Run, source: &crate::domain::MessageId, intent: Intent) -> Vec<Spoken> {
     if matches!(&intent, Intent::AssistantText { text } if text.trim().is_empty()) {
         return Vec::new();
@@ -234,7 +234,7 @@ fn spoken(run: &Run, source: &crate::domain::MessageId, intent: Intent) -> Vec<S
     vec![Spoken { source: source.to_string(), correlation, reply_to: run.reply_to.clone(), intent }]
 }
 
-/// Makes the words of the step those of the completion. Usually they were all shown already and stay as they are.
+/// Sets the text of the step to that of the completion. Usually it was streamed completely and does not change.
 fn put_words(run: &mut Run, completion: &Completion) {
     if run.step_words() != (completion.text.clone(), completion.reasoning.clone()) {
         run.forget_step();
@@ -246,7 +246,7 @@ fn put_words(run: &mut Run, completion: &Completion) {
         }
     }
     run.end_texts();
-    // A call that was begun but is not in the completion never happened.
+    // A call that was streamed but is not in the completion never happened.
     let start = run.step_start();
     let mut at = 0;
     run.message.parts.retain(|part| {
@@ -270,7 +270,7 @@ fn grow_tool_input(run: &mut Run, id: &ToolCallId, name: &str, more: &str) {
     }
 }
 
-/// Real tokens per estimated token, within reason.
+/// Real tokens per estimated token, clamped.
 #[expect(clippy::cast_precision_loss, reason = "token counts are far below the limit of exactness")]
 fn ratio(real: u64, estimate: usize) -> f64 {
     (real as f64 / estimate as f64).clamp(0.5, 2.0)

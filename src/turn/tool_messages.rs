@@ -1,7 +1,6 @@
-//! What the agent says by a tool, beside its answer: in this thread or, from another one, as a guest.
+//! Messages that a tool posts beside the answer: in this thread, or from another thread.
 //!
-//! That it was said is written together with what is to be delivered, so a call that runs again after a crash says
-//! nothing twice.
+//! The message is committed together with its delivery, so a call that is repeated after a crash posts nothing twice.
 
 use serde_json::{Map, json};
 
@@ -12,11 +11,11 @@ use crate::domain::{CorrelationId, Intent, MessageId, Timestamp};
 use crate::ports::{Acceptance, Durability, Saying};
 use crate::uimessage::{FilePart, Metadata, Part, Role, RunStatus, TextPart, UiMessage};
 
-/// Marks a call that has spoken.
+/// Marks a call that has posted its message.
 const SAID: &str = "said";
 
 impl Conversation {
-    /// The id under which a thread keeps what a call in another thread said there.
+    /// The id under which a thread stores the message of a call in another thread.
     pub fn said_by(saying: &Saying) -> MessageId {
         MessageId::made(saying.correlation.as_str(), &format!(".said.{}", saying.call))
     }
@@ -66,7 +65,7 @@ impl Conversation {
         out.push(Effect::Publish);
     }
 
-    /// Notes in the run's own message that the call has spoken. Nothing means that it had before.
+    /// Marks the call in the run's message. `None` means that it had posted before.
     fn say_in_run(&mut self, saying: &Saying) -> Option<(Vec<UiMessage>, Option<String>)> {
         let run = self.run.as_mut()?;
         let part = run.tool_mut(&saying.call)?;
@@ -85,7 +84,7 @@ impl Conversation {
         Some((vec![snapshot], reply_to))
     }
 
-    /// What was said from another thread, as this one keeps it: the agent's words, which its model reads too.
+    /// The stored message of a call in another thread, as an assistant message that this thread's model reads too.
     fn guest(&self, saying: &Saying, correlation: &CorrelationId, now: Timestamp) -> UiMessage {
         let mut extra = Map::new();
         extra.insert("sentFrom".to_owned(), saying.from.as_str().into());

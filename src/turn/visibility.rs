@@ -1,8 +1,8 @@
-//! What people can have seen when they spoke. Words that were said before a question was shown are no answer to it,
-//! however late they come in; nor are words that were typed for another question that has just gone.
+//! Tracks which questions people can have seen when they wrote. A text that was written before a question was shown is
+//! no answer to it, however late it arrives; nor is a text that was typed for another question that was just settled.
 //!
-//! Two clocks meet here: the platform says when somebody spoke, ours says when a question was shown. How far they are
-//! apart is learned from the messages themselves.
+//! Two clocks are involved: the platform dates messages, and the daemon dates questions. Their difference is estimated
+//! from the messages themselves.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -10,25 +10,25 @@ use crate::domain::{Approval, ApprovalId, AuthorId, CorrelationId, Intent, Times
 use crate::ports::ThreadRecord;
 use crate::uimessage::{Role, UiMessage};
 
-/// Two people who answer the same question do so within this time, or one of them has seen what came of it.
+/// Two people answer the same question within this time, or the second has seen the first answer.
 const CROSSING_MS: u64 = 10_000;
-/// Nobody reads a question and answers it faster, where another one has just gone.
+/// Shortest time to read and answer a question right after another one was settled.
 const READING_MS: u64 = 3_000;
-/// A platform whose clock is further behind than this tells no time at all.
+/// A platform clock that is further behind than this is ignored.
 const FARTHEST_MS: i64 = 10 * 60 * 1000;
-/// A time without a part of a second was cut to the second.
+/// A time without milliseconds was truncated to the second.
 const SECOND_MS: i64 = 1000;
-/// How many messages tell how far the clocks are apart.
+/// How many messages the clock difference is estimated from.
 const LAGS: usize = 8;
-/// How many questions are known by the message that shows them.
+/// Most questions whose platform message is remembered.
 const POSTS: usize = 64;
 
-/// How the last question that went was settled.
+/// How the last question was settled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Settled {
-    /// By whom; nobody where it expired.
+    /// By whom; `None` where it expired.
     by: Option<AuthorId>,
-    /// Whether they held the operator's token.
+    /// Whether that person held the operator's token.
     operator: bool,
     at: Timestamp,
     run: CorrelationId,
@@ -42,25 +42,25 @@ impl Settled {
     }
 }
 
-/// What people can have seen.
+/// Which questions people can have seen.
 #[derive(Debug, Default)]
 pub(super) struct QuestionVisibility {
-    /// Questions that are not before anybody's eyes yet.
+    /// Questions that were not sent yet.
     hidden: BTreeSet<ApprovalId>,
     /// Since when the others can be seen, where that is later than when they were asked.
     since: BTreeMap<ApprovalId, Timestamp>,
-    /// Questions that were sent without a word on whether they came through.
+    /// Questions that were sent without a response.
     unsure: BTreeSet<ApprovalId>,
-    /// Which question a message of the platform shows; the oldest first.
+    /// Which approval a platform message shows; oldest first.
     posts: VecDeque<(String, ApprovalId)>,
-    /// How much later than its own time each of the last messages came.
+    /// The delay of each of the last messages.
     lags: VecDeque<i64>,
     settled: Option<Settled>,
 }
 
 impl QuestionVisibility {
-    /// What can be told of a thread that is taken up. Which of its questions was being sent when it was left, nobody
-    /// knows: any of them may have been seen.
+    /// The state of a resumed thread. It is unknown which questions were being sent at the crash: any of them may have
+    /// been seen.
     pub(super) fn resumed(record: &ThreadRecord) -> Self {
         let mut sight = Self::default();
         let mut runs = BTreeSet::new();
@@ -71,7 +71,7 @@ impl QuestionVisibility {
             }
             let answers =
                 |other: &&UiMessage| other.role == Role::Assistant && other.metadata.correlation_id == *run;
-            // A run begins when the first of its messages comes, and never before it was said.
+            // A run begins when the first of its messages arrives, and never before it was written.
             if let Some(answer) = record.tail.iter().find(answers) {
                 let (at, began) = (message.metadata.timestamp, answer.metadata.timestamp);
                 if began >= at {
@@ -82,7 +82,7 @@ impl QuestionVisibility {
         sight
     }
 
-    /// A message came now that was said then, by the platform's clock.
+    /// Records the delay of a message that was written at `at` by the platform's clock.
     pub(super) fn hear(&mut self, at: Timestamp, now: Timestamp) {
         if self.lags.len() >= LAGS {
             self.lags.pop_front();
@@ -90,28 +90,28 @@ impl QuestionVisibility {
         self.lags.push_back(now.as_millis().saturating_sub(at.as_millis()));
     }
 
-    /// A question is asked that has to be sent first.
+    /// A new question that must be sent first.
     pub(super) fn hide(&mut self, question: &ApprovalId) {
         self.hidden.insert(question.clone());
     }
 
-    /// A question is being sent: from now on it may be seen, unless it was before.
+    /// A question is being sent: from now on it may be seen.
     pub(super) fn show(&mut self, question: &ApprovalId, now: Timestamp) {
         self.hidden.remove(question);
         self.since.entry(question.clone()).or_insert(now);
     }
 
-    /// A question was asked before a restart: it may have been seen from then on, though it is sent again.
+    /// A question from before a restart: it may have been seen since then, though it is sent again.
     pub(super) fn may_be_seen(&mut self, question: &Approval) {
         self.since.entry(question.id.clone()).or_insert(question.created_at);
     }
 
-    /// Nobody knows whether a question came through.
+    /// A send without a response: the question may have been shown.
     pub(super) fn doubt(&mut self, question: &ApprovalId) {
         self.unsure.insert(question.clone());
     }
 
-    /// A question did not come through this time.
+    /// A send failed: the question was not shown this time.
     pub(super) fn take_back(&mut self, question: &ApprovalId) {
         if !self.unsure.contains(question) {
             self.since.remove(question);
@@ -119,7 +119,7 @@ impl QuestionVisibility {
         }
     }
 
-    /// A question is shown by this message of the platform's.
+    /// A platform message shows a question.
     pub(super) fn post(&mut self, question: &ApprovalId, platform_message: &str) {
         if self.posts.len() >= POSTS {
             self.posts.pop_front();
@@ -127,12 +127,12 @@ impl QuestionVisibility {
         self.posts.push_back((platform_message.to_owned(), question.clone()));
     }
 
-    /// The question that a message of the platform's shows.
+    /// The approval that a platform message shows.
     pub(super) fn shown_by(&self, platform_message: &str) -> Option<&ApprovalId> {
         self.posts.iter().rev().find(|(post, _)| post == platform_message).map(|(_, question)| question)
     }
 
-    /// A question waits no more.
+    /// A question was settled.
     pub(super) fn settle(&mut self, question: &Approval, by: Option<&AuthorId>, now: Timestamp) {
         self.hidden.remove(&question.id);
         self.since.remove(&question.id);
@@ -141,15 +141,15 @@ impl QuestionVisibility {
         self.settled = Some(Settled { by: by.cloned(), operator: false, at: now, run });
     }
 
-    /// Whoever settled the last one holds the operator's token: they go by the same name on every surface.
+    /// The person who settled the last question holds the operator's token: they have the same name on every surface.
     pub(super) const fn settled_by_operator(&mut self) {
         if let Some(settled) = &mut self.settled {
             settled.operator = true;
         }
     }
 
-    /// When something that came now was said, by our clock and at the latest. No message comes before it is said, so the
-    /// least lag of the last messages is more than the clocks are apart.
+    /// The latest time, by our clock, at which a message that arrived now can have been written. No message arrives
+    /// before it is written, so the smallest delay of the last messages is an upper bound of the clock difference.
     pub(super) fn said_at(&self, at: Timestamp, now: Timestamp) -> Timestamp {
         let lag = self.lags.iter().copied().min().filter(|lag| *lag <= FARTHEST_MS);
         let Some(lag) = lag else { return now };
@@ -157,8 +157,8 @@ impl QuestionVisibility {
         Timestamp::from_millis(at.as_millis().saturating_add(cut).saturating_add(lag)).min(now)
     }
 
-    /// Whether words said by somebody then can be an answer to this question. `requested` is when the request that led to
-    /// it was said, by the platform's clock.
+    /// Whether a text that a person wrote at that time can answer this question. `requested` is when the request that
+    /// led to it was written, by the platform's clock.
     pub(super) fn can_answer(
         &self,
         question: &Approval,
@@ -172,8 +172,9 @@ impl QuestionVisibility {
         !self.hidden.contains(&question.id) && said >= since && !crosses
     }
 
-    /// Whether words may be for another question that has just gone, and not by the hand of whoever says them. What was
-    /// requested only since then is plainly something else to whoever did, and to others once they can have read it.
+    /// Whether a text may be meant for another question that a different person has just settled. A question whose
+    /// request is newer than that settlement is clearly different for its requester, and for others once they can have
+    /// read it.
     fn crosses(
         &self,
         question: &Approval,
@@ -195,7 +196,7 @@ impl QuestionVisibility {
     }
 }
 
-/// The question that an intent asks.
+/// The approval that an intent asks for.
 pub(super) const fn asked_by(intent: &Intent) -> Option<&ApprovalId> {
     match intent {
         Intent::ApprovalRequest { approval_id, .. } => Some(approval_id),

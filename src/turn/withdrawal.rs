@@ -1,5 +1,5 @@
-//! Who may end what: `/cancel` withdraws questions, `/stop` ends a run, `/new` ends all there is. Whoever began it may,
-//! and those above them; others talk here too.
+//! Who may end what: `/cancel` withdraws approvals, `/stop` ends a run, `/new` ends both and begins a conversation.
+//! Allowed for the person who began it and for higher roles.
 
 use super::{Conversation, Effect};
 use crate::domain::{
@@ -9,8 +9,8 @@ use crate::render::Phrase;
 use crate::uimessage::{Role, UiMessage};
 
 impl Conversation {
-    /// Whether somebody may end the run in flight, if there is one: it answers everybody whose words it was given. Where
-    /// nobody else speaks, whoever does may.
+    /// Whether a person may stop the run in flight: the authors of the messages it answers may. In a thread of one
+    /// person, that person may.
     pub(super) fn may_stop(&self, event: &IngressEvent) -> bool {
         let alone = event.chat == ChatKind::Direct || self.thread.is_of_one_person();
         let Some(run) = self.run.as_ref().filter(|_| !alone) else { return true };
@@ -19,7 +19,7 @@ impl Conversation {
         theirs || rights.may_end(self.requester().as_ref(), &by.id, by.role)
     }
 
-    /// Whether somebody may begin a new conversation: everything that waits to be answered ends with the old one.
+    /// Whether a person may begin a new conversation, which also ends everything that waits.
     pub(super) fn may_begin_anew(&self, event: &IngressEvent) -> bool {
         let alone = event.chat == ChatKind::Direct || self.thread.is_of_one_person();
         let (rights, by) = (&self.rules.rights, &event.author);
@@ -36,7 +36,7 @@ impl Conversation {
         self.history.iter().filter(said).filter_map(|message| message.metadata.author_id.as_ref())
     }
 
-    /// Withdraws what somebody may withdraw, and gives the words for it.
+    /// Withdraws the approvals that a person may withdraw, and returns the reply text.
     pub(super) fn cancel(&mut self, by: &Author, now: Timestamp, out: &mut Vec<Effect>) -> String {
         let language = self.language();
         let rights = self.rules.rights.clone();

@@ -14,6 +14,7 @@ pub(crate) mod irc;
 pub(crate) mod prompt;
 pub(crate) mod qq;
 pub(crate) mod sdk;
+pub(crate) mod soak;
 pub(crate) mod stage;
 pub(crate) mod stranger;
 pub(crate) mod telegram;

@@ -1,26 +1,27 @@
-//! Who may speak. Closed by default: in private those who are named or were let in, in groups those that are served.
+//! Decides who may write. Closed by default: in a direct chat the people in the settings and those who were admitted,
+//! in groups the ones that are served.
 
 use std::sync::Arc;
 
 use crate::domain::{Author, AuthorId, AuthorRole, ChatKind, Platform, Role, Timestamp};
 use crate::ports::{AccessBook, AdapterParts, PairingRequest, StoreError};
 
-/// Whom the settings name.
+/// The people and chats of the settings.
 #[derive(Clone, Debug, Default)]
 pub struct AllowList {
-    /// The people the agent belongs to.
+    /// The owners of the agent.
     pub owners: Vec<AuthorId>,
-    /// Who may write in private.
+    /// People who may write in a direct chat.
     pub people: Vec<AuthorId>,
-    /// Who may decide, by their own id; that alone lets nobody write in private.
+    /// People who may decide approvals, by their own id; that alone does not admit them to a direct chat.
     pub deciders: Vec<AuthorId>,
-    /// Which groups are served, by the platform's own id.
+    /// The groups that are served, by the platform's own id.
     pub chats: Vec<String>,
 }
 
 impl AllowList {
-    /// Those that `ship.json` names on the platform of these parts: its owners and approvers, and the people and chats
-    /// of the adapter's own section. An id that cannot be one is left out.
+    /// The entries of `ship.json` for the platform of these parts: its owners and approvers, and the people and chats
+    /// of the adapter's section. An invalid id is left out.
     pub fn new<P: AsRef<str>>(parts: &AdapterParts, people: &[P], chats: &[String]) -> Self {
         Self {
             owners: parts.owners.clone(),
@@ -31,17 +32,17 @@ impl AllowList {
     }
 }
 
-/// Whether somebody may speak.
+/// The result of an access check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Admission {
     Welcome,
-    /// Nobody knows them yet; in private they may ask to be let in.
+    /// Unknown; in a direct chat the person may request access.
     Pair(PairingRequest),
-    /// They may not, and are told nothing.
+    /// Denied without a notice.
     Closed,
 }
 
-/// Decides who may speak on one platform.
+/// The access rules of one platform.
 #[derive(Clone, Debug)]
 pub struct AccessPolicy {
     platform: Platform,
@@ -50,12 +51,10 @@ pub struct AccessPolicy {
 }
 
 impl AccessPolicy {
-    /// The gate of a platform.
     pub const fn new(platform: Platform, list: AllowList, access: Arc<dyn AccessBook>) -> Self {
         Self { platform, list, access }
     }
 
-    /// Whether the agent belongs to them.
     async fn is_owner(&self, author: &Author) -> Result<bool, StoreError> {
         if author.role == AuthorRole::Anonymous {
             return Ok(false);
@@ -64,7 +63,7 @@ impl AccessPolicy {
             || self.access.role_of(&author.id).await? == Some(Role::Owner))
     }
 
-    /// Whether somebody may speak in a chat. An owner who speaks in a group opens it for everybody there.
+    /// Whether a person may write in a chat. An owner who writes in a group opens it for all its members.
     pub async fn admit(
         &self,
         author: &Author,
@@ -90,7 +89,7 @@ impl AccessPolicy {
         }
     }
 
-    /// Whether somebody was removed. Whom the settings name the access book cannot keep out.
+    /// Whether a person was removed. The access records cannot remove a person in the settings.
     async fn stays_out(&self, author: &Author) -> Result<bool, StoreError> {
         let named = self.is_named(author) || self.list.deciders.contains(&author.id);
         Ok(!named && self.access.is_removed(&author.id).await?)
@@ -100,7 +99,7 @@ impl AccessPolicy {
         self.list.owners.contains(&author.id) || self.list.people.contains(&author.id)
     }
 
-    /// Somebody brings a code they were invited with: whoever is let in by it may speak from then on.
+    /// Redeems an invitation code: a valid one admits the person.
     pub async fn redeem(&self, author: &Author, code: &str, now: Timestamp) -> Result<(), StoreError> {
         if !self.is_named(author) && self.access.role_of(&author.id).await?.is_none() {
             self.access.redeem(author.clone(), code, now).await?;
@@ -108,7 +107,7 @@ impl AccessPolicy {
         Ok(())
     }
 
-    /// Whether a group is served, whoever speaks.
+    /// Whether a group is served, independent of the author.
     pub async fn is_served(&self, chat: &str) -> Result<bool, StoreError> {
         if self.list.chats.iter().any(|known| known == chat) {
             return Ok(true);
@@ -132,7 +131,7 @@ mod tests {
     use super::*;
     use crate::ports::{AccessList, Approved, BoxFuture, Guest, Invitation, Member};
 
-    /// Knows one paired person and one open group, and lets everybody knock.
+    /// Has one paired person and one open group, and accepts every pairing request.
     #[derive(Debug)]
     struct Book;
 
@@ -250,7 +249,7 @@ mod tests {
             ("removed", Person, "open", Group, closed()),
             ("removed", Person, "1", Direct, knock()),
             ("friend", Person, "open", Group, welcome()),
-            // Whom the settings let decide must be heard where they do.
+            // A person whom the settings let decide must be admitted where they decide.
             ("decider", Person, "open", Group, welcome()),
             ("decider", Person, "new", Group, closed()),
             ("decider", Person, "1", Direct, knock()),

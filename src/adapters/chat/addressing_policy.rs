@@ -1,4 +1,4 @@
-//! Which messages of a group are for the agent. In private all of them are.
+//! Decides which messages of a group are for the agent. In a direct chat all of them are.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -6,23 +6,19 @@ use std::time::Duration;
 use super::Respond;
 use crate::domain::{AuthorId, ChatKind, ThreadId, Timestamp};
 
-/// How many conversations with people are remembered at once.
+/// Most remembered conversations with people.
 const MOST: usize = 10_000;
 
-/// How a message turns to the agent.
+/// How a message addresses the agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// It mentions the agent.
     pub mentions_me: bool,
-    /// It replies to a message of the agent's.
     pub replies_to_me: bool,
-    /// It is a command for the agent.
     pub commands_me: bool,
-    /// It turns to somebody else: mentions another, replies to another.
+    /// It addresses another: mentions one, or replies to one.
     pub turns_to_another: bool,
 }
 
-/// What to do with a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Addressed {
     /// It is for the agent.
@@ -31,7 +27,7 @@ pub enum Addressed {
     Overhear,
 }
 
-/// Remembers whom the agent is talking with.
+/// Remembers with whom the agent has a conversation.
 #[derive(Debug)]
 pub struct AddressingPolicy {
     respond: Respond,
@@ -40,7 +36,7 @@ pub struct AddressingPolicy {
 }
 
 impl AddressingPolicy {
-    /// Answers what `respond` says, and goes on with somebody for `followup` without being mentioned again.
+    /// Answers according to `respond`; for `followup` after an answer the same person need not mention the agent.
     pub fn new(respond: Respond, followup: Duration) -> Self {
         Self { respond, followup, talking: HashMap::new() }
     }

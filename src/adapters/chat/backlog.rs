@@ -1,8 +1,8 @@
-//! What was accepted and takes a while before it can be handed in: a message whose files have to be fetched, and those
-//! that were said behind it.
+//! The backlog: accepted events that take long to submit, such as a message with files to download, and the messages
+//! behind it.
 //!
-//! Each is on the disk before the platform is told that it was received, and stays there until it is handed in; what
-//! a process leaves, the next one takes up. Taking up twice does no harm, for the threads know what they have.
+//! An event is stored before the platform gets its acknowledgement, and stays stored until it is submitted; the next
+//! process submits what a process left. Submitting twice is harmless, because the threads dedupe by key.
 
 use std::collections::{HashSet, VecDeque};
 use std::panic::AssertUnwindSafe;
@@ -21,44 +21,42 @@ use super::chat_queue::{ChatQueues, Position, Speed};
 use crate::adapters::Backoff;
 use crate::ports::{BoxFuture, KeyValueStore, StoreError};
 
-/// The shelf of the adapter's notebook that they are on.
+/// The key space of the backlog in the adapter's key-value store.
 const SHELF: &str = "inbox";
-/// How many there may be at once; the platform has to bring what comes beyond that again.
+/// Most events in the backlog; further ones are refused, and the platform must send them again.
 const MOST: usize = 4096;
-/// How long something that could not be handed in is left alone.
+/// The back-off between retries of an event.
 const AGAIN: Backoff = Backoff {
     first: Duration::from_millis(500),
     longest: Duration::from_secs(15),
     stable_after: Duration::ZERO,
 };
 
-/// What became of something that was accepted.
+/// The outcome of an accepted event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finished {
-    /// It is handed in, or there is nothing to be handed in.
+    /// Submitted, or without effect.
     Done,
-    /// It could not be, and has to be tried again.
+    /// Failed; has to be retried.
     Again(String),
 }
 
-/// Makes what was accepted ready, waits for its place and hands it in.
+/// Resolves an accepted event, waits for its position and submits it.
 pub trait Finish: Send + Sync + 'static {
-    /// Does so. May be called again for the same, also by another process.
+    /// May be called again for the same event, also by another process.
     fn finish<'a>(&'a self, event: &'a Value, place: &'a mut Position) -> BoxFuture<'a, Finished>;
 }
 
-/// Why something was not accepted. The platform must not be told that it was received.
+/// Why an event was not accepted. The platform must not get an acknowledgement.
 #[derive(Debug, thiserror::Error)]
 pub enum Unaccepted {
-    /// The disk did not take it.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Too much waits already.
     #[error("{MOST} messages wait already")]
     Full,
 }
 
-/// What is on the disk.
+/// A stored event.
 #[derive(Debug, Serialize, Deserialize)]
 struct Note {
     order: u64,
@@ -74,17 +72,17 @@ struct Job {
     place: Position,
 }
 
-/// The way into the backlog. Cheap to clone.
+/// A handle of the backlog. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Backlog {
     shelf: Arc<dyn KeyValueStore>,
     lines: ChatQueues,
-    /// What is on the disk and on its way.
+    /// The keys of the stored events.
     keys: Arc<Mutex<HashSet<String>>>,
     jobs: mpsc::Sender<Job>,
 }
 
-/// The backlog itself, to be run by whoever owns it.
+/// The backlog's task, to be run by its owner.
 #[derive(Debug)]
 pub struct BacklogTask {
     backlog: Backlog,
@@ -93,7 +91,7 @@ pub struct BacklogTask {
 }
 
 impl Backlog {
-    /// A backlog on a shelf of these notes, and the task that must be run for it.
+    /// A backlog in a key space of these notes, and the task to run.
     pub fn new(notes: &dyn KeyValueStore) -> (Self, BacklogTask) {
         let (jobs, inbox) = mpsc::channel(2 * MOST);
         let (lines, keys) = (ChatQueues::default(), Arc::default());
@@ -101,13 +99,13 @@ impl Backlog {
         (backlog.clone(), BacklogTask { backlog, inbox, left: VecDeque::new() })
     }
 
-    /// Takes the next place in the line of a chat.
+    /// Takes the next position in the queue of a chat.
     pub fn enter(&self, chat: &str, speed: Speed) -> Position {
         self.lines.enter(chat, speed)
     }
 
-    /// Accepts an event under a key of its own: once this is through, it will be handed in at its place, whatever
-    /// dies. The same key again is the same event.
+    /// Accepts an event under a unique key: afterwards it will be submitted in order, also after a crash. The same key
+    /// means the same event.
     pub async fn accept(&self, key: &str, event: Value, place: Position) -> Result<(), Unaccepted> {
         {
             let keys = self.keys();
@@ -119,22 +117,22 @@ impl Backlog {
             }
         }
         let (key, chat) = (key.to_owned(), place.chat().to_owned());
-        // By its place and not by when it was written down: one that came earlier may have taken longer to get here.
+        // Ordered by position and not by the time of storing: an earlier event may have taken longer to get here.
         let note = Note { order: place.number(), key: key.clone(), chat, event };
         self.shelf.keep(&name_of(&key), serde_json::to_value(&note).unwrap_or_default()).await?;
-        // From here to the end nothing waits: who is dropped before has accepted nothing.
+        // No await from here on: a future that is dropped before has accepted nothing.
         if self.keys().insert(key.clone()) {
-            // There is room for all that may be known, and those who are just leaving.
+            // The channel has room for every known key and those just being removed.
             drop(self.jobs.try_send(Job { key, event: note.event, place }));
         }
         Ok(())
     }
 
-    /// It is handed in.
+    /// Removes a submitted event.
     async fn forget(&self, key: &str) {
         if let Err(error) = self.shelf.remove(&name_of(key)).await {
-            // It will be handed in once more, and recognised.
-            tracing::warn!(%error, "what was handed in could not be taken off the backlog");
+            // It will be submitted once more, and deduplicated.
+            tracing::warn!(%error, "backlog entry not removed");
         }
         self.keys().remove(key);
     }
@@ -145,14 +143,14 @@ impl Backlog {
 }
 
 impl BacklogTask {
-    /// Takes up what was left, here or by a process that died. Must be through before anything new is heard, so
-    /// that what was said earlier stands first in line.
+    /// Loads the stored events of this or an earlier process. Must finish before a new event is received, so that the
+    /// earlier ones come first.
     pub async fn take_up(&mut self) -> Result<(), StoreError> {
         let notes = self.backlog.shelf.all().await?;
         self.left.clear();
         while self.inbox.try_recv().is_ok() {}
         let read = |(name, note): (String, Value)| {
-            let told = |error: &serde_json::Error| tracing::error!(name, %error, "an accepted message makes no sense");
+            let told = |error: &serde_json::Error| tracing::error!(name, %error, "stored event not readable");
             serde_json::from_value(note).inspect_err(told).ok()
         };
         let mut notes: Vec<Note> = notes.into_iter().filter_map(read).collect();
@@ -160,7 +158,7 @@ impl BacklogTask {
         *self.backlog.keys() = notes.iter().map(|note| note.key.clone()).collect();
         self.backlog.lines.number_above(notes.last().map_or(0, |note| note.order));
         if !notes.is_empty() {
-            tracing::info!(count = notes.len(), "messages that were accepted earlier are handed in now");
+            tracing::info!(count = notes.len(), "submitting stored events");
         }
         for Note { key, chat, event, .. } in notes {
             let place = self.backlog.enter(&chat, Speed::Slow);
@@ -169,7 +167,7 @@ impl BacklogTask {
         Ok(())
     }
 
-    /// Hands in what was accepted until told to stop, or until this is dropped. It can be run again.
+    /// Submits accepted events until stopped or dropped. It can be run again.
     pub async fn run(&mut self, finish: Arc<dyn Finish>, stop: CancellationToken) {
         let mut work = JoinSet::new();
         loop {
@@ -185,7 +183,7 @@ impl BacklogTask {
                 work.spawn(see_through(job, self.backlog.clone(), finish.clone()));
             }
         }
-        // What is not through is on the disk.
+        // Unfinished events are stored.
         work.shutdown().await;
     }
 }
@@ -198,21 +196,22 @@ async fn see_through(mut job: Job, backlog: Backlog, finish: Arc<dyn Finish>) {
             Ok(Finished::Done) => break,
             Ok(Finished::Again(why)) => {
                 tries = tries.saturating_add(1);
-                tracing::warn!(why, tries, "what was accepted could not be handed in and is tried again");
+                tracing::warn!(why, tries, "stored event not submitted, retrying");
                 tokio::time::sleep(AGAIN.delay(tries, 0.0)).await;
             }
             Err(_) => {
-                // What breaks on it would break on it forever.
-                tracing::error!(key = job.key, "what was accepted cannot be handed in and is passed over");
+                // A panic on this event would repeat forever.
+                tracing::error!(key = job.key, "stored event dropped after a panic");
                 break;
             }
         }
     }
-    // It leaves the line only then: what comes behind must not be told to be quick while this can still come again.
+    // The position is released only afterwards: a later message must not count as quick while this one can be
+    // redelivered.
     backlog.forget(&job.key).await;
 }
 
-/// A name of bounded length, whatever the key.
+/// A name of bounded length for any key.
 fn name_of(key: &str) -> String {
     digest(&SHA256, key.as_bytes()).as_ref().iter().take(20).map(|byte| format!("{byte:02x}")).collect()
 }

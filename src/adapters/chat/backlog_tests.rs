@@ -1,4 +1,4 @@
-//! The backlog: accepted once, handed in once and in order, whatever ends in between.
+//! The backlog: each event is accepted once and submitted once, in order, also across crashes.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use super::*;
 use crate::store::FileNotes;
 
-/// Hands in by writing down; what is slow waits for the gate.
+/// Records submitted events; a slow one waits for the gate.
 struct RecordingHandler {
     done: watch::Sender<Vec<String>>,
     open: watch::Receiver<bool>,
@@ -29,7 +29,7 @@ impl Finish for RecordingHandler {
     }
 }
 
-/// A backlog at work in a folder.
+/// A running backlog in a folder.
 struct Office {
     backlog: Backlog,
     done: watch::Receiver<Vec<String>>,

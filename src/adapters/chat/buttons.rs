@@ -1,28 +1,28 @@
-//! The buttons under a question: which there are, what they say, and the few bytes that each carries.
+//! The buttons of an approval: their rows, labels, and the data that each carries.
 
 use std::num::NonZeroU32;
 
 use crate::domain::{Answer, ApprovalChoice, ApprovalId, ApprovalKind, Language, Scope, ScopeKind};
 
-/// The shortest limit among the platforms for what a button carries.
+/// The smallest limit among the platforms for the data of a button.
 const MAX_BYTES: usize = 64;
 
-/// What a button does.
+/// The action of a button.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Button {
     Answer(Answer),
-    /// Shows how far a yes may reach.
+    /// Shows the scopes of an approval.
     Scopes,
-    /// Shows the first buttons again.
+    /// Shows the first menu again.
     Back,
 }
 
-/// Which buttons are shown.
+/// A set of buttons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Menu {
-    /// Yes, no, and the way to the scopes.
+    /// Approve, deny, and the button that shows the scopes.
     First,
-    /// How far a yes may reach.
+    /// The scopes of an approval.
     Scopes,
 }
 
@@ -73,7 +73,6 @@ pub fn ask_back_label(button: &Button, choice: &ApprovalChoice, language: Langua
     format!("{} {}", label(button, choice.kind, language), choice.number)
 }
 
-/// What a button says.
 pub fn label(button: &Button, kind: ApprovalKind, language: Language) -> String {
     let (english, chinese) = match (button, kind) {
         (Button::Answer(Answer::Approve(Scope::Minutes(count) | Scope::Program(count))), _) => {
@@ -101,7 +100,7 @@ pub fn label(button: &Button, kind: ApprovalKind, language: Language) -> String 
     }
 }
 
-/// What a button carries; nothing where it would not fit.
+/// The data of a button; `None` where it would exceed the limit.
 pub fn encode(button: &Button, approval: &ApprovalId) -> Option<String> {
     let verb = match button {
         Button::Answer(Answer::Approve(Scope::Once)) => "y".to_owned(),
@@ -119,7 +118,7 @@ pub fn encode(button: &Button, approval: &ApprovalId) -> Option<String> {
     Some(format!("{verb}:{approval}")).filter(|text| text.len() <= MAX_BYTES)
 }
 
-/// What a pressed button meant.
+/// Parses the data of a pressed button.
 pub fn decode(text: &str) -> Option<(Button, ApprovalId)> {
     let (verb, approval) = text.split_once(':')?;
     let button = match verb {

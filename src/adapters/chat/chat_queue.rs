@@ -1,4 +1,4 @@
-//! Keeps the order of what came in one chat, while each message is made ready at its own speed.
+//! Keeps the order of messages within a chat, while each is prepared at its own speed.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::oneshot;
 
-/// The lines, one for each chat. Cheap to clone.
+/// The queues, one per chat. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct ChatQueues {
     chats: Arc<Mutex<HashMap<String, ChatQueue>>>,
     last_number: Arc<AtomicU64>,
 }
 
-/// One line: its end, how many stand in it, and how many of them take their time.
+/// One queue: its end, its length, and how many of its entries are slow.
 #[derive(Debug, Default)]
 struct ChatQueue {
     last: Option<oneshot::Receiver<Gone>>,
@@ -21,16 +21,16 @@ struct ChatQueue {
     slow: usize,
 }
 
-/// How long somebody will take.
+/// How long an entry takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Speed {
-    /// Nothing has to be waited for.
+    /// Nothing has to be awaited.
     Quick,
-    /// Something has to be fetched first.
+    /// A download has to finish first.
     Slow,
 }
 
-/// A place in a line. When it is dropped, whoever stands behind goes on, or waits for those before it.
+/// A position in a queue. When it is dropped, the next one proceeds, or waits for the entries before this one.
 #[derive(Debug)]
 pub struct Position {
     chats: Arc<Mutex<HashMap<String, ChatQueue>>>,
@@ -41,13 +41,13 @@ pub struct Position {
     mine: Option<oneshot::Sender<Gone>>,
 }
 
-/// What whoever leaves the line tells the one behind: whom they were waiting for themselves, if they never reached their
+/// What a dropped position passes to the next one: the entry that it was still waiting for, if it never reached its
 /// turn.
 #[derive(Debug)]
 struct Gone(Option<oneshot::Receiver<Gone>>);
 
 impl ChatQueues {
-    /// Takes the next place in the line of a chat. Behind somebody slow everybody is.
+    /// Takes the next position in the queue of a chat. Behind a slow entry every entry is slow.
     pub fn enter(&self, chat: &str, speed: Speed) -> Position {
         let (mine, behind) = oneshot::channel();
         let mut chats = self.chats.lock().unwrap_or_else(PoisonError::into_inner);
@@ -60,29 +60,28 @@ impl ChatQueues {
         Position { chats: self.chats.clone(), chat: chat.to_owned(), number, speed, before, mine: Some(mine) }
     }
 
-    /// Numbers from here on are higher than this one.
+    /// Makes later position numbers higher than this one.
     pub fn number_above(&self, number: u64) {
         self.last_number.fetch_max(number, Ordering::Relaxed);
     }
 }
 
 impl Position {
-    /// Whether it will take a while until the place is reached and left.
+    /// Whether it takes long until the position is reached and released.
     pub const fn speed(&self) -> Speed {
         self.speed
     }
 
-    /// Its number: whoever came later has a higher one.
+    /// Position numbers grow in the order of arrival.
     pub const fn number(&self) -> u64 {
         self.number
     }
 
-    /// The chat whose line it is in.
     pub fn chat(&self) -> &str {
         &self.chat
     }
 
-    /// Waits until everybody before is through.
+    /// Waits until all entries before it are released.
     pub async fn reach(&mut self) {
         while let Some(before) = &mut self.before {
             self.before = before.await.ok().and_then(|Gone(before)| before);
@@ -93,7 +92,7 @@ impl Position {
 impl Drop for Position {
     fn drop(&mut self) {
         if let Some(mine) = self.mine.take() {
-            // Nobody may stand behind.
+            // There may be no next entry.
             drop(mine.send(Gone(self.before.take())));
         }
         let mut chats = self.chats.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,7 +1,7 @@
-//! What is shown while a turn runs: the answer so far, what is going on, that somebody is writing.
+//! Shows the transient state of a running turn: the draft of the answer, progress, the typing indicator.
 //!
-//! Nothing here is ever lost by being left out: a later frame replaces an earlier one, and whoever delivers the real
-//! answer first takes the thread's draft away, so that no late frame can come behind it.
+//! Frames may be dropped: a later frame replaces an earlier one. The delivery of the answer first takes the thread's
+//! draft, so that no late frame can follow it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,39 +15,37 @@ use tokio_util::sync::CancellationToken;
 use crate::domain::{CorrelationId, Intent, OutboundIntent, ThreadId};
 use crate::ports::BoxFuture;
 
-/// How many frames may wait for the screen; more are left out.
+/// Most queued frames; further ones are dropped.
 const BACKLOG: usize = 1024;
-/// How much work may wait for one thread's worker, and how much of it is kept free of frames.
+/// Capacity of one thread's queue, and the part of it that is reserved for commands other than frames.
 const FRAMES: usize = 32;
 const RESERVED: usize = 8;
-/// How long a frame that is being shown is waited for.
+/// How long to wait for a frame that is being rendered.
 const PATIENCE: Duration = Duration::from_secs(12);
-/// A thread without frames for so long is forgotten, draft and all.
+/// Idle time after which a thread's worker ends and its draft is forgotten.
 const FORGET_AFTER: Duration = Duration::from_secs(3600);
 
-/// What is to be seen now.
+/// Something to show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Frame {
-    /// The answer so far.
+    /// The draft of the answer.
     Draft(String),
-    /// What is going on.
     Progress(String),
     Typing,
 }
 
-/// What the frames of a turn have left in the chat, in the platform's own terms: a message that can be changed.
+/// The message that the frames of a turn left in the chat; it can be edited.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DraftMessage {
-    /// The turn it belongs to.
+    /// The turn of the message.
     pub correlation: CorrelationId,
-    /// The platform's id of the message.
     pub message: String,
 }
 
-/// Shows frames on one platform.
+/// Renders frames on one platform.
 pub trait DraftTarget: Send + Sync + 'static {
-    /// Shows a frame of a turn, on the message that its earlier frames left, if any. Gives the message that is there
-    /// now. Must end by itself within a bounded time.
+    /// Renders a frame of a turn, into the message of its earlier frames, if any. Returns the current message. Must end
+    /// within a bounded time.
     fn render_draft(
         &self,
         thread: ThreadId,
@@ -56,16 +54,15 @@ pub trait DraftTarget: Send + Sync + 'static {
         message: Option<String>,
     ) -> BoxFuture<'_, Option<String>>;
 
-    /// How long to wait between two frames of a thread that change a message.
+    /// The wait between two frames of a thread that edit a message.
     fn interval(&self, thread: &ThreadId) -> Duration;
 
-    /// A turn is over and nothing takes the place of what was shown of it: the message that its frames left, if any, goes
-    /// away. Must end by itself within a bounded time.
+    /// A turn has ended without an answer: deletes the message of its frames, if any. Must end within a bounded time.
     fn over(&self, _thread: ThreadId, _correlation: CorrelationId) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(()))
     }
 
-    /// Whether it is also said that somebody is writing while the answer is seen to grow.
+    /// Whether the typing indicator is also shown beside a draft.
     fn types_throughout(&self) -> bool {
         false
     }
@@ -77,13 +74,13 @@ enum DraftCommand {
     Over(ThreadId, CorrelationId),
 }
 
-/// The way to the screen. Cheap to clone.
+/// A handle of the scheduler. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct DraftScheduler {
     orders: mpsc::Sender<DraftCommand>,
 }
 
-/// The screen itself, to be run by whoever owns it.
+/// The scheduler's task, to be run by its owner.
 pub struct DraftTask {
     orders: mpsc::Receiver<DraftCommand>,
 }
@@ -95,25 +92,24 @@ impl std::fmt::Debug for DraftTask {
 }
 
 impl DraftScheduler {
-    /// A screen and the task that must be run for it.
+    /// A handle and the task to run.
     pub fn new() -> (Self, DraftTask) {
         let (orders, receiver) = mpsc::channel(BACKLOG);
         (Self { orders }, DraftTask { orders: receiver })
     }
 
-    /// Shows an intent that is fleeting; any other is passed over. Never waits.
+    /// Shows a transient intent; ignores any other. Never waits.
     pub fn show(&self, intent: OutboundIntent) {
-        // A full screen shows less.
+        // Dropped while the queue is full.
         drop(self.orders.try_send(DraftCommand::Show(Box::new(intent))));
     }
 
-    /// Takes away what is shown for a turn that has ended without a word. Never waits; whatever is delivered afterwards
-    /// waits for it.
+    /// Removes the draft of a turn that ended without an answer. Never waits; a later delivery waits for the removal.
     pub fn over(&self, thread: &ThreadId, correlation: &CorrelationId) {
         drop(self.orders.try_send(DraftCommand::Over(thread.clone(), correlation.clone())));
     }
 
-    /// Ends what is shown for a turn, and gives what it left in the chat. Afterwards no frame of it appears.
+    /// Ends the draft of a turn and returns its message. No frame of the turn is shown afterwards.
     pub async fn take(&self, thread: &ThreadId, correlation: &CorrelationId) -> Option<DraftMessage> {
         let (reply, answer) = oneshot::channel();
         let order = DraftCommand::Take(thread.clone(), correlation.clone(), reply);
@@ -121,12 +117,12 @@ impl DraftScheduler {
             self.orders.send(order).await.ok()?;
             answer.await.ok().flatten()
         };
-        // Nobody runs the screen while the adapter starts anew: then there is nothing to take.
+        // The task does not run while the adapter restarts: then there is no draft to take.
         tokio::time::timeout(PATIENCE, taken).await.ok().flatten()
     }
 }
 
-/// Work for one thread's worker.
+/// A command for one thread's worker.
 enum Work {
     Show(CorrelationId, Frame),
     Take(CorrelationId, oneshot::Sender<Option<DraftMessage>>),
@@ -134,7 +130,7 @@ enum Work {
 }
 
 impl DraftTask {
-    /// Shows what comes until told to stop, or until this is dropped. It can be run again.
+    /// Renders frames until stopped or dropped. It can be run again.
     pub async fn run(&mut self, target: Arc<dyn DraftTarget>, stop: CancellationToken) {
         let mut stage = DraftWorkers { target, workers: HashMap::new(), tasks: JoinSet::new() };
         loop {
@@ -152,7 +148,7 @@ impl DraftTask {
     }
 }
 
-/// The workers, one for each thread that has something to show.
+/// The workers, one for each thread with something to show.
 struct DraftWorkers {
     target: Arc<dyn DraftTarget>,
     workers: HashMap<ThreadId, mpsc::Sender<Work>>,
@@ -163,7 +159,7 @@ impl DraftWorkers {
     fn show(&mut self, intent: OutboundIntent) {
         let Some(frame) = frame_of(intent.intent) else { return };
         let worker = self.worker(intent.thread_id);
-        // A worker that is behind shows less; room is always left for taking its draft away.
+        // A slow worker gets fewer frames; there is always room for the command that takes its draft.
         if worker.capacity() > RESERVED {
             drop(worker.try_send(Work::Show(intent.correlation_id, frame)));
         }
@@ -176,14 +172,14 @@ impl DraftWorkers {
         reply: oneshot::Sender<Option<DraftMessage>>,
     ) {
         match self.workers.get(thread) {
-            // What cannot be sent drops the reply, and whoever waits hears that there is nothing.
+            // A failed send drops `reply`, and the caller gets `None`.
             Some(worker) => drop(worker.try_send(Work::Take(correlation, reply))),
             None => drop(reply.send(None)),
         }
     }
 
     fn over(&mut self, thread: ThreadId, correlation: CorrelationId) {
-        // Also where nothing was shown yet: the message may be one that the daemon before has left.
+        // Also where no frame was rendered yet: an earlier process may have left the message.
         drop(self.worker(thread).try_send(Work::Over(correlation)));
     }
 
@@ -202,7 +198,7 @@ impl DraftWorkers {
     }
 
     fn ended(&mut self, thread: Option<ThreadId>) {
-        // A thread that was given a new worker meanwhile keeps it.
+        // A thread that got a new worker meanwhile keeps it.
         if let Some(thread) = thread
             && self.workers.get(&thread).is_some_and(mpsc::Sender::is_closed)
         {
@@ -211,12 +207,12 @@ impl DraftWorkers {
     }
 }
 
-/// Shows the frames of one thread, one at a time, the latest only, never faster than the platform likes.
+/// Renders the frames of one thread, one at a time, only the latest, and never faster than the platform's interval.
 async fn serve(thread: ThreadId, target: Arc<dyn DraftTarget>, mut work: mpsc::Receiver<Work>) -> ThreadId {
     let mut draft: Option<DraftMessage> = None;
     let mut next_at = Instant::now();
     let mut due: Option<(CorrelationId, Frame)> = None;
-    // However often it was said that somebody is writing, it is shown once, and not before all else that waits is heard.
+    // Repeated typing frames are shown once, after all other queued commands are read.
     let mut typing: Option<CorrelationId> = None;
     loop {
         let waiting = due.is_some();
@@ -228,7 +224,7 @@ async fn serve(thread: ThreadId, target: Arc<dyn DraftTarget>, mut work: mpsc::R
                 let mine = draft.as_ref().filter(|known| known.correlation == correlation);
                 let message = mine.map(|known| known.message.clone());
                 let left = target.render_draft(thread.clone(), correlation.clone(), Frame::Typing, message).await;
-                // Whoever writes for long may have left a line about it.
+                // A typing frame may have left a message about a long wait.
                 draft = left.map(|message| DraftMessage { correlation, message }).or(draft);
                 continue;
             }
@@ -245,7 +241,7 @@ async fn serve(thread: ThreadId, target: Arc<dyn DraftTarget>, mut work: mpsc::R
         };
         match heard {
             Some(Work::Show(correlation, Frame::Typing)) => {
-                // It changes no message, so it needs no turn.
+                // It edits no message, so it needs no interval.
                 if target.types_throughout() || (draft.is_none() && due.is_none()) {
                     typing = Some(correlation);
                 }
@@ -255,7 +251,7 @@ async fn serve(thread: ThreadId, target: Arc<dyn DraftTarget>, mut work: mpsc::R
                 due = due.filter(|(other, _)| *other != correlation);
                 typing = typing.filter(|other| *other != correlation);
                 let mine = draft.as_ref().is_some_and(|known| known.correlation == correlation);
-                // Whoever asked may be gone; then the message stays as it is.
+                // The caller may be gone; then the message stays unchanged.
                 drop(reply.send(if mine { draft.take() } else { None }));
             }
             Some(Work::Over(correlation)) => {
@@ -289,7 +285,7 @@ mod tests {
 
     use super::*;
 
-    /// Writes down what it shows; the first frame of a turn makes a message, later ones change it.
+    /// Records the frames; the first frame of a turn creates a message, later ones edit it.
     #[derive(Default)]
     struct Sketch(Mutex<Vec<String>>);
 
@@ -353,7 +349,7 @@ mod tests {
     impl Theatre {
         async fn draft(&self, correlation: &CorrelationId, text: &str) {
             self.screen.show(intent(correlation, Intent::AssistantDelta { text: text.to_owned() }));
-            // Time is paused: everybody else runs before this returns.
+            // Time is paused: all other tasks run before this returns.
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
 

@@ -1,4 +1,4 @@
-//! Keeping a file that came with a message: bounded in size, whole or not at all, in the thread's own folder.
+//! Downloads a file of a message into the thread's folder: bounded in size, complete or not at all.
 
 use std::time::Duration;
 
@@ -9,31 +9,26 @@ use tokio::sync::Semaphore;
 use crate::domain::StoredFile;
 use crate::ports::{FileStore, StoreError};
 
-/// Why a file could not be kept.
+/// Why a download failed.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
-    /// It is longer than what may be.
     #[error("the file is longer than {limit} bytes")]
-    TooBig {
-        /// How many bytes there may be.
-        limit: u64,
-    },
-    /// It broke off on the way.
+    TooBig { limit: u64 },
+    /// The transfer was interrupted.
     #[error("the file could not be fetched: {0}")]
     Broken(String),
-    /// The platform does not give it, and would not the next time.
+    /// The platform refuses it, also for a retry.
     #[error("the file is not to be had: {0}")]
     Denied(String),
-    /// It could not be written.
     #[error("the file could not be written")]
     Store(#[from] StoreError),
 }
 
-/// How often a file is tried, and the wait between two tries.
+/// How many attempts, and the wait between two.
 const TRIES: u32 = 3;
 const PAUSE: Duration = Duration::from_millis(300);
 
-/// Fetches files: a few at the same time, each within a bounded time, and again where it broke off.
+/// Downloads with bounded concurrency, a deadline each, and retries of interrupted transfers.
 #[derive(Debug)]
 pub struct Downloads {
     places: Semaphore,
@@ -41,12 +36,12 @@ pub struct Downloads {
 }
 
 impl Downloads {
-    /// So many at once, each within this time, all its tries together.
+    /// At most `at_once` downloads at a time; `deadline` covers all attempts of one.
     pub const fn new(at_once: usize, deadline: Duration) -> Self {
         Self { places: Semaphore::const_new(at_once), deadline }
     }
 
-    /// Fetches one. `attempt` is one try of it.
+    /// Downloads one file. `attempt` makes one attempt.
     pub async fn fetch<T, F>(&self, attempt: impl Fn() -> F) -> Result<T, FetchError>
     where
         F: Future<Output = Result<T, FetchError>>,
@@ -67,20 +62,19 @@ impl Downloads {
     }
 }
 
-/// Whether a file was kept before: what is there is whole.
+/// Whether a file is already stored: a stored file is complete.
 pub async fn is_kept(files: &dyn FileStore, file: &StoredFile) -> Result<bool, FetchError> {
     Ok(files.open(file.thread(), file.name()).await?.is_some())
 }
 
-/// What stands before the names of the files of one message, told by `key` from those of all others: the same each
-/// time the message comes.
+/// The prefix of the file names of one message, derived from `key`: the same for every redelivery.
 pub fn name_before(key: &str, index: usize) -> String {
     let digest = digest(&SHA256, key.as_bytes());
     let tail: String = digest.as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     format!("{tail}-{index}-")
 }
 
-/// Stores what comes in `files`, and gives its length. What is too long or breaks off leaves nothing behind.
+/// Writes a stream into `files` and returns its length. Too long or interrupted content leaves no file.
 pub async fn keep<B, E>(
     files: &dyn FileStore,
     file: &StoredFile,

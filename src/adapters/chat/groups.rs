@@ -25,7 +25,7 @@ impl Default for GroupsSection {
 }
 
 impl GroupsSection {
-    /// For how long after an answer the same person need not mention the agent again.
+    /// How long after an answer the same person need not mention the agent again.
     pub const fn followup(&self) -> Duration {
         Duration::from_secs(self.followup_secs)
     }

@@ -1,6 +1,5 @@
-//! What chat platforms have in common, so that none of them copies it: who may speak, which messages are for the
-//! agent, how questions and their buttons look, how fast one may send, what is shown while a turn runs, where files
-//! go, and how what takes a while to be handed in is neither lost nor in the way. Knows no platform by name.
+//! The parts that the chat platforms share: access, addressing, approvals and their buttons, rate limits, drafts,
+//! downloads, and the backlog of slow events. Knows no platform by name.
 
 mod access_policy;
 mod addressing_policy;

@@ -1,5 +1,5 @@
-//! How fast one may send: so many in a while, over all and in one chat, and not at all while the platform says so.
-//! Whoever wants to send is told when; nobody is refused.
+//! Client-side rate limits: a rate over all chats, a rate per chat, and pauses that the platform asks for. A sender
+//! waits for its turn and is never refused.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -7,19 +7,18 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How many chats are remembered before those that have rested are let go.
+/// How many chats are tracked before idle ones are dropped.
 const MOST: usize = 4096;
 
-/// So many at once, then one every `every`.
+/// A token bucket: `burst` at once, then one every `every`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
-    /// How many may go at once after a rest.
     pub burst: u32,
-    /// How long one more takes to be allowed again.
+    /// How long one token takes to refill.
     pub every: Duration,
 }
 
-/// Tells senders when their turn is. Cheap: one short lock and no waiting inside.
+/// Schedules sends. Cheap: one short lock, never held while waiting.
 #[derive(Debug)]
 pub struct Pace {
     overall: Rate,
@@ -29,23 +28,23 @@ pub struct Pace {
 #[derive(Debug, Default)]
 struct State {
     overall: Option<Instant>,
-    /// When a pause of all ends.
+    /// End of the pause of all chats.
     until: Option<Instant>,
     chats: HashMap<String, ChatRate>,
 }
 
-/// What was sent to one chat.
+/// The bucket of one chat.
 #[derive(Clone, Copy, Debug)]
 struct ChatRate {
-    /// When it has rested.
+    /// When the bucket is full again.
     full: Instant,
-    /// What the platform said: not before then, whoever gives up waiting.
+    /// The earliest send after a pause; it stays when a waiting sender gives up.
     floor: Instant,
-    /// When that pause ends.
+    /// End of the pause.
     until: Option<Instant>,
 }
 
-/// A turn in a chat that was counted and has not come: whoever gives up waiting for it gives it back.
+/// A turn of a chat that was taken and has not come yet. Dropping it returns the turn.
 #[derive(Debug)]
 struct Counted<'a> {
     pace: &'a Pace,
@@ -69,26 +68,26 @@ impl Drop for Counted<'_> {
 }
 
 impl Pace {
-    /// A pace with this rate over all chats.
+    /// Limits with this rate over all chats.
     pub fn new(overall: Rate) -> Self {
         Self { overall, state: Mutex::default() }
     }
 
-    /// Waits until one more may be sent to this chat. Its turn in the chat comes first: a chat that has to wait long
-    /// holds nobody else up.
+    /// Waits until one more may be sent to this chat. The chat's own turn comes first, so that a chat with a long wait
+    /// does not block others.
     pub async fn wait(&self, chat: &str, rate: Rate) {
         self.wait_with(chat, || rate).await;
     }
 
-    /// The same at a rate that may change meanwhile. Whoever has waited and hears of a pause only now gets in line
-    /// again behind it.
+    /// The same with a rate that may change meanwhile. A sender whose turn falls into a new pause queues again behind
+    /// it.
     pub async fn wait_with(&self, chat: &str, rate: impl Fn() -> Rate) {
         loop {
             let rate = rate();
             let at = self.locked(|state| state.take_chat(chat, rate, Instant::now()));
             let mut counted = Counted { pace: self, chat, every: rate.every, came: false };
             reach(at).await;
-            // A turn that came within a pause is gone.
+            // A turn that came within a pause is used up.
             counted.came = true;
             if self.locked(|state| state.chat_rests(chat, Instant::now())) {
                 continue;
@@ -105,7 +104,8 @@ impl Pace {
         }
     }
 
-    /// Whether one more could be sent to this chat right now; if so, it counts as sent. For what may be left out.
+    /// Whether one more could be sent to this chat right now; if so, it counts as sent. For messages that may be
+    /// dropped.
     pub fn spare(&self, chat: &str, rate: Rate) -> bool {
         let now = Instant::now();
         self.locked(|state| {
@@ -119,7 +119,7 @@ impl Pace {
         })
     }
 
-    /// Sends nothing to this chat for a while.
+    /// Pauses this chat.
     pub fn pause(&self, chat: &str, rate: Rate, pause: Duration) {
         let until = Instant::now() + pause;
         let full = paid_after(rate, until);
@@ -132,7 +132,7 @@ impl Pace {
         });
     }
 
-    /// Sends nothing to anybody for a while.
+    /// Pauses all chats.
     pub fn pause_all(&self, pause: Duration) {
         let until = Instant::now() + pause;
         let full = paid_after(self.overall, until);
@@ -148,7 +148,7 @@ impl Pace {
 }
 
 impl State {
-    /// Counts one more in this chat, and says when it may go.
+    /// Takes a turn in this chat and returns its time.
     fn take_chat(&mut self, chat: &str, rate: Rate, now: Instant) -> Instant {
         if self.chats.len() >= MOST {
             self.chats.retain(|_, account| account.full > now);
@@ -167,26 +167,26 @@ impl State {
         until.is_some_and(|until| until > now)
     }
 
-    /// Counts one more over all chats, and says when it may go.
+    /// Takes a turn over all chats and returns its time.
     fn take_overall(&mut self, rate: Rate, now: Instant) -> Instant {
         let full = self.overall.replace(self.overall.unwrap_or(now).max(now) + rate.every);
         due(full, rate, now).max(self.until.unwrap_or(now))
     }
 }
 
-/// Waits for a moment. One that is there already costs nothing; the timer would round it up to its next tick.
+/// Waits for a moment. A past moment costs nothing; the timer would round it up to its next tick.
 async fn reach(at: Instant) {
     if at > Instant::now() {
         tokio::time::sleep_until(at).await;
     }
 }
 
-/// As if the whole burst had been used up at the end of a pause.
+/// The state in which the whole burst is used up at the end of a pause.
 fn paid_after(rate: Rate, until: Instant) -> Instant {
     until + rate.every.saturating_mul(rate.burst.saturating_sub(1))
 }
 
-/// When one more may go. `full` is the moment at which everything sent so far is paid for.
+/// When one more may be sent. `full` is when the bucket is full again.
 fn due(full: Option<Instant>, rate: Rate, now: Instant) -> Instant {
     let credit = rate.every.saturating_mul(rate.burst.saturating_sub(1));
     full.and_then(|full| full.checked_sub(credit)).unwrap_or(now).max(now)
@@ -199,7 +199,7 @@ mod tests {
     const CHAT: Rate = Rate { burst: 2, every: Duration::from_secs(1) };
     const ALL: Rate = Rate { burst: 3, every: Duration::from_millis(100) };
 
-    /// When each of these would go, in milliseconds from now.
+    /// The wait of each send, in milliseconds.
     async fn waits(pace: &Pace, chats: &[&str]) -> Vec<u128> {
         let now = Instant::now();
         let turns = chats.iter().map(|chat| async {

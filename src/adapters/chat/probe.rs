@@ -1,9 +1,9 @@
-//! What every platform's probe can find, in the operator's language. Pure.
+//! The findings that the doctor probes of all platforms share, in the operator's language. Pure.
 
 use crate::domain::Language;
 use crate::ports::{AdapterDef, Probe, ProbeLevel};
 
-/// The credentials are good, and this is the bot.
+/// The credentials are valid; the bot's name.
 pub fn bot(name: &str, language: Language) -> Probe {
     let message = match language {
         Language::En => format!("the bot is {name}"),
@@ -26,7 +26,7 @@ pub fn bad_credentials(def: &AdapterDef, detail: &str, language: Language) -> Pr
     Probe { level: ProbeLevel::Error, message, advice: Some(advice) }
 }
 
-/// The platform could not be asked.
+/// The platform could not be reached.
 pub fn unreachable(def: &AdapterDef, detail: &str, language: Language) -> Probe {
     let message = match language {
         Language::En => format!("it cannot be asked: {detail}"),
@@ -35,7 +35,7 @@ pub fn unreachable(def: &AdapterDef, detail: &str, language: Language) -> Probe 
     Probe { level: ProbeLevel::Error, message, advice: Some(check_network(def, language)) }
 }
 
-/// The platform did not answer within this time.
+/// The platform did not respond within this time.
 pub fn silent(def: &AdapterDef, seconds: u64, language: Language) -> Probe {
     let message = match language {
         Language::En => format!("it said nothing in {seconds} seconds"),

@@ -1,8 +1,8 @@
-//! The words of a question, as CommonMark. How they look is the platform's business.
+//! The text of an approval, as CommonMark. The platform converts it.
 
 use crate::domain::{ApprovalKind, Intent, Language, Risk, Timestamp};
 
-/// The question as people read it; nothing for any other intent.
+/// The text of an approval request; `None` for any other intent.
 pub fn question(intent: &Intent, now: Timestamp) -> Option<String> {
     let Intent::ApprovalRequest {
         number,
@@ -28,8 +28,7 @@ pub fn question(intent: &Intent, now: Timestamp) -> Option<String> {
     Some(text)
 }
 
-/// What an intent says on a platform that has neither buttons nor files nor edits; nothing for what is only shown in
-/// passing.
+/// The text of an intent on a platform without buttons, files and edits; `None` for an intent that is only shown.
 pub fn plain_words(intent: &Intent, now: Timestamp) -> Option<String> {
     match intent {
         Intent::AssistantText { text }
@@ -65,7 +64,7 @@ fn title(number: &str, kind: ApprovalKind, risk: Risk, language: Language) -> St
     }
 }
 
-/// Text in a fence that it cannot close.
+/// Text in a code fence that is longer than any in the text.
 pub fn fenced(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);

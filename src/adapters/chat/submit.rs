@@ -1,4 +1,4 @@
-//! Handing an event in, and what follows for the platform.
+//! Submits an event to the threads, and maps the result to the acknowledgement of the platform.
 
 use std::time::Duration;
 
@@ -6,21 +6,21 @@ use crate::domain::{IngressEvent, IngressKind, Language};
 use crate::ports::{Acceptance, ThreadsHandle};
 use crate::render::Phrase;
 
-/// Within this time the disk must have taken an event.
+/// Deadline of storing an event.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// What follows for the platform.
+/// The consequence for the platform.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Submitted {
-    /// The platform may be told that it was received.
+    /// The event may be acknowledged.
     Kept,
-    /// The same, and whoever sent it is told this: it was not taken, or how a button was understood.
+    /// Acknowledged, with a notice for the author: why it was refused, or how a button was understood.
     Tell(String),
-    /// The platform must not be told: it has to come again.
+    /// Not acknowledged: the platform must send it again.
     Later(String),
 }
 
-/// Hands an event in and waits until it is on the disk or not.
+/// Submits an event and waits until it is stored or refused.
 pub async fn submit(door: &ThreadsHandle, event: IngressEvent, language: Language) -> Submitted {
     let decision = matches!(event.kind, IngressKind::Decision(_));
     let edited = matches!(event.kind, IngressKind::Edited(_));
@@ -28,7 +28,7 @@ pub async fn submit(door: &ThreadsHandle, event: IngressEvent, language: Languag
         Ok(Acceptance::Accepted { .. } | Acceptance::Duplicate { .. }) => Submitted::Kept,
         Ok(Acceptance::Busy) => Submitted::Tell(Phrase::Busy.say(language)),
         Ok(Acceptance::Refused(words)) if decision => Submitted::Tell(words),
-        // A correction of what is long past, or of what was never for us: nobody waits for an answer.
+        // An edit of an old message, or of one that was not for the agent, gets no notice.
         Ok(Acceptance::Refused(_)) if edited => Submitted::Kept,
         Ok(Acceptance::Refused(words)) => Submitted::Tell(words),
         Ok(Acceptance::StorageFailed(why)) => Submitted::Later(why),

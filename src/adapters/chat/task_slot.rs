@@ -1,5 +1,5 @@
-//! Where the tasks of an adapter lie while nobody runs them. An adapter that broke is started again with the same ones,
-//! and what was in their hands is not lost.
+//! Holds the tasks of an adapter while they do not run. An adapter that failed is restarted with the same tasks, so
+//! their state is not lost.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,11 +8,11 @@ use tokio_util::sync::CancellationToken;
 use super::{BacklogTask, DraftTarget, DraftTask, Finish};
 use crate::ports::{AdapterError, BoxFuture};
 
-/// A place for one value that one at a time has in use.
+/// A slot for one value with one user at a time.
 #[derive(Debug)]
 pub struct TaskSlot<T>(Mutex<Option<T>>);
 
-/// The value while it is in use, unless somebody else has it. However the use ends, also by a panic, it is put back.
+/// The borrowed value, if it was free. It is put back when the guard is dropped, also by a panic.
 #[derive(Debug)]
 pub struct SlotGuard<'a, T> {
     slot: &'a TaskSlot<T>,
@@ -20,25 +20,24 @@ pub struct SlotGuard<'a, T> {
 }
 
 impl<T> TaskSlot<T> {
-    /// With the value in it.
     pub const fn new(value: T) -> Self {
         Self(Mutex::new(Some(value)))
     }
 
-    /// Lends the value, if it is here.
+    /// Borrows the value, if it is free.
     pub fn lend(&self) -> SlotGuard<'_, T> {
         let value = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         SlotGuard { slot: self, value }
     }
 
-    /// Lets the value go for good: whoever waits for it to do something waits no longer.
+    /// Drops the value for good; callers that wait for it stop waiting.
     pub fn close(&self) {
         drop(self.lend().value.take());
     }
 }
 
 impl<T> SlotGuard<'_, T> {
-    /// The value; nothing where somebody else has it.
+    /// The value; `None` while another user has it.
     pub const fn get_mut(&mut self) -> Option<&mut T> {
         self.value.as_mut()
     }
@@ -53,10 +52,10 @@ impl<T> Drop for SlotGuard<'_, T> {
 }
 
 impl TaskSlot<BacklogTask> {
-    /// Hears what comes while what was accepted is handed in beside it, until the hearing ends.
+    /// Receives events while the backlog is submitted beside it, until `hearing` ends.
     ///
     /// # Errors
-    /// Those of the hearing; or that somebody hears already, or that what was accepted earlier cannot be read.
+    /// Those of `hearing`; when the adapter runs already; when the stored events cannot be read.
     pub async fn run_beside(
         &self,
         finish: Arc<dyn Finish>,
@@ -66,7 +65,7 @@ impl TaskSlot<BacklogTask> {
         let Some(task) = lent.get_mut() else {
             return Err(AdapterError::Fatal("the adapter runs already".to_owned()));
         };
-        // What was accepted by an earlier run stands before whatever comes now.
+        // Events that an earlier run accepted come before new ones.
         if let Err(error) = task.take_up().await {
             return Err(AdapterError::Broken(format!("what was accepted earlier cannot be read: {error}")));
         }
@@ -77,15 +76,15 @@ impl TaskSlot<BacklogTask> {
 }
 
 impl TaskSlot<DraftTask> {
-    /// Receives while what is fleeting is shown beside it, until the receiving ends. Once `stop` was said nothing is ever
-    /// shown again, and no answer that is delivered then waits for it.
+    /// Receives events while drafts are shown beside it, until `receiving` ends. Once `stop` is cancelled no draft is
+    /// shown again, and no later delivery waits for one.
     pub async fn run_beside<T>(
         &self,
         target: Arc<dyn DraftTarget>,
         stop: &CancellationToken,
         receiving: BoxFuture<'_, T>,
     ) -> T {
-        // Where somebody else shows it, it need not be shown twice.
+        // Another user already runs the task.
         let mut lent = self.lend();
         let Some(task) = lent.get_mut() else { return receiving.await };
         let over = CancellationToken::new();
@@ -97,7 +96,7 @@ impl TaskSlot<DraftTask> {
     }
 }
 
-/// Does the work, and then tells whoever runs beside it that it is over.
+/// Runs the future, then cancels `over` for the task beside it.
 async fn ending<T>(work: BoxFuture<'_, T>, over: &CancellationToken) -> T {
     let ended = work.await;
     over.cancel();
@@ -187,7 +186,7 @@ mod tests {
         let (shows, stop) = (TaskSlot::new(shows), CancellationToken::new());
         for panics in [true, false] {
             let hearing = async {
-                // What is accepted now is handed in by the next run.
+                // The next run submits what is accepted now.
                 backlog.accept("k", Value::Null, backlog.enter("c", Speed::Slow)).await.unwrap();
                 assert!(!panics, "on purpose");
                 Ok(())

@@ -1,5 +1,5 @@
-//! The way in for a platform that has nothing but text: who may speak, pairing, whether a message is for the agent,
-//! commands, and handing it in. An adapter only says who wrote what where.
+//! The intake for a text-only platform: access, pairing, addressing, commands, and submitting. The adapter only passes
+//! author, chat and text.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -15,37 +15,36 @@ use crate::domain::{
 use crate::ports::{AdapterParts, PairingRequest, ThreadsHandle};
 use crate::render::Phrase;
 
-/// How long a message that could not be kept is left alone.
+/// Wait before a message that could not be stored is retried.
 const TRY_AGAIN_AFTER: Duration = Duration::from_secs(1);
 
-/// A message as the platform brought it. Ids are the platform's own.
+/// A message of the platform. Ids are the platform's own.
 #[derive(Clone, Debug)]
 pub struct TextMessage {
-    /// The platform's id of the message, which makes a repeated one recognisable; nothing where there are no ids.
+    /// The platform's message id, the dedupe key; `None` where the platform has no ids.
     pub id: Option<String>,
     pub chat: String,
     pub kind: ChatKind,
     pub user: String,
-    /// What people call the author.
+    /// Display name of the author.
     pub name: Option<String>,
-    /// The words, without the name that they begin with to turn to the bot.
+    /// The text, without the bot's name that it may begin with.
     pub text: String,
-    /// To whom the message turns.
+    /// Whom the message addresses.
     pub facts: Facts,
 }
 
-/// What became of a message.
+/// The outcome of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TextTaken {
-    /// It is on the disk, or nothing that is kept.
+    /// Stored, or ignored.
     Done,
-    /// The same, and these words are to be said in its chat.
+    /// The same, with a notice for its chat.
     Tell(String),
-    /// It could not be kept: the platform has to bring it again, or the adapter to try again.
+    /// Not stored: the platform must send it again, or the adapter retry.
     Again(String),
 }
 
-/// Takes text messages in.
 #[derive(Debug)]
 pub struct TextIntake {
     platform: Platform,
@@ -56,7 +55,7 @@ pub struct TextIntake {
 }
 
 impl TextIntake {
-    /// With the people who may write in private, the groups that are served, and how the agent behaves in groups.
+    /// With the people who may write in a direct chat, the groups that are served, and the settings for groups.
     pub fn new(
         parts: &AdapterParts,
         people: &[String],
@@ -73,14 +72,14 @@ impl TextIntake {
         }
     }
 
-    /// Takes a message in and waits until it is on the disk or not.
+    /// Handles a message and waits until it is stored or not.
     pub async fn take(&self, door: &ThreadsHandle, message: TextMessage) -> TextTaken {
         let now = self.chat.clock.now();
         let language = self.chat.language_for(&message.text);
         let (author, thread) = match self.ids(&message) {
             Ok(ids) => ids,
             Err(error) => {
-                tracing::warn!(%error, "message passed over: its ids cannot be used");
+                tracing::warn!(%error, "message without valid ids ignored");
                 return TextTaken::Done;
             }
         };
@@ -101,21 +100,21 @@ impl TextIntake {
                 Submitted::Later(why) => TextTaken::Again(why),
             },
             Err(error) => {
-                tracing::warn!(%error, "message passed over: its id cannot be used");
+                tracing::warn!(%error, "message without a valid id ignored");
                 TextTaken::Done
             }
         }
     }
 
-    /// The same for a platform that never brings a message again: tries until it is kept or refused. Gives the words that
-    /// are to be said in its chat, if any.
+    /// The same for a platform that never redelivers a message: retries until it is stored or refused. Returns the
+    /// notice for its chat, if any.
     pub async fn take_surely(&self, door: &ThreadsHandle, message: &TextMessage) -> Option<String> {
         loop {
             match self.take(door, message.clone()).await {
                 TextTaken::Done => return None,
                 TextTaken::Tell(words) => return Some(words),
                 TextTaken::Again(why) => {
-                    tracing::warn!(why, "message not accepted, tried again");
+                    tracing::warn!(why, "message not accepted, retrying");
                     tokio::time::sleep(TRY_AGAIN_AFTER).await;
                 }
             }

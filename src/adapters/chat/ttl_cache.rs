@@ -1,4 +1,4 @@
-//! What was found out a while ago and is believed for a while longer.
+//! A cache whose entries expire.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How many answers are kept.
+/// Most entries.
 const MOST: usize = 1000;
 
-/// Answers that are believed until they are too old.
+/// Entries with a time to live each.
 #[derive(Debug)]
 pub struct TtlCache<K, V> {
     known: Mutex<HashMap<K, (Instant, V)>>,
@@ -23,13 +23,13 @@ impl<K, V> Default for TtlCache<K, V> {
 }
 
 impl<K: Eq + Hash, V: Clone> TtlCache<K, V> {
-    /// The answer that is still believed.
+    /// The entry, unless it has expired.
     pub fn get(&self, key: &K) -> Option<V> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.get(key).filter(|(until, _)| Instant::now() < *until).map(|(_, value)| value.clone())
     }
 
-    /// Believes an answer for so long.
+    /// Stores an entry for this time.
     pub fn put(&self, key: K, value: V, lasts: Duration) {
         let now = Instant::now();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);

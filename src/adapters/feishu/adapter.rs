@@ -1,5 +1,5 @@
-//! The adapter: one app on the platform. Receives over the long connection or the webhook, delivers, and shows what is
-//! fleeting.
+//! The Feishu adapter: one app. Receives events over the long connection or the webhook, sends deliveries, and shows
+//! drafts.
 
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
@@ -35,14 +35,14 @@ use crate::ports::{
     Running,
 };
 
-/// How long one message may be. A card holds 30 KB, quotes and escapes included.
+/// Most bytes of one message. A card holds 30 KB, quotes and escapes included.
 const MOST_BYTES: usize = 9000;
-/// How many webhook requests may wait.
+/// Capacity of the webhook queue.
 const HOOKS: usize = 64;
-/// How long a webhook request waits for its answer; the platform waits for 3 seconds.
+/// Deadline of a webhook request in our listener; the platform itself waits for 3 seconds.
 const HOOK_WITHIN: Duration = Duration::from_secs(30);
 
-/// Feishu or Lark, by one app.
+/// One Feishu or Lark app.
 #[derive(Debug)]
 pub struct FeishuAdapter {
     platform: Platform,
@@ -60,7 +60,7 @@ pub struct FeishuAdapter {
 }
 
 impl FeishuAdapter {
-    /// The adapter of this name. Connects to nothing yet.
+    /// An adapter with this platform name. Opens no connection.
     pub fn new(platform: Platform, options: FeishuOptions, parts: ChatParts) -> Self {
         let api = Api::new(parts.http.clone(), &options.domain, &options.app_id, &options.app_secret);
         let notes = Notes::new(parts.notes.clone());
@@ -95,7 +95,7 @@ impl FeishuAdapter {
         }
     }
 
-    /// The API, for whoever else has a use for it.
+    /// The API client of this app.
     pub fn api(&self) -> &Api {
         &self.api
     }
@@ -130,31 +130,32 @@ impl FeishuAdapter {
             () = stop.cancelled() => return Ok(()),
             me = self.who_am_i() => me?,
         };
-        tracing::info!(name = me.name, "connected as an app");
+        tracing::info!(name = me.name, "feishu app connected");
         let (seen, waiting) = Seen::new();
         let intake = self.intake(me, &io, seen);
         let hearing = async {
             tokio::select! {
                 ended = self.hear(&intake, &io, &stop) => ended,
-                // It never ends before: the intake holds the way to it.
+                // `put_signs` ends only after the intake is dropped, because the intake holds its sender.
                 () = put_signs(self.api.clone(), waiting) => Ok(()),
             }
         };
         self.backlog_task.run_beside(intake.clone(), Box::pin(hearing)).await
     }
 
-    /// The app itself. Where the platform does not say who that is, everything else works all the same.
+    /// The app's own identity. A platform that refuses this call gets a default identity, and the adapter runs all the
+    /// same.
     async fn who_am_i(&self) -> Result<Bot, AdapterError> {
         match self.api.bot().await {
             Ok(me) => Ok(me),
             Err(error) if error.is_bad_credentials() => {
                 Err(AdapterError::Fatal(format!("the app id or secret is wrong: {error}")))
             }
-            // What stands in between and only lets nobody through says nothing about the platform.
+            // A codeless refusal comes from a proxy and says nothing about the platform.
             Err(error @ ApiError::Refused { .. })
                 if !error.wants_fresh_token() && (error.is_no_such_call() || !error.is_codeless()) =>
             {
-                tracing::warn!(%error, "the platform does not say who the app is: any bot that is mentioned is taken for it");
+                tracing::warn!(%error, "app identity lookup refused: any mentioned bot counts as the app");
                 Ok(Bot::default())
             }
             Err(error) => Err(AdapterError::Broken(error.to_string())),
@@ -202,7 +203,7 @@ impl FeishuAdapter {
                 return Ok(());
             }
             let wait = reconnect.wait(began.elapsed(), config, self.parts.ids.chance());
-            tracing::warn!(reason, ?wait, "the long connection is lost and will be opened again");
+            tracing::warn!(reason, ?wait, "long connection lost, reconnecting");
             tokio::select! {
                 () = stop.cancelled() => return Ok(()),
                 () = tokio::time::sleep(wait) => {}
@@ -244,7 +245,8 @@ impl Hook for FeishuAdapter {
                 answer.await.ok()
             };
             let answered = tokio::time::timeout(HOOK_WITHIN, asked).await;
-            // The platform comes again, and what was accepted meanwhile is recognised.
+            // After a 503 the platform sends the event again; the dedupe key recognises an event that was accepted
+            // meanwhile.
             answered.ok().flatten().unwrap_or(HookAnswer::of(503))
         })
     }
@@ -261,7 +263,7 @@ impl Adapter for FeishuAdapter {
 
     fn stale_after(&self) -> Option<Duration> {
         match self.options.mode {
-            // The longest silence a connection may have, and the longest wait for the next one.
+            // The longest silence of a live connection plus the longest reconnect wait.
             FeishuMode::Websocket => Some(Duration::from_secs(300)),
             FeishuMode::Webhook { .. } => None,
         }
@@ -287,7 +289,7 @@ impl Adapter for FeishuAdapter {
     }
 }
 
-/// What the platform can do.
+/// The capabilities of the platform.
 pub const fn capabilities() -> Capabilities {
     Capabilities {
         delivery: Delivery::Push,

@@ -1,4 +1,4 @@
-//! Who runs a group, as the platform says. Asked only where somebody who runs a group may decide something there.
+//! Looks up the administrators of a group, where that decides who may approve or stop something.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,17 +8,17 @@ use super::api::Api;
 use crate::adapters::chat::TtlCache;
 use crate::domain::{Author, AuthorRole, ChatKind};
 
-/// How long an answer is believed, and how long none.
+/// How long an answer, and a failed look-up, is cached.
 const FRESH: Duration = Duration::from_secs(300);
 const FAILED: Duration = Duration::from_secs(30);
-/// How long the platform may take to say it: an event has to be answered within 3 seconds.
+/// Deadline of a look-up: an event has to be answered within 3 seconds.
 const PATIENCE: Duration = Duration::from_millis(1500);
 
-/// Knows who runs which group.
+/// Cached administrator look-ups.
 #[derive(Debug)]
 pub(super) struct Admins {
     api: Api,
-    /// Whether they may decide.
+    /// Whether administrators may decide approvals.
     wanted: bool,
     known: TtlCache<String, Arc<BTreeSet<String>>>,
 }
@@ -28,8 +28,8 @@ impl Admins {
         Self { api, wanted, known: TtlCache::default() }
     }
 
-    /// The author with what the platform says about their place in the group. Where it does not say, they have none.
-    /// Whoever runs a group may end what others began there, also where they may not decide.
+    /// The author with their role in the group; unknown counts as no role. An administrator may stop runs of others
+    /// even where the settings do not let administrators decide approvals.
     pub(super) async fn vouched(
         &self,
         author: Author,
@@ -52,7 +52,7 @@ impl Admins {
         let (people, lasts) = match tokio::time::timeout(PATIENCE, self.api.chat_admins(chat)).await {
             Ok(Ok(people)) => (people.into_iter().collect(), FRESH),
             Ok(Err(error)) => {
-                tracing::warn!(%error, chat, "nobody could tell who runs a group");
+                tracing::warn!(%error, chat, "admin lookup failed");
                 (BTreeSet::new(), FAILED)
             }
             Err(_) => (BTreeSet::new(), FAILED),

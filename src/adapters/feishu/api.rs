@@ -1,5 +1,5 @@
-//! One call of the platform's API: the token, the envelope, the deadline, one try more when the token has lapsed.
-//! Never logs a secret or what people say.
+//! One call of the platform's API: token, response envelope, deadline, and one retry with a fresh token. Never logs a
+//! secret or message text.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,14 +15,14 @@ use super::fault::ApiError;
 use super::token::{Granted, Tokens};
 use crate::http_client::with_causes;
 
-/// How long an ordinary call may take.
+/// Deadline of an ordinary call.
 const DEADLINE: Duration = Duration::from_secs(15);
-/// How long a call that carries a file may take.
+/// Deadline of a call that carries a file.
 const LONG_DEADLINE: Duration = Duration::from_secs(50);
-/// How long an answer may be.
+/// Most bytes of a response.
 const MOST_BYTES: usize = 8 << 20;
 
-/// The platform's API, as one app may call it. Cheap to clone.
+/// A client of the platform's API for one app. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Api {
     base: Arc<str>,
@@ -45,11 +45,11 @@ enum Body {
     Upload(Upload),
 }
 
-/// A file on its way to the platform, with the fields that go with it.
+/// A file to upload, with its form fields.
 #[derive(Clone, Debug)]
 pub(super) struct Upload {
     pub(super) fields: Vec<(&'static str, String)>,
-    /// The field the file itself is in.
+    /// The form field of the file itself.
     pub(super) field: &'static str,
     pub(super) name: String,
     pub(super) bytes: Vec<u8>,
@@ -75,7 +75,7 @@ impl Call {
 }
 
 impl Api {
-    /// The API at `base` for one app. Connects to nothing yet.
+    /// The API at `base` for one app. Opens no connection.
     pub fn new(http: Client, base: &str, app_id: &str, secret: &SecretString) -> Self {
         let base: Arc<str> = base.trim_end_matches('/').into();
         let (fetch_http, fetch_base) = (http.clone(), base.clone());
@@ -88,7 +88,7 @@ impl Api {
         Self { base, http, tokens }
     }
 
-    /// Calls, and gives the whole envelope of a call that worked.
+    /// Makes a call and returns the whole envelope of a success.
     pub(super) async fn call(&self, call: Call) -> Result<Value, ApiError> {
         let response = self.with_token(&call, Reading::Json).await?;
         match response {
@@ -97,7 +97,7 @@ impl Api {
         }
     }
 
-    /// Calls, and gives the answer to be read as a file.
+    /// Makes a call and returns the response, to be read as a file.
     pub(super) async fn open(&self, call: Call) -> Result<Response, ApiError> {
         match self.with_token(&call, Reading::File).await? {
             Answer::Bytes(response) => Ok(*response),
@@ -105,7 +105,7 @@ impl Api {
         }
     }
 
-    /// A call that needs no token and has an envelope of its own: gives status and body.
+    /// A call without a token and with an envelope of its own: returns status and body.
     pub(super) async fn bare(&self, path: &str, body: &Value) -> Result<(u16, Vec<u8>), ApiError> {
         let request = self.http.post(format!("{}{path}", self.base)).timeout(DEADLINE);
         let request = request.header("locale", "zh").json(body);
@@ -202,7 +202,7 @@ fn form(upload: &Upload) -> Form {
     form.part(upload.field, part)
 }
 
-/// Reads an answer: the envelope where it says that the call worked, else why it did not.
+/// Parses a response: the envelope of a success, else the error.
 fn read_envelope(status: u16, body: &[u8], after: Option<Duration>, log: &str) -> Result<Value, ApiError> {
     let Ok(envelope) = serde_json::from_slice::<Value>(body) else {
         return Err(ApiError::codeless(status, after));
@@ -250,7 +250,7 @@ async fn bounded(mut response: Response) -> Result<Vec<u8>, ApiError> {
     Ok(body)
 }
 
-/// An error of the transport, without the address: addresses may hold tickets.
+/// A transport error without the URL: a URL may hold a ticket.
 fn network(error: &reqwest::Error) -> ApiError {
     let words = match () {
         () if error.is_timeout() => "timed out",

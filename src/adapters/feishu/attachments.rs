@@ -1,4 +1,4 @@
-//! Files, in and out: fetched from the platform into the thread's folder, and put on it from there.
+//! Attachments: downloads files into the thread's folder, and uploads files from there.
 
 use std::time::Duration;
 
@@ -14,28 +14,28 @@ use crate::domain::{AttachmentKind, InboundFile, Language, StoredFile, ThreadId}
 use crate::ports::FileStore;
 use crate::render::Phrase;
 
-/// How long a file that is fetched may be.
+/// Most bytes of a downloaded file.
 const MOST_IN: u64 = 50 << 20;
-/// How long fetching one may take.
+/// Deadline of one download.
 pub(super) const FETCH_WITHIN: Duration = Duration::from_secs(60);
-/// How many are fetched at the same time.
+/// How many downloads run at the same time.
 pub(super) const AT_ONCE: usize = 8;
-/// How much of a file tells what it is.
+/// How many leading bytes identify a file type.
 const HEAD: u64 = 16;
-/// How long a picture and a file may be that the platform takes.
+/// The platform's limits for an uploaded image and file.
 const MOST_IMAGE: u64 = 10 << 20;
 const MOST_FILE: u64 = 30 << 20;
 
 /// The files of a message.
 #[derive(Debug, Default)]
 pub(super) struct Fetched {
-    /// Those that are here.
+    /// The files that were downloaded.
     pub(super) files: Vec<InboundFile>,
-    /// What to say of those that are not.
+    /// One notice for each file that was not.
     pub(super) troubles: Vec<String>,
 }
 
-/// Fetches the files of a message into the thread's folder.
+/// Downloads the files of a message into the thread's folder.
 pub(super) async fn fetch_files(
     api: &Api,
     downloads: &Downloads,
@@ -46,7 +46,7 @@ pub(super) async fn fetch_files(
 ) -> Fetched {
     let tries = heard.content.resources.iter().enumerate().map(|(index, resource)| async move {
         let name = resource.name.clone().unwrap_or_else(|| resource.kind.default_name().to_owned());
-        // The same file however often the message comes, and another one once it was changed.
+        // The name stays the same however often the message arrives, and changes when the message is edited.
         let before = name_before(&format!("{} {}", heard.message, resource.key), index);
         let stored = StoredFile::new(thread.clone(), &before, &name);
         let outcome = downloads.fetch(|| fetch_one(api, files, &heard.message, resource, &stored)).await;
@@ -62,7 +62,7 @@ pub(super) async fn fetch_files(
                 fetched.troubles.push(Phrase::FileTooBig { name, megabytes: limit >> 20 }.say(language));
             }
             Err(error) => {
-                tracing::warn!(%error, "a file could not be fetched");
+                tracing::warn!(%error, "file download failed");
                 fetched.troubles.push(Phrase::FileLost(name).say(language));
             }
         }
@@ -93,7 +93,7 @@ async fn fetch_one(
     Ok(media_type)
 }
 
-/// What a picture says of itself, once nobody else does.
+/// The media type by the leading bytes of an image.
 fn picture_type(head: &[u8]) -> Option<&'static str> {
     match head {
         [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
@@ -134,7 +134,7 @@ fn extension(name: &str) -> String {
     name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase()).unwrap_or_default()
 }
 
-/// A file that is to be sent.
+/// A file to send.
 #[derive(Debug)]
 pub(super) struct Attachment<'a> {
     pub(super) file: &'a StoredFile,
@@ -145,13 +145,12 @@ pub(super) struct Attachment<'a> {
 /// Why a file cannot be sent.
 #[derive(Debug)]
 pub(super) enum Unsent {
-    /// It is empty, gone, or longer than the platform takes: the person is told so.
+    /// The file is empty, missing, or over the platform's limit; the person gets this notice.
     Unfit(Phrase),
-    /// The platform said no.
     Api(ApiError),
 }
 
-/// Puts a file on the platform, and gives the message that shows it.
+/// Uploads a file and returns the message that shows it.
 pub(super) async fn upload(
     api: &Api,
     files: &dyn FileStore,
@@ -174,7 +173,7 @@ pub(super) async fn upload(
         DownloadMethod::Image => {
             match api.upload_image(attachment.name, bytes.clone()).await {
                 Ok(key) => ("image", "image_key", key),
-                // What is no picture to the platform is still a file.
+                // What the platform refuses as an image it may still accept as a file.
                 Err(ApiError::Refused { .. }) => {
                     let key = api.upload_file(attachment.name, "stream", bytes).await.map_err(Unsent::Api)?;
                     ("file", "file_key", key)
@@ -196,7 +195,7 @@ pub(super) async fn upload(
 enum DownloadMethod {
     Image,
     Voice,
-    /// With the platform's word for what it is.
+    /// With the platform's file type.
     File(&'static str),
 }
 
@@ -211,7 +210,7 @@ fn way(kind: AttachmentKind, name: &str, length: u64) -> DownloadMethod {
     });
     match kind {
         AttachmentKind::Image if length <= MOST_IMAGE => DownloadMethod::Image,
-        // The platform plays nothing else.
+        // The platform plays only Opus as voice.
         AttachmentKind::Voice if matches!(extension.as_str(), "opus" | "ogg") => DownloadMethod::Voice,
         AttachmentKind::Image | AttachmentKind::Voice | AttachmentKind::File => file,
     }
@@ -257,7 +256,7 @@ mod tests {
         let stored = StoredFile::new(thread.clone(), &before, ResourceKind::Image.default_name());
         let picture = futures_util::stream::iter([Ok::<_, String>(b"\xff\xd8\xff\xe0rest")]);
         keep(&files, &stored, picture, 100).await.unwrap();
-        // Nobody answers there.
+        // The server does not answer.
         let api = Api::new(reqwest::Client::new(), "http://127.0.0.1:1", "cli_a", &"s".to_owned().into());
         let downloads = Downloads::new(1, FETCH_WITHIN);
         let fetched = fetch_files(&api, &downloads, &files, &thread, &heard, Language::En).await;

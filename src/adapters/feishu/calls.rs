@@ -1,4 +1,4 @@
-//! The calls of the platform's API that the adapter makes, each as a function with types.
+//! The calls of the platform's API that the adapter makes, as typed functions.
 
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
@@ -10,17 +10,17 @@ use super::event::millis;
 use super::fault::ApiError;
 use crate::domain::Timestamp;
 
-/// How many messages the platform gives at once.
+/// The platform's page size of a message list.
 const PAGE: usize = 50;
 
-/// The app as the platform knows it.
+/// The app as the platform describes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bot {
-    /// Its own open id: whoever mentions it mentions this.
+    /// Its own open id, as mentions of the app carry it.
     pub open_id: String,
-    /// What people call it.
+    /// Display name.
     pub name: String,
-    /// Whether it is switched on for the people of the company.
+    /// Whether the app is enabled for the people of the company.
     pub active: bool,
 }
 
@@ -28,41 +28,41 @@ pub struct Bot {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Target {
     Chat(String),
-    /// As the answer to a message, in its topic or beside it.
+    /// A reply to a message, in its topic or outside it.
     Reply {
         message: String,
         topic: InTopic,
     },
 }
 
-/// Whether an answer stays in the topic of what it answers.
+/// Whether a reply stays in the topic of the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum InTopic {
     Yes,
     No,
 }
 
-/// A message that was said earlier in a chat.
+/// An earlier message of a chat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PastMessage {
     pub id: String,
-    /// Who said it: an open id, or an app id.
+    /// The author's open id, or an app id.
     pub sender: String,
-    /// Whether an app said it.
+    /// Whether an app wrote it.
     pub by_app: bool,
     pub at: Timestamp,
-    /// Its words; files are described.
+    /// Its text; files are described.
     pub text: String,
 }
 
 impl Api {
-    /// The app itself.
+    /// The app's own identity.
     ///
     /// # Errors
-    /// When the platform does not say.
+    /// When the call fails.
     pub async fn bot(&self) -> Result<Bot, ApiError> {
         let answer = self.call(Call::get("/open-apis/bot/v3/info")).await?;
-        // It stands beside the envelope's data and not in it; nobody knows for how long.
+        // The platform puts `bot` beside the envelope's `data`; the other places are read in case that changes.
         let bot = answer.get("bot").or_else(|| answer.pointer("/data/bot")).or_else(|| answer.get("data"));
         let bot = bot.cloned().unwrap_or_default();
         Ok(Bot {
@@ -75,7 +75,7 @@ impl Api {
     /// The newest messages of a chat, oldest first.
     ///
     /// # Errors
-    /// When the platform does not give them, such as for want of a permission.
+    /// When the call fails, for example because a permission is missing.
     pub async fn list_recent_messages(&self, chat: &str, limit: usize) -> Result<Vec<PastMessage>, ApiError> {
         let (mut messages, mut page) = (Vec::new(), None::<String>);
         while messages.len() < limit {
@@ -103,7 +103,7 @@ impl Api {
         Ok(messages)
     }
 
-    /// The people who run a group: its owner and its administrators, by their open ids.
+    /// The open ids of a group's owner and administrators.
     pub(super) async fn chat_admins(&self, chat: &str) -> Result<Vec<String>, ApiError> {
         let call = Call::get(format!("/open-apis/im/v1/chats/{chat}")).with("user_id_type", "open_id");
         let answer = self.call(call).await?;
@@ -113,14 +113,14 @@ impl Api {
         Ok(people.filter(|id| !id.is_empty()).collect())
     }
 
-    /// One message and, if it is a bundle, those in it.
+    /// One message and, if it is a bundle, the messages in it.
     pub(super) async fn message(&self, id: &str) -> Result<Vec<PastMessage>, ApiError> {
         let answer = self.call(Call::get(format!("/open-apis/im/v1/messages/{id}"))).await?;
         let items = list(&answer, "/data/items");
         Ok(items.iter().filter_map(past_message).collect())
     }
 
-    /// Sends a message, once for each `uuid`. Gives its id.
+    /// Sends a message, once for each `uuid`. Returns its id.
     pub(super) async fn send(
         &self,
         target: &Target,
@@ -143,7 +143,7 @@ impl Api {
         Ok(text(&answer, "/data/message_id"))
     }
 
-    /// Puts a sign under a message.
+    /// Adds a reaction to a message.
     pub(super) async fn react(&self, message: &str, sign: &str) -> Result<(), ApiError> {
         let body = json!({ "reaction_type": { "emoji_type": sign } });
         let path = format!("/open-apis/im/v1/messages/{message}/reactions");
@@ -151,20 +151,20 @@ impl Api {
         Ok(())
     }
 
-    /// Puts another card in the place of one that was sent.
+    /// Replaces the card of a sent message.
     pub(super) async fn replace_card(&self, message: &str, card: &Value) -> Result<(), ApiError> {
         let body = json!({ "content": card.to_string() });
         self.call(Call::new(Method::PATCH, format!("/open-apis/im/v1/messages/{message}"), body)).await?;
         Ok(())
     }
 
-    /// A file of a message, to be read.
+    /// Opens a file of a message for reading.
     pub(super) async fn resource(&self, message: &str, resource: &Resource) -> Result<Response, ApiError> {
         let path = format!("/open-apis/im/v1/messages/{message}/resources/{}", resource.key);
         self.open(Call::get(path).with("type", resource.kind.wire())).await
     }
 
-    /// Puts a picture on the platform. Gives its key.
+    /// Uploads an image. Returns its key.
     pub(super) async fn upload_image(&self, name: &str, bytes: Vec<u8>) -> Result<String, ApiError> {
         let fields = vec![("image_type", "message".to_owned())];
         let upload = Upload { fields, field: "image", name: name.to_owned(), bytes };
@@ -172,7 +172,7 @@ impl Api {
         Ok(text(&answer, "/data/image_key"))
     }
 
-    /// Puts a file of one of the platform's types on it. Gives its key.
+    /// Uploads a file of one of the platform's types. Returns its key.
     pub(super) async fn upload_file(
         &self,
         name: &str,
@@ -185,16 +185,16 @@ impl Api {
         Ok(text(&answer, "/data/file_key"))
     }
 
-    /// Makes a card that can be written while it is shown. Gives its id.
+    /// Creates a card for streaming. Returns its id.
     pub(super) async fn make_card(&self, card: &Value) -> Result<String, ApiError> {
         let body = json!({ "type": "card_json", "data": card.to_string() });
         let answer = self.call(Call::new(Method::POST, "/open-apis/cardkit/v1/cards", body)).await?;
-        // A server that says yes to everything has no cards.
+        // A server that accepts every call without creating a card counts as one without this call.
         let none = || ApiError::Refused { code: 404, words: "a card without an id".to_owned() };
         Some(text(&answer, "/data/card_id")).filter(|id| !id.is_empty()).ok_or_else(none)
     }
 
-    /// Writes the words so far into an element of such a card.
+    /// Writes the text so far into an element of a streaming card.
     pub(super) async fn write_card(
         &self,
         card: &str,
@@ -207,7 +207,7 @@ impl Api {
         Ok(())
     }
 
-    /// Ends the writing of such a card.
+    /// Ends the streaming mode of a card.
     pub(super) async fn end_card(&self, card: &str, sequence: i32) -> Result<(), ApiError> {
         let settings = json!({ "config": { "streaming_mode": false } }).to_string();
         let path = format!("/open-apis/cardkit/v1/cards/{card}/settings");
@@ -216,7 +216,7 @@ impl Api {
         Ok(())
     }
 
-    /// Puts the final card in the place of such a card.
+    /// Replaces a streaming card by its final version.
     pub(super) async fn finish_card(&self, id: &str, card: &Value, sequence: i32) -> Result<(), ApiError> {
         let card = json!({ "type": "card_json", "data": card.to_string() });
         let body = json!({ "card": card, "sequence": sequence });
@@ -225,7 +225,7 @@ impl Api {
     }
 }
 
-/// The text at a place of an answer; nothing where there is none.
+/// The string at a JSON pointer; empty where there is none.
 fn text(value: &Value, place: &str) -> String {
     value.pointer(place).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
@@ -234,7 +234,7 @@ fn list(value: &Value, place: &str) -> Vec<Value> {
     value.pointer(place).and_then(Value::as_array).cloned().unwrap_or_default()
 }
 
-/// A message as the history gives it: people in it have flat ids, and what was taken back is left out.
+/// A message of the chat history, where ids are flat strings. `None` for a deleted message.
 fn past_message(item: &Value) -> Option<PastMessage> {
     if item.get("deleted").and_then(Value::as_bool).unwrap_or_default() {
         return None;

@@ -1,22 +1,22 @@
-//! How words look on the platform: a card, a post, or a text. A ladder of dresses, each plainer than the one before,
-//! so that what the platform does not take in one is said in the next. Pure.
+//! The formats of an answer: a card, a post, or a text. Each is plainer than the one before; the sender tries the next
+//! one when the platform refuses a format. Pure.
 
 use serde_json::{Value, json};
 
 use super::markdown::{CARD_TABLES, dressed, harmless, has_tables, is_plain};
 
-/// How long a card or a post may be, as the body of a request; the platform says 30 KB.
+/// Most bytes of a card or a post in a request body; the platform's limit is 30 KB.
 const MOST_BYTES: usize = 28 * 1024;
 
-/// The element of a card that is written while the answer grows.
+/// The card element that holds the answer's text.
 pub(super) const ANSWER: &str = "answer";
 
 /// A message ready to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Outgoing {
-    /// What the platform calls its kind.
+    /// The platform's `msg_type`.
     pub(super) kind: &'static str,
-    /// Its content: JSON in a text.
+    /// JSON, encoded as a string.
     pub(super) content: String,
 }
 
@@ -35,13 +35,13 @@ impl Outgoing {
         Self { kind: "post", content }
     }
 
-    /// Whether it is short enough for its kind. A text of ours always is.
+    /// Whether it is short enough for its kind. The core splits texts below the limit.
     fn fits(&self) -> bool {
         self.kind == "text" || json!(self.content).to_string().len() <= MOST_BYTES
     }
 }
 
-/// The dresses of an answer, best first. The last one is always taken, whatever the others hold.
+/// The formats of an answer, best first. The last one is accepted for any content.
 pub(super) fn ladder(markdown: &str) -> Vec<Outgoing> {
     if is_plain(markdown) {
         return vec![Outgoing::text(markdown), Outgoing::post(markdown)];
@@ -62,20 +62,20 @@ pub(super) fn answer_card(markdown: &str, tables: usize) -> Value {
     with_elements(json!({ "update_multi": true }), vec![words])
 }
 
-/// The card of an answer that is still being written.
+/// The card of a draft in streaming mode.
 pub(super) fn growing_card(markdown: &str) -> Value {
     let words = json!({ "tag": "markdown", "element_id": ANSWER, "content": shown(markdown) });
     let config = json!({ "streaming_mode": true, "update_multi": true, "summary": { "content": "…" } });
     with_elements(config, vec![words])
 }
 
-/// The words of an answer that is still being written: never nothing, which the platform refuses.
+/// The text of a draft: never empty, which the platform refuses.
 pub(super) fn shown(markdown: &str) -> String {
     let words = dressed(markdown, CARD_TABLES);
     if words.trim().is_empty() { "…".to_owned() } else { words }
 }
 
-/// Whether a card of these words is short enough.
+/// Whether the card of this text is within the limit.
 pub(super) fn fits_card(markdown: &str) -> bool {
     Outgoing::card(&answer_card(markdown, CARD_TABLES)).fits()
 }
@@ -92,12 +92,12 @@ pub(super) enum ButtonStyle {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct CardButton {
     pub(super) label: String,
-    /// What it gives back when it is pressed.
+    /// The value that the platform returns with a press.
     pub(super) value: Value,
     pub(super) look: ButtonStyle,
 }
 
-/// A question with its buttons, row by row.
+/// The card of an approval with its button rows.
 pub(super) fn question_card(question: &str, rows: Vec<Vec<CardButton>>) -> Value {
     let mut elements = vec![json!({ "tag": "markdown", "content": dressed(question, 0) })];
     elements.extend(rows.into_iter().map(|row| {
@@ -110,7 +110,7 @@ pub(super) fn question_card(question: &str, rows: Vec<Vec<CardButton>>) -> Value
     with_elements(json!({ "update_multi": true }), elements)
 }
 
-/// A question that needs no answer any more, with what became of it.
+/// The card of a decided approval, with the outcome.
 pub(super) fn settled_card(question: &str, outcome: &str) -> Value {
     let words = |text: &str| json!({ "tag": "markdown", "content": dressed(text, 0) });
     let mut elements = Vec::new();

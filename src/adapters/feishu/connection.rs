@@ -1,5 +1,4 @@
-//! What is decided about the long connection: where it is opened, how long it may be silent, when it is opened
-//! again. Does none of it.
+//! The rules of the long connection: parsing the endpoint, the longest silence, and when to reconnect. Pure.
 
 use std::time::Duration;
 
@@ -7,14 +6,14 @@ use serde::Deserialize;
 
 use crate::adapters::Backoff;
 
-/// How the platform wants to be talked to. It says so when a connection is opened, and may change its mind.
+/// The client settings that the platform sends with the endpoint; a pong may change them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ClientConfig {
-    /// How long to wait between two signs of life.
+    /// Interval between two pings.
     pub(super) ping: Duration,
-    /// How long to wait at most before a connection is opened again.
+    /// The longest wait before a reconnect.
     pub(super) reconnect: Duration,
-    /// Over how long a time the clients that lost their connections together are spread.
+    /// The time over which clients that lost their connections together spread their reconnects.
     pub(super) spread: Duration,
 }
 
@@ -37,7 +36,7 @@ struct ConfigWire {
 }
 
 impl ClientConfig {
-    /// Reads what the platform says; what is left out or makes no sense stays as it was.
+    /// Applies the platform's settings; missing or invalid values stay unchanged.
     pub(super) fn updated(self, json: &[u8]) -> Self {
         serde_json::from_slice::<ConfigWire>(json).map_or(self, |wire| self.with(&wire))
     }
@@ -54,13 +53,13 @@ impl ClientConfig {
         }
     }
 
-    /// After how long without a frame the connection is dead: a ping went out, and nothing came back.
+    /// The silence after which a connection is dead: a ping was sent and no frame came back.
     pub(super) fn silence(self) -> Duration {
         self.ping + (self.ping / 2).clamp(Duration::from_secs(2), Duration::from_secs(30))
     }
 }
 
-/// Where a connection is opened. The address holds a ticket: it is used once and never logged.
+/// The address of a new connection. It holds a ticket: it is used once and never logged.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Endpoint {
     pub(super) url: String,
@@ -77,9 +76,9 @@ impl std::fmt::Debug for Endpoint {
 /// Why no connection can be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// It may work later.
+    /// A retry may succeed.
     Later(String),
-    /// Somebody has to change something first.
+    /// The settings or the app must change first.
     Never(String),
 }
 
@@ -101,7 +100,7 @@ struct EndpointData {
     config: Option<ConfigWire>,
 }
 
-/// Reads the answer to the question where a connection is to be opened.
+/// Parses the response of the endpoint call.
 pub(super) fn read_endpoint(status: u16, body: &[u8]) -> Result<Endpoint, Refusal> {
     let answer: EndpointWire = serde_json::from_slice(body)
         .map_err(|_| Refusal::Later(format!("http {status}, and no answer that can be read")))?;
@@ -136,7 +135,7 @@ fn refusal(code: i64, words: String) -> Refusal {
     Refusal::Never(format!("{hint} ({words})"))
 }
 
-/// Reads why the platform did not let a connection be opened, from the headers it said so with.
+/// Parses the headers of a refused handshake.
 pub(super) fn read_handshake(status: Option<&str>, message: Option<&str>, detail: Option<&str>) -> Refusal {
     let words = format!("{} {}", status.unwrap_or("?"), message.unwrap_or_default());
     match (status, detail) {
@@ -148,23 +147,22 @@ pub(super) fn read_handshake(status: Option<&str>, message: Option<&str>, detail
     }
 }
 
-/// When a connection is opened again.
+/// The reconnect back-off.
 #[derive(Debug, Default)]
 pub(super) struct Reconnect {
     breaks: u32,
 }
 
 impl Reconnect {
-    /// How quick it is at first, and how slow it becomes.
     const PACE: Backoff = Backoff {
         first: Duration::from_secs(1),
         longest: Duration::from_secs(60),
         stable_after: Duration::from_secs(60),
     };
-    /// People wait for answers: what the platform would like to be spread further is not.
+    /// Caps the spread that the platform asks for: people wait for answers.
     const MOST_SPREAD: Duration = Duration::from_secs(2);
 
-    /// How long to wait after a connection that lived for `lived`. `dice` from 0 to 1 spreads many clients.
+    /// The wait after a connection that lasted for `lived`. `dice` from 0 to 1 spreads many clients.
     pub(super) fn wait(&mut self, lived: Duration, config: ClientConfig, dice: f64) -> Duration {
         self.breaks = Self::PACE.breaks_after(self.breaks, lived);
         match self.breaks {

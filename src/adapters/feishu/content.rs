@@ -1,20 +1,20 @@
-//! What a message says: its words with the people in them named, and the files that came with it. Whatever cannot be
-//! shown as words is described in a few. Pure.
+//! Parses message content: the text with mentions resolved to names, and the attached files. Content that is not text
+//! is described briefly. Pure.
 
 use serde_json::Value;
 
-/// Somebody named in a message.
+/// A mention in a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Mention {
-    /// What stands for them in the text: `@_user_1`.
+    /// The placeholder in the text: `@_user_1`.
     pub(super) key: String,
     pub(super) id: Option<String>,
     pub(super) name: String,
-    /// It is the agent.
+    /// Mentions the agent.
     pub(super) mine: bool,
 }
 
-/// A file that came with a message.
+/// A file attached to a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Resource {
     pub(super) key: String,
@@ -22,7 +22,6 @@ pub(super) struct Resource {
     pub(super) name: Option<String>,
 }
 
-/// What kind of file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ResourceKind {
     Image,
@@ -32,7 +31,7 @@ pub(super) enum ResourceKind {
 }
 
 impl ResourceKind {
-    /// What the platform calls it when asked for it.
+    /// The platform's `type` parameter for the download.
     pub(super) const fn wire(self) -> &'static str {
         match self {
             Self::Image => "image",
@@ -40,7 +39,7 @@ impl ResourceKind {
         }
     }
 
-    /// What it is called where it has no name.
+    /// The file name where the message has none.
     pub(super) const fn default_name(self) -> &'static str {
         match self {
             Self::Image => "image.png",
@@ -51,20 +50,20 @@ impl ResourceKind {
     }
 }
 
-/// What a message says.
+/// The parsed content of a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Content {
     pub(super) text: String,
-    /// The text with what is struck through, code or a heading marked as in Markdown, where there is such a part.
+    /// The text with strike-through, code and headings as Markdown, if there is such formatting.
     pub(super) marked_up: Option<String>,
     pub(super) resources: Vec<Resource>,
-    /// Its words themselves name the agent, as those of a post do.
+    /// The text itself mentions the agent, as in a post.
     pub(super) mentions_me: bool,
-    /// It is a bundle of other messages, which have to be asked for.
+    /// A bundle of forwarded messages, which have to be looked up.
     pub(super) bundle: bool,
 }
 
-/// Reads the content of a message of this kind. `me` is the agent's own open id.
+/// Parses the content of a message of this kind. `me` is the agent's own open id.
 pub(super) fn read_content(kind: &str, content: &str, mentions: &[Mention], me: &str) -> Content {
     let Ok(json) = serde_json::from_str::<Value>(content) else {
         let text = if content.trim().is_empty() { described(kind, None) } else { content.to_owned() };
@@ -106,10 +105,10 @@ fn described(kind: &str, what: Option<&str>) -> String {
     }
 }
 
-/// The text with each person's key replaced by their name, and the agent's own taken out.
+/// Replaces each mention's placeholder by the name, and removes those of the agent.
 pub(super) fn with_names(text: &str, mentions: &[Mention]) -> String {
     let mut keyed: Vec<&Mention> = mentions.iter().filter(|mention| !mention.key.is_empty()).collect();
-    // `@_user_1` is the beginning of `@_user_10`.
+    // `@_user_1` is a prefix of `@_user_10`.
     keyed.sort_by_key(|mention| std::cmp::Reverse(mention.key.len()));
     let (mut out, mut rest) = (String::with_capacity(text.len()), text);
     while let Some(letter) = rest.chars().next() {
@@ -117,7 +116,7 @@ pub(super) fn with_names(text: &str, mentions: &[Mention]) -> String {
             keyed.iter().find_map(|mention| Some((mention, rest.strip_prefix(mention.key.as_str())?)))
         {
             if mention.mine {
-                // The space that set it off goes with it.
+                // Removes the space after the mention as well.
                 rest = after.strip_prefix([' ', '\u{a0}']).unwrap_or(after);
             } else {
                 out.push('@');
@@ -137,7 +136,7 @@ pub(super) fn with_names(text: &str, mentions: &[Mention]) -> String {
     out.trim().to_owned()
 }
 
-/// A post: a title, and lines of pieces. A received one has no language level; a sent one has.
+/// Parses a post: a title, and lines of pieces. A received post has no language level; a sent one has.
 fn read_post(json: &Value, mentions: &[Mention], me: &str) -> Content {
     let body = match json.get("content") {
         Some(_) => json,
@@ -164,7 +163,7 @@ fn read_post(json: &Value, mentions: &[Mention], me: &str) -> Content {
     content
 }
 
-/// A piece of a post with its formatting as Markdown. A kind of piece that is not known may be a quotation.
+/// A piece of a post with its formatting as Markdown. An unknown kind becomes code, because it may be a quotation.
 fn mark_up(piece: &Value, text: &str) -> String {
     let tag = piece.get("tag").and_then(Value::as_str).unwrap_or_default();
     let styles = piece.get("style").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
@@ -231,7 +230,7 @@ fn read_piece(piece: &Value, mentions: &[Mention], me: &str, content: &mut Conte
     }
 }
 
-/// The words of a card that somebody else sent: the platform gives only a part of it.
+/// The text of a card from another app: the platform delivers only a part of it.
 fn read_card(json: &Value) -> String {
     fn gather(value: &Value, words: &mut Vec<String>, depth: usize) {
         if depth > 12 || words.len() > 200 {

@@ -1,4 +1,4 @@
-//! Feishu's line in the adapter table: how it is configured, built, probed and prepared by `init`.
+//! Feishu's entry in the adapter table: settings, construction, doctor probes and `init` questions.
 
 use std::sync::Arc;
 
@@ -67,7 +67,7 @@ fn tell(finding: Finding, language: Language) -> Option<Probe> {
     Some(match (finding.about, finding.status) {
         (About::Bot, CheckStatus::Good) => probe::bot(&detail, language),
         (About::Bot, _) => bot_off(&detail, language),
-        // The bot's name says as much.
+        // The finding about the bot already shows that the rest works.
         (_, CheckStatus::Good) => return None,
         (About::Credentials, _) => probe::bad_credentials(&DEF, &detail, language),
         (About::Connection, _) => probe::unreachable(&DEF, &detail, language),

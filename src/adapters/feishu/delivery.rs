@@ -1,5 +1,5 @@
-//! Deliveries: each to its chat or topic, under a key that makes a second try of the same one harmless, in the best
-//! dress the platform takes.
+//! Sends deliveries to their chat or topic, with an idempotency key for retries, in the best format that the platform
+//! accepts.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -20,12 +20,11 @@ use crate::adapters::chat::{DraftScheduler, Menu, Pace, Rate, question};
 use crate::domain::{ApprovalId, ChatKind, Intent, Language, OutboundIntent, ThreadId};
 use crate::ports::{Clock, DeliveryError, FileStore, OutboxEntry, Receipt};
 
-/// What the platform takes from one app, over all chats.
+/// The platform's rate limit for one app, over all chats.
 pub(super) const OVERALL: Rate = Rate { burst: 20, every: Duration::from_millis(60) };
-/// What it takes in one chat.
+/// The platform's rate limit for one chat.
 const CHAT: Rate = Rate { burst: 4, every: Duration::from_millis(220) };
 
-/// Brings deliveries to the platform.
 #[derive(Debug)]
 pub(super) struct Sender {
     pub(super) api: Api,
@@ -35,12 +34,12 @@ pub(super) struct Sender {
     pub(super) language: Option<Language>,
     pub(super) pace: Pace,
     pub(super) screen: DraftScheduler,
-    /// Whether the platform lets answers be shown while they are written.
+    /// Whether the platform supports streaming cards; cleared by the first refusal.
     pub(super) shows_growing: AtomicBool,
     pub(super) sequences: Sequences,
 }
 
-/// The key under which the platform takes a delivery only once: the same for the same part of the same delivery.
+/// The platform's idempotency key: the same for the same part of the same delivery.
 pub(super) fn uuid(delivery: &str, part: &str) -> String {
     let hash = digest(&SHA256, format!("{delivery}/{part}").as_bytes());
     hash.as_ref().iter().take(20).map(|byte| format!("{byte:02x}")).collect()
@@ -85,7 +84,7 @@ impl Sender {
         }
     }
 
-    /// Says words in the best dress that is taken.
+    /// Sends text in the best format that the platform accepts.
     async fn say(&self, intent: &OutboundIntent, id: &str, markdown: &str) -> Result<Receipt, DeliveryError> {
         let target = self.target(intent, id).await;
         let mut refused = None;
@@ -93,7 +92,7 @@ impl Sender {
             match self.send(&intent.thread_id, &target, dress, id, &rung.to_string()).await {
                 Ok(message) => return Ok(Receipt { platform_message: Some(message) }),
                 Err(error) if error.may_go_plainer() => {
-                    tracing::info!(kind = dress.kind, %error, "the platform does not take it so");
+                    tracing::info!(kind = dress.kind, %error, "message format refused, trying a plainer one");
                     refused = Some(error);
                 }
                 Err(error) => return Err(error.into()),
@@ -116,12 +115,12 @@ impl Sender {
             Ok(message) => {
                 shown.message.clone_from(&message);
                 if let Err(error) = self.notes.learn_question(approval, &shown).await {
-                    // Its buttons work all the same; only the outcome will stand below it.
-                    tracing::warn!(%error, "where a question stands could not be noted");
+                    // The buttons still work; only the outcome becomes a new message instead of an edit.
+                    tracing::warn!(%error, "approval message id not stored");
                 }
                 Ok(Receipt { platform_message: Some(message) })
             }
-            // Without buttons it can still be answered in words.
+            // Without buttons the approval can still be decided by text.
             Err(error) if error.may_go_plainer() => self.say(intent, id, &shown.question).await,
             Err(error) => Err(error.into()),
         }
@@ -156,7 +155,7 @@ impl Sender {
         self.pace.wait(&intent.thread_id.chat(), CHAT).await;
         match self.api.replace_card(&shown.message, &settled_card(&shown.question, outcome)).await {
             Ok(()) => Ok(Receipt { platform_message: Some(shown.message) }),
-            // The card is gone, or too old to be changed: the outcome is still worth saying.
+            // The card is deleted or too old to edit: the outcome is sent as a new message.
             Err(ApiError::Refused { .. }) => self.say(intent, id, outcome).await,
             Err(error) => Err(error.into()),
         }
@@ -185,7 +184,7 @@ impl Sender {
         Ok(Receipt { platform_message: Some(sent) })
     }
 
-    /// Sends a message; into the chat itself where what it answers is gone.
+    /// Sends a message; into the chat itself where the replied-to message is gone.
     pub(super) async fn send(
         &self,
         thread: &ThreadId,
@@ -210,7 +209,8 @@ impl Sender {
         }
     }
 
-    /// Where a delivery goes: in a topic to a message of it, in a group to the question, in private into the chat.
+    /// The target of a delivery: in a topic a reply to one of its messages, in a group a reply to the question, in a
+    /// direct chat the chat.
     pub(super) async fn target(&self, intent: &OutboundIntent, id: &str) -> Target {
         let chat = intent.thread_id.chat();
         let question = intent.reply_to.as_ref().filter(|message| message.starts_with("om_"));
@@ -222,7 +222,7 @@ impl Sender {
             return anchor
                 .map_or(Target::Chat(chat), |message| Target::Reply { message, topic: InTopic::Yes });
         }
-        // Only the first part of a long answer points at the question.
+        // Only the first part of a long answer is a reply to the question.
         let first = id.rsplit_once('#').is_none_or(|(_, index)| index == "0");
         match question {
             Some(message) if first && self.notes.chat(&chat).await == ChatKind::Group => {

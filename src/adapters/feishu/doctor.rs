@@ -1,5 +1,4 @@
-//! What is wrong with an app, found out by asking the platform: its credentials, its identity, its connection, and the
-//! permissions it lacks. Sends nothing to anybody.
+//! Checks an app against the platform: credentials, identity, connection and missing permissions. Sends no message.
 
 use reqwest::Client;
 
@@ -11,41 +10,39 @@ use super::fault::ApiError;
 use super::options::{FeishuMode, FeishuOptions};
 use super::socket::endpoint;
 
-/// How it stands with one thing.
+/// The result of one check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckStatus {
-    /// As it should be.
     Good,
-    /// It works, but something is missing.
+    /// Works, with a part missing.
     Lacking,
     Broken,
 }
 
-/// One thing that was looked at.
+/// The result of one check with its detail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What was looked at.
     pub about: About,
     pub status: CheckStatus,
-    /// What the platform said: a name, a reason, a missing scope.
+    /// A name, a reason or a missing scope, as reported by the platform.
     pub detail: String,
 }
 
-/// What is looked at.
+/// The subject of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum About {
     /// The app id and secret.
     Credentials,
-    /// The bot and whether it is switched on.
+    /// The bot and whether it is enabled.
     Bot,
     Connection,
     /// Sending messages: `im:message:send_as_bot`.
     Sending,
-    /// Showing answers while they grow: `cardkit:card:write`.
+    /// Streaming cards: `cardkit:card:write`.
     Growing,
 }
 
-/// Looks at everything that can be looked at without sending anything.
+/// Runs every check that needs no message.
 pub async fn check(http: Client, options: &FeishuOptions) -> Vec<Finding> {
     let api = Api::new(http, &options.domain, &options.app_id, &options.app_secret);
     let mut findings = Vec::new();
@@ -57,7 +54,7 @@ pub async fn check(http: Client, options: &FeishuOptions) -> Vec<Finding> {
             found(About::Bot, status, bot.name);
         }
         Err(error) => {
-            // Whoever could not be asked has said nothing about the credentials.
+            // Without a response there is no verdict about the credentials.
             let about =
                 if matches!(error, ApiError::Network(_)) { About::Connection } else { About::Credentials };
             found(about, CheckStatus::Broken, error.to_string());
@@ -71,7 +68,7 @@ pub async fn check(http: Client, options: &FeishuOptions) -> Vec<Finding> {
             Err(Refusal::Never(reason)) => found(About::Connection, CheckStatus::Broken, reason),
         }
     }
-    // A chat that cannot be: whoever may send is told so, whoever may not is told that.
+    // This chat id cannot exist: the error code shows whether the permission is missing.
     let nowhere = Target::Chat("oc_0".to_owned());
     let sent = api.send(&nowhere, &Outgoing::text("."), "").await.map(drop);
     let (status, detail) = permission(sent, CheckStatus::Broken);

@@ -1,4 +1,4 @@
-//! From an event's JSON to what happened. Pure: asks nobody, tolerates everything.
+//! Parses an event's JSON. Pure; tolerates missing and unknown fields.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -9,44 +9,44 @@ use crate::domain::{ChatKind, Timestamp};
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum InboundEvent {
     InboundMessage(Box<InboundMessage>),
-    /// Somebody took a message back.
+    /// A person recalled a message.
     Recalled {
         message: String,
         chat: String,
     },
-    /// Somebody pressed a button.
+    /// A person pressed a button.
     Pressed(Box<Pressed>),
-    /// Nothing that concerns us.
+    /// An event without effect, with the reason.
     Nothing(String),
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct InboundMessage {
-    /// The message's own id, the same however often it comes.
+    /// The message id, the same for every redelivery.
     pub(super) message: String,
     pub(super) chat: String,
     pub(super) kind: ChatKind,
-    /// The topic it was written in.
+    /// The topic of the message.
     pub(super) topic: Option<String>,
-    /// The message it answers.
+    /// The message that it replies to.
     pub(super) parent: Option<String>,
     pub(super) sender: String,
     pub(super) sender_is_person: bool,
     pub(super) at: Timestamp,
-    /// The event that told of it.
+    /// The id of the event.
     pub(super) event: String,
-    /// Whether it is a new version of a message that was heard before.
+    /// Whether it is an edit of an earlier message.
     pub(super) edited: bool,
     pub(super) mentions_me: bool,
-    /// It mentions somebody, and not us.
+    /// It mentions others and not the agent.
     pub(super) mentions_others: bool,
-    /// Names of people, learned from mentions.
+    /// Names of people, from the mentions.
     pub(super) names: Vec<(String, String)>,
     pub(super) content: Content,
 }
 
 impl InboundEvent {
-    /// What tells this event from all others, however often it comes.
+    /// The dedupe key, the same for every redelivery.
     pub(super) fn key(&self) -> String {
         match self {
             Self::InboundMessage(heard) if heard.edited => format!("{}/edit/{}", heard.message, heard.event),
@@ -63,7 +63,7 @@ impl InboundEvent {
 pub(super) struct Pressed {
     pub(super) event: String,
     pub(super) by: String,
-    /// What the button carries: not to be trusted.
+    /// The button's value: untrusted.
     pub(super) value: Value,
     pub(super) message: String,
     pub(super) chat: String,
@@ -97,7 +97,7 @@ struct SenderWire {
     sender_type: String,
 }
 
-/// Ids of somebody: by their kinds, or the open id alone.
+/// A person's ids: an object by kind, or the open id as a string.
 #[derive(Debug, Default)]
 struct IdWire {
     open_id: Option<String>,
@@ -165,9 +165,8 @@ struct RecallEvent {
     chat_id: String,
 }
 
-/// Reads an event. `me` is the agent's own open id; where it is not known, any bot that is mentioned is taken for it,
-/// and whoever is mentioned alone and not said to be a person: the platform hardly ever brings messages to a bot that
-/// mention another.
+/// Parses an event. `me` is the agent's own open id. Where it is unknown, any mentioned bot counts as the agent, and so
+/// does a single mention of unknown kind: the platform rarely delivers messages that mention another bot.
 pub(super) fn read_event(event: Value, me: &str) -> InboundEvent {
     let Ok(envelope) = serde_json::from_value::<Envelope>(event) else {
         return InboundEvent::Nothing("an event that cannot be read".to_owned());
@@ -209,7 +208,7 @@ fn heard(envelope: Envelope, me: &str, edited: bool) -> InboundEvent {
             name: mention.name.unwrap_or_default(),
         })
         .collect();
-    // JSON within a text; a proxy may have opened it.
+    // JSON in a string; a proxy may have decoded it.
     let content = message.content.as_str().map_or_else(|| message.content.to_string(), str::to_owned);
     let content = read_content(&message.message_type, &content, &mentions, me);
     let some = |text: Option<String>| text.filter(|text| !text.is_empty());
@@ -224,7 +223,7 @@ fn heard(envelope: Envelope, me: &str, edited: bool) -> InboundEvent {
         topic: some(message.thread_id),
         parent: some(message.parent_id),
         sender: sender_id,
-        // Where nobody says, it is: only bots are told of as such.
+        // A missing type means a person: the platform marks only bots.
         sender_is_person: matches!(sender.sender_type.as_str(), "user" | ""),
         at: Timestamp::from_millis(millis(&message.create_time)),
         event: header.event_id,
@@ -264,7 +263,7 @@ fn pressed(event: Value, id: String) -> InboundEvent {
     }
 }
 
-/// Milliseconds that come as a text, or as a number.
+/// Milliseconds as a string or a number.
 pub(super) fn millis(value: &Value) -> i64 {
     value.as_i64().or_else(|| value.as_str().and_then(|text| text.parse().ok())).unwrap_or_default()
 }

@@ -1,58 +1,58 @@
-//! What the platform's error codes mean for us. Pure.
+//! Classifies the platform's error codes. Pure.
 
 use std::time::Duration;
 
 use crate::ports::DeliveryError;
 
-/// Why a call of the platform's API gave nothing.
+/// Why a call of the platform's API failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ApiError {
-    /// No answer, or none that can be read: nobody knows whether it was done.
+    /// No readable response: it is unknown whether the call took effect.
     #[error("no answer: {0}")]
     Network(String),
     #[error("too many requests: code {code}: {words}")]
     Busy {
         code: i64,
-        /// The platform's own word on when.
+        /// The platform's own `retry_after`.
         after: Option<Duration>,
         words: String,
     },
-    /// The platform will not do it.
+    /// The platform rejects the call.
     #[error("refused: code {code}: {words}")]
     Refused { code: i64, words: String },
 }
 
-/// The platform wants fewer calls.
+/// Rate limit of the app.
 const FREQUENCY: i64 = 99_991_400;
-/// Fewer calls for this chat or message.
+/// Rate limit of this chat or message.
 const CHAT_FREQUENCY: i64 = 230_020;
-/// The same message is on its way.
+/// A message with the same idempotency key is being sent.
 const BEING_SENT: i64 = 230_049;
-/// The app lacks a permission; the words name it.
+/// The app lacks a permission; the message names it.
 const NO_SCOPE: i64 = 99_991_672;
 
-/// What is said of an answer that has no code of the platform's.
+/// Prefix of the text of an error without a platform code.
 const CODELESS: &str = "no code, and http";
 
 impl ApiError {
-    /// What an answer means that has no code of the platform's: a proxy's, or of a server that has no such call.
+    /// The error of a response without a platform code: from a proxy, or a server that has no such call.
     pub(super) fn codeless(status: u16, after: Option<Duration>) -> Self {
         let words = format!("{CODELESS} {status}");
         match status {
             429 => Self::of(429, words, after),
-            // Whoever is in between does not let us through; the platform has not said a word.
+            // A proxy blocks the request; the platform has not answered.
             403 | 407 | 408 => Self::Network(words),
             400..=499 => Self::Refused { code: status.into(), words },
             _ => Self::Network(words),
         }
     }
 
-    /// Whether it is a refusal with no code of the platform's.
+    /// Whether the refusal has no platform code.
     pub(super) fn is_codeless(&self) -> bool {
         matches!(self, Self::Refused { words, .. } if words.starts_with(CODELESS))
     }
 
-    /// The error that an answer tells of.
+    /// The error for a platform code.
     pub(super) fn of(code: i64, words: String, after: Option<Duration>) -> Self {
         match code {
             FREQUENCY | 429 => Self::Busy { code, after: after.or(Some(Duration::from_secs(1))), words },
@@ -63,7 +63,7 @@ impl ApiError {
         }
     }
 
-    /// The code, where the platform gave one.
+    /// The code, if there was a response.
     pub(super) const fn code(&self) -> Option<i64> {
         match self {
             Self::Network(_) => None,
@@ -79,7 +79,7 @@ impl ApiError {
         )
     }
 
-    /// Whether the app's id and secret are no good.
+    /// Whether the app id or secret is wrong.
     pub(super) fn is_bad_credentials(&self) -> bool {
         matches!(self.code(), Some(10_003 | 10_014 | 10_015))
     }
@@ -94,12 +94,12 @@ impl ApiError {
         matches!(self.code(), Some(404 | 405))
     }
 
-    /// Whether the message that was to be answered or changed is gone.
+    /// Whether the message to reply to or to edit is gone.
     pub(super) fn is_target_gone(&self) -> bool {
         matches!(self.code(), Some(230_011 | 230_019 | 230_110 | 231_003))
     }
 
-    /// Whether the platform does not take this card or text, but may take the same words in a plainer dress.
+    /// Whether the platform rejects this card or text, but may accept the same text in a plainer format.
     pub(super) fn is_bad_content(&self) -> bool {
         let Self::Refused { code, .. } = self else { return false };
         matches!(
@@ -108,8 +108,8 @@ impl ApiError {
         )
     }
 
-    /// Whether the same words may be taken in a plainer dress: anything that was refused for what it is, and not for where
-    /// it goes or who sends it. Nobody knows all codes for a bad card.
+    /// Whether a plainer format may be accepted: true for every refusal that is about neither the target nor the
+    /// sender, because the codes for a bad card are not all documented.
     pub(super) fn may_go_plainer(&self) -> bool {
         let Self::Refused { code, .. } = self else { return false };
         let place = matches!(
@@ -121,7 +121,7 @@ impl ApiError {
         !place && !sender && !self.is_target_gone()
     }
 
-    /// Whether a card was not taken for its tables.
+    /// Whether the card has too many tables.
     pub(super) fn is_too_many_tables(&self) -> bool {
         matches!(self, Self::Refused { code: 230_099, words } if words.contains("11310"))
     }
@@ -133,7 +133,7 @@ impl From<ApiError> for DeliveryError {
         match error {
             ApiError::Network(_) => Self::Retry { after: None, reason },
             ApiError::Busy { after, .. } => Self::Retry { after, reason },
-            // A token that could not be had is no fault of the message's.
+            // A missing token is not the fault of the message.
             ApiError::Refused { .. } if error.wants_fresh_token() || error.is_bad_credentials() => {
                 Self::Retry { after: Some(Duration::from_secs(30)), reason }
             }

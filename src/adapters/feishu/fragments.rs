@@ -1,4 +1,4 @@
-//! Events that came in several frames, put together again: bounded in number, size and time. Knows no socket.
+//! Reassembles events that arrive in several frames: bounded in number, size and time. Knows no socket.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,27 +7,27 @@ use tokio::time::Instant;
 
 use super::frame::Frame;
 
-/// Pieces that are not whole by then never will be: the platform sends the event again.
+/// Deadline of an incomplete event: the platform sends it again.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How many events may be in pieces at once.
+/// Most incomplete events at once.
 const MOST_EVENTS: usize = 64;
-/// How many pieces one event may have.
+/// Most pieces of one event.
 const MOST_PIECES: usize = 512;
-/// How long one event may be.
+/// Most bytes of one event.
 const MOST_BYTES: usize = 8 << 20;
 
-/// What a frame gave.
+/// The result of adding a frame.
 #[derive(Debug, PartialEq)]
 pub(super) enum Taken {
-    /// The whole event, and the frame that is to be answered.
+    /// The whole event, and the frame to acknowledge.
     Whole { frame: Box<Frame>, payload: Vec<u8> },
-    /// More is to come.
+    /// Pieces are missing.
     Part,
-    /// A piece that fits nothing.
+    /// An invalid piece.
     Refused(&'static str),
 }
 
-/// Events of which some pieces are here.
+/// The incomplete events.
 #[derive(Debug, Default)]
 pub(super) struct Fragments {
     open: BTreeMap<String, Pieces>,
@@ -41,7 +41,7 @@ struct Pieces {
 }
 
 impl Fragments {
-    /// Takes an event frame.
+    /// Adds an event frame.
     pub(super) fn take(&mut self, mut frame: Frame, now: Instant) -> Taken {
         self.open.retain(|_, pieces| now.duration_since(pieces.began) < PATIENCE);
         let payload = frame.payload.take().unwrap_or_default();
@@ -77,7 +77,7 @@ impl Fragments {
             return Taken::Part;
         }
         let whole = self.open.remove(&id).map(|pieces| pieces.pieces).unwrap_or_default();
-        // Cuts fall inside characters: bytes are joined, and only then read.
+        // Pieces may end inside a character: join the bytes before decoding them.
         Taken::Whole { frame: Box::new(frame), payload: whole.into_iter().flatten().flatten().collect() }
     }
 

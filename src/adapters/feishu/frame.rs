@@ -1,13 +1,12 @@
-//! The frames of the long connection: protobuf, with fields that are written also when they are zero. Knows no
+//! The frames of the long connection: protobuf whose required fields are written even when they are zero. Knows no
 //! socket.
 
 use prost::Message as _;
 
-/// What a frame is about: the connection itself, or something that happened.
+/// The values of `method`: connection control, or an event.
 const CONTROL: i32 = 0;
 const DATA: i32 = 1;
 
-/// One header of a frame.
 #[derive(Clone, PartialEq, Eq, prost::Message)]
 pub(super) struct Header {
     #[prost(string, required, tag = "1")]
@@ -16,7 +15,7 @@ pub(super) struct Header {
     pub(super) value: String,
 }
 
-/// One frame, as it is on the wire.
+/// One frame on the wire.
 #[derive(Clone, PartialEq, Eq, prost::Message)]
 pub(super) struct Frame {
     #[prost(uint64, required, tag = "1")]
@@ -39,12 +38,11 @@ pub(super) struct Frame {
     pub(super) log_id_new: Option<String>,
 }
 
-/// What a frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// The answer to a ping; may carry a new client config.
+    /// The response to a ping; may carry a new client config.
     Pong,
-    /// Something happened, or a button was pressed.
+    /// An event or a pressed button.
     Event,
     Other,
 }
@@ -54,32 +52,29 @@ impl Frame {
         Self::decode(bytes)
     }
 
-    /// The frame as bytes.
     pub(super) fn bytes(&self) -> Vec<u8> {
         self.encode_to_vec()
     }
 
-    /// The sign of life for a connection of this service.
+    /// The ping of a connection of this service.
     pub(super) fn ping(service: i32) -> Self {
         Self { service, method: CONTROL, headers: vec![header("type", "ping")], ..Self::default() }
     }
 
-    /// What the frame is.
     pub(super) fn kind(&self) -> Kind {
         match (self.method, self.header("type")) {
             (CONTROL, Some("pong")) => Kind::Pong,
-            // Presses of buttons come as either.
+            // A pressed button arrives as either type.
             (DATA, Some("event" | "card")) => Kind::Event,
             _ => Kind::Other,
         }
     }
 
-    /// The value of a header.
     pub(super) fn header(&self, key: &str) -> Option<&str> {
         self.headers.iter().find(|header| header.key == key).map(|header| header.value.as_str())
     }
 
-    /// The answer to this frame: the same frame, with how long it took and what became of it.
+    /// The acknowledgement: the same frame with the handling time and the result.
     pub(super) fn answered(mut self, millis: u64, payload: Vec<u8>) -> Self {
         self.headers.retain(|header| header.key != "biz_rt");
         self.headers.push(header("biz_rt", &millis.to_string()));

@@ -1,7 +1,7 @@
-//! Answers that are seen to grow: a card that is written while the model writes, and becomes the answer at the end.
+//! Streaming cards: a card that shows the draft of an answer and becomes the answer at the end.
 //!
-//! The card is noted before it is shown, so that after a crash the answer still ends in it and not beside it. Where
-//! the platform does not let it be, answers are simply sent when they are whole.
+//! The card is stored before it is shown, so that after a crash the answer still ends in it and not in a second
+//! message. Where the platform does not support streaming cards, an answer is sent when it is complete.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -18,11 +18,11 @@ use crate::adapters::chat::{DraftTarget, Frame};
 use crate::domain::{CorrelationId, OutboundIntent, ThreadId};
 use crate::ports::{BoxFuture, DeliveryError, Receipt};
 
-/// How long showing one frame may take.
+/// Deadline of one draft update.
 const PAINT_WITHIN: Duration = Duration::from_secs(8);
-/// How often the words of a card are written.
+/// Interval between two updates of a card.
 const INTERVAL: Duration = Duration::from_millis(500);
-/// The platform ends the writing by itself after ten minutes.
+/// Limit for updates: the platform ends the streaming mode after ten minutes.
 const GROWS_FOR_MS: i64 = 9 * 60 * 1000;
 
 impl DraftTarget for Sender {
@@ -46,7 +46,7 @@ impl DraftTarget for Sender {
             match tokio::time::timeout(PAINT_WITHIN, painted).await {
                 Ok(Ok(card)) => Some(card),
                 Ok(Err(error)) => {
-                    // Without the permission, or the call, it will not work the next time either.
+                    // A missing permission or call fails every time.
                     if error.is_missing_scope() || error.is_bad_content() || error.is_no_such_call() {
                         self.shows_growing.store(false, Ordering::Relaxed);
                     }
@@ -95,7 +95,7 @@ impl Sender {
         Ok(card)
     }
 
-    /// Shows the card in the chat, once however often it is tried.
+    /// Sends the card into the chat; a retry does not send it twice.
     async fn show_card(&self, thread: &ThreadId, growing: &Growing) -> Result<String, ApiError> {
         let target = match thread.topic() {
             Some(topic) => match self.notes.topic(&topic).await {
@@ -109,7 +109,7 @@ impl Sender {
         self.send(thread, &target, &message, &growing.card, "growing").await
     }
 
-    /// Ends the answer in the card that was seen to grow; nothing where there is none, or it can hold no more.
+    /// Finishes the answer in the thread's streaming card; `None` where there is no card, or the text does not fit.
     pub(super) async fn finish_growing(
         &self,
         intent: &OutboundIntent,
@@ -133,7 +133,7 @@ impl Sender {
                 Err(error) => return Err(error.into()),
             }
         }
-        // From here on this card is this delivery's, also after a crash.
+        // From here on the card belongs to this delivery, also after a crash.
         growing.ended = Some(id.to_owned());
         let noted = self.notes.learn_growing(thread, &growing).await;
         if noted.is_err() || !fits_card(words) {
@@ -144,7 +144,7 @@ impl Sender {
         match self.put_answer(&growing, words).await {
             Ok(()) => Ok(Some(Receipt { platform_message: growing.message })),
             Err(ApiError::Refused { code, words }) => {
-                tracing::warn!(code, words, "the card could not be finished; the answer is sent beside it");
+                tracing::warn!(code, words, "card finish refused, sending a new message");
                 Ok(None)
             }
             Err(error) => Err(error.into()),
@@ -162,7 +162,7 @@ impl Sender {
         }
     }
 
-    /// Ends what grows in a thread as it stands, because something else is said.
+    /// Ends a thread's streaming card with its current text, because another message follows.
     pub(super) async fn end_growing(&self, intent: &OutboundIntent) {
         let thread = &intent.thread_id;
         self.screen.take(thread, &intent.correlation_id).await;
@@ -179,17 +179,17 @@ impl Sender {
         self.end_quietly(&growing).await;
         growing.ended = Some(String::new());
         if let Err(error) = self.notes.learn_growing(thread, &growing).await {
-            tracing::warn!(%error, "the end of a card could not be noted");
+            tracing::warn!(%error, "card end not stored");
         }
     }
 
     async fn end_quietly(&self, growing: &Growing) {
         if let Err(error) = self.api.end_card(&growing.card, self.sequence(growing)).await {
-            tracing::debug!(%error, "the writing of a card could not be ended");
+            tracing::debug!(%error, "card streaming end failed");
         }
     }
 
-    /// A number that only grows for one card, also over a restart.
+    /// A sequence number that grows for one card, also over a restart.
     fn sequence(&self, growing: &Growing) -> i32 {
         let since = self.clock.now().as_millis().saturating_sub(growing.made).max(0);
         let floor = i32::try_from(since).unwrap_or(i32::MAX - 1);

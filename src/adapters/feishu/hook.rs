@@ -1,4 +1,4 @@
-//! The webhook: requests that our own listener was sent, proved, taken in like any other event, and answered.
+//! The webhook: verifies requests of our listener, handles them like events of the long connection, and answers them.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::intake::{Intake, Outcome};
 use super::webhook::{Opened, Replays, Seal, Signature};
 use crate::ports::{AdapterIo, HookAnswer, HookRequest};
 
-/// A request to the webhook that waits for its answer.
+/// A webhook request that waits for its response.
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub(super) request: HookRequest,
@@ -22,7 +22,7 @@ fn said(status: u16, body: &serde_json::Value) -> HookAnswer {
     HookAnswer { status, body: body.to_string().into_bytes() }
 }
 
-/// The requests, and which of them were heard before.
+/// The webhook queue, with the requests accepted before.
 #[derive(Debug)]
 pub(super) struct Hooks<'a> {
     seal: Seal,
@@ -30,7 +30,7 @@ pub(super) struct Hooks<'a> {
     replays: Replays,
 }
 
-/// A request that was taken in: what it is known by, and what became of it.
+/// A handled request: its nonce and its outcome.
 type Done = (Option<String>, Outcome, oneshot::Sender<HookAnswer>);
 
 impl<'a> Hooks<'a> {
@@ -38,7 +38,7 @@ impl<'a> Hooks<'a> {
         Self { seal, inbox, replays: Replays::default() }
     }
 
-    /// Answers requests until told to stop.
+    /// Answers requests until stopped.
     pub(super) async fn serve(&mut self, intake: &Arc<Intake>, io: &AdapterIo, stop: &CancellationToken) {
         let mut taken: JoinSet<Done> = JoinSet::new();
         io.health.alive(io.clock.now());
@@ -50,10 +50,10 @@ impl<'a> Hooks<'a> {
                         if let Some(nonce) = nonce.filter(|_| outcome != Outcome::Again) {
                             self.replays.remember(nonce, io.clock.now());
                         }
-                        // The platform may have hung up; then it asks again.
+                        // The platform may have closed the connection; then it sends the event again.
                         drop(reply.send(answer_to(&outcome)));
                     }
-                    Err(error) => tracing::error!(%error, "an event could not be handled"),
+                    Err(error) => tracing::error!(%error, "event task failed"),
                 },
                 Some(request) = self.inbox.recv() => {
                     if let Some(task) = self.open(request, intake, io) {
@@ -64,7 +64,7 @@ impl<'a> Hooks<'a> {
         }
     }
 
-    /// Proves a request. One that is answered at once gives nothing more to do.
+    /// Verifies a request. Returns the handling task; `None` where the request is answered at once.
     fn open(
         &self,
         waiting: Waiting,
@@ -81,7 +81,7 @@ impl<'a> Hooks<'a> {
         let answer = match self.seal.open(proof, &request.body, io.clock.now()) {
             Ok(Opened::Challenge(challenge)) => said(200, &json!({ "challenge": challenge })),
             Ok(Opened::Event { nonce: Some(nonce), .. }) if self.replays.knows(&nonce) => {
-                tracing::warn!("a request came that was accepted before");
+                tracing::warn!("webhook request replayed");
                 said(200, &json!({}))
             }
             Ok(Opened::Event { event, nonce }) => {
@@ -90,7 +90,7 @@ impl<'a> Hooks<'a> {
                 return Some(async move { (nonce, handled.await, reply) });
             }
             Err(rejected) => {
-                tracing::warn!(%rejected, "a webhook request was refused");
+                tracing::warn!(%rejected, "webhook request refused");
                 said(403, &json!({ "msg": "refused" }))
             }
         };

@@ -1,8 +1,8 @@
-//! From an event to the door: who spoke, whether they may, whether it is for the agent. Says what the platform is to
-//! be told once the event is on the disk, and not before.
+//! From an event to the threads: resolves the author, checks access, and decides whether the message is for the agent.
+//! An event is acknowledged only after it is stored.
 //!
-//! A message that takes a while, or stands behind one, is written down and handed in later; whatever is answered at
-//! once - commands, buttons - waits for none of them.
+//! A message that takes long, or is behind such a message, is stored in the backlog and submitted later. Commands and
+//! buttons, which are answered at once, wait for neither.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,22 +29,22 @@ use crate::domain::{
 use crate::ports::{PairingRequest, StoreError, ThreadsHandle};
 use crate::render::Phrase;
 
-/// How long the platform is asked about what a message points at. An event has to be answered within 3 seconds.
+/// Deadline of the look-up of a replied-to message. An event has to be answered within 3 seconds.
 const LOOK_WITHIN: Duration = Duration::from_millis(1500);
-/// How long a polite word may take.
+/// Deadline of a notice.
 const TELL_WITHIN: Duration = Duration::from_millis(1500);
-/// How many messages are remembered with their lines.
+/// How many messages are cached with their order keys.
 const LINES: usize = 1024;
-/// How much of a quoted message is kept.
+/// Most characters of a quoted message.
 const QUOTED_CHARS: usize = 1000;
 
-/// What the platform is to be told.
+/// The acknowledgement of an event.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Outcome {
     Taken,
-    /// It was received, and this is the answer to whoever pressed.
+    /// Accepted, with this response to the pressed button.
     Answered(Value),
-    /// It has to come again.
+    /// The platform must send the event again.
     Again,
 }
 
@@ -65,11 +65,11 @@ pub(super) struct Intake {
     pub(super) downloads: Downloads,
     pub(super) seen: Seen,
     pub(super) recent: Mutex<VecDeque<IngressEvent>>,
-    /// The lines of the latest messages: whoever takes one back is not told of with its thread.
+    /// The order keys of the latest messages: a recall event does not name the thread.
     pub(super) lines: Mutex<VecDeque<(String, String)>>,
 }
 
-/// Why a message could not be taken in.
+/// Why an event was not accepted.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Trouble {
     #[error(transparent)]
@@ -81,7 +81,7 @@ pub(super) enum Trouble {
 }
 
 impl Intake {
-    /// Takes an event in. Its place in the line of its thread is taken at once, the rest is up to the future.
+    /// Handles an event. Its position in the order of its thread is taken by this call, before the future runs.
     pub(super) fn take_in(this: &Arc<Self>, payload: &[u8]) -> impl Future<Output = Outcome> + Send + use<> {
         let event = serde_json::from_slice::<Value>(payload).unwrap_or_default();
         let happened = read_event(event.clone(), &this.me.open_id);
@@ -100,15 +100,15 @@ impl Intake {
             }
             InboundEvent::Pressed(pressed) => self.pressed(*pressed).await,
             InboundEvent::Nothing(what) => {
-                tracing::debug!(what, "event passed over");
+                tracing::debug!(what, "event ignored");
                 Ok(Outcome::Taken)
             }
         };
         done.unwrap_or_else(|trouble| {
-            tracing::warn!(%trouble, "an event could not be taken");
+            tracing::warn!(%trouble, "event not accepted");
             match trouble {
                 Trouble::Store(_) | Trouble::Unaccepted(_) => Outcome::Again,
-                // It would be no better the next time.
+                // A redelivery would fail in the same way.
                 Trouble::Id(_) => Outcome::Taken,
             }
         })
@@ -145,7 +145,8 @@ impl Intake {
             self.admins.vouched(author, &heard.sender, &heard.chat, heard.kind, ends),
             self.parent(&heard)
         );
-        // Whether it is for us depends on what was said before. Where somebody slow stands there, it cannot be waited for.
+        // Whether the message is for the agent depends on the messages before it. Behind a slow one that cannot be
+        // awaited.
         if let Some(place) = place.as_mut().filter(|place| place.speed() == Speed::Quick) {
             place.reach().await;
         }
@@ -158,7 +159,7 @@ impl Intake {
         };
         let happened = InboundEvent::InboundMessage(Box::new(heard));
         match place {
-            // A command that is not for us is a message like any other.
+            // A command that is not for the agent is an ordinary message.
             None if hearing == Addressed::Overhear => {
                 let place = self.backlog.enter(thread.as_str(), Speed::Quick);
                 self.pass_on(key, letter, happened, place).await
@@ -168,7 +169,7 @@ impl Intake {
         }
     }
 
-    /// Hands in what is quick, and accepts what is not to be handed in later.
+    /// Submits a quick event, and accepts a slow one into the backlog.
     async fn pass_on(
         &self,
         key: String,
@@ -194,7 +195,7 @@ impl Intake {
         Ok(match self.deliver(letter, happened, place).await? {
             Finished::Done => Outcome::Taken,
             Finished::Again(why) => {
-                tracing::warn!(why, "a message has to come again");
+                tracing::warn!(why, "message not accepted, redelivery requested");
                 Outcome::Again
             }
         })
@@ -208,7 +209,7 @@ impl Intake {
         parent: Option<&PastMessage>,
     ) -> Addressed {
         let replies_to_me = parent.is_some_and(|parent| parent.sender == self.app_id);
-        // In a topic every message points at its first one.
+        // In a topic every message is a reply to its first one.
         let replies_to_another = heard.topic.is_none() && parent.is_some() && !replies_to_me;
         let facts = Facts {
             mentions_me: heard.mentions_me,
@@ -220,8 +221,8 @@ impl Intake {
         attention.hear(thread, &author.id, heard.kind, facts, self.parts.clock.now())
     }
 
-    /// The message that this one answers; nothing where it answers none, or the platform is slow to tell. A command
-    /// needs no other message to be understood.
+    /// The message that this one replies to; `None` where there is none, or the platform does not answer in time. A
+    /// command is understood without it.
     async fn parent(&self, heard: &InboundMessage) -> Option<PastMessage> {
         let parent = heard.parent.as_ref().filter(|_| order_of(heard).is_none())?;
         let messages = tokio::time::timeout(LOOK_WITHIN, self.api.message(parent)).await.ok()?.ok()?;
@@ -243,7 +244,7 @@ impl Intake {
         self.tell(heard, &Phrase::Pair { code, minutes: minutes.max(1) }.say(language)).await;
     }
 
-    /// Tells whoever wrote something that is no part of the conversation. It may get lost.
+    /// Sends a notice to the author, outside the conversation. It may get lost.
     pub(super) async fn tell(&self, heard: &InboundMessage, words: &str) {
         let target = match heard.kind {
             ChatKind::Direct => Target::Chat(heard.chat.clone()),
@@ -256,7 +257,7 @@ impl Intake {
         let notice = Outgoing::text(words);
         let send = self.api.send(&target, &notice, &uuid);
         if let Ok(Err(error)) = tokio::time::timeout(TELL_WITHIN, send).await {
-            tracing::warn!(%error, "a notice could not be sent");
+            tracing::warn!(%error, "notice not sent");
         }
     }
 
@@ -276,13 +277,13 @@ impl Intake {
         }
     }
 
-    /// The line that an event stands in, and how long it will take there.
+    /// The order key of an event, and how long it takes.
     fn line_of(&self, happened: &InboundEvent) -> Option<(String, Speed)> {
         match happened {
             InboundEvent::InboundMessage(heard) => {
                 let line = self.note_line(heard);
                 match order_of(heard) {
-                    // It cuts the conversation in two, so it has to stay in its place.
+                    // `/new` separates two conversations, so it keeps its position.
                     Some(order) if order.command == Command::New => Some((line, Speed::Quick)),
                     Some(_) => None,
                     None if heard.content.resources.is_empty() && !heard.content.bundle => {
@@ -296,12 +297,12 @@ impl Intake {
                 let known = lines.iter().rev().find(|(known, _)| known == message);
                 Some((known.map_or_else(|| chat.clone(), |(_, line)| line.clone()), Speed::Quick))
             }
-            // A press is an answer to a question: it does not wait for what else is said.
+            // A press decides an approval: it does not wait for other messages.
             InboundEvent::Pressed(_) | InboundEvent::Nothing(_) => None,
         }
     }
 
-    /// The line of a message, by its thread: no topic waits for the files of another.
+    /// Records the order key of a message: its thread, so that no topic waits for the files of another.
     pub(super) fn note_line(&self, heard: &InboundMessage) -> String {
         let line =
             self.thread(heard).map_or_else(|_| heard.chat.clone(), |thread| thread.as_str().to_owned());
@@ -314,7 +315,7 @@ impl Intake {
     }
 }
 
-/// The command that a message is, if it is for us.
+/// The command in a message, if it is one.
 pub(super) fn order_of(heard: &InboundMessage) -> Option<CommandInvocation> {
     CommandInvocation::parse(&heard.content.text)
         .filter(|_| !heard.edited && heard.content.marked_up.is_none())

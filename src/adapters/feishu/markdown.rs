@@ -1,5 +1,5 @@
-//! CommonMark as the platform's own markdown takes it: the source stays as it is, but for what would not be shown, or
-//! would do something nobody meant, such as calling everybody in the group. Pure.
+//! Converts CommonMark to the platform's markdown: the source stays unchanged except for what the platform would not
+//! show, or would act on, such as a mention of everyone in the group. Pure.
 
 use std::ops::Range;
 
@@ -8,10 +8,10 @@ use unicode_width::UnicodeWidthStr as _;
 
 use crate::render::markdown::without_pictures;
 
-/// How many tables a card shows as tables.
+/// Most tables in one card.
 pub(super) const CARD_TABLES: usize = 3;
 
-/// The source for a card or a post, with at most so many tables left as tables; the others become text.
+/// The source for a card or a post with at most `tables` tables; further ones become text.
 pub(super) fn dressed(markdown: &str, tables: usize) -> String {
     let markdown = &without_pictures(markdown);
     let mut edits: Vec<(Range<usize>, String)> = Vec::new();
@@ -21,7 +21,7 @@ pub(super) fn dressed(markdown: &str, tables: usize) -> String {
         let source = markdown.get(range.clone()).unwrap_or_default();
         let next = markdown.get(range.end..).and_then(|after| after.chars().next());
         match event {
-            // The platform knows no code by its indentation: what stands there is read like any other text.
+            // The platform does not support indented code blocks: their content is converted like other text.
             Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_))) => in_code = true,
             Event::End(TagEnd::CodeBlock) => in_code = false,
             Event::Start(Tag::Table(_)) => {
@@ -46,7 +46,7 @@ pub(super) fn dressed(markdown: &str, tables: usize) -> String {
     apply(markdown, edits)
 }
 
-/// Whether a text says the same with and without markup.
+/// Whether a text means the same with and without markup.
 pub(super) fn is_plain(markdown: &str) -> bool {
     let plain = |event: Event<'_>| {
         matches!(
@@ -57,12 +57,11 @@ pub(super) fn is_plain(markdown: &str) -> bool {
     !markdown.contains(['\\', '&']) && parser(markdown).all(plain)
 }
 
-/// Whether the text has tables.
 pub(super) fn has_tables(markdown: &str) -> bool {
     parser(markdown).any(|event| matches!(event, Event::Start(Tag::Table(_))))
 }
 
-/// A text in which no `<at …>` calls anybody.
+/// Escapes `<at …>`, so that a text mentions no one.
 pub(super) fn harmless(text: &str) -> String {
     let (mut out, mut rest) = (String::with_capacity(text.len()), text);
     while let Some((before, after)) = rest.split_once('<') {
@@ -89,7 +88,7 @@ fn is_break(html: &str) -> bool {
     matches!(html.trim().to_ascii_lowercase().as_str(), "<br>" | "<br/>" | "<br />")
 }
 
-/// The words with nothing left that reads as a tag, whatever letter comes next.
+/// Escapes what reads as a tag; `next` is the character that follows.
 fn without_tags(source: &str, next: Option<char>) -> String {
     let mut out = String::with_capacity(source.len());
     let mut letters = source.chars().peekable();
@@ -107,7 +106,7 @@ fn without_tags(source: &str, next: Option<char>) -> String {
 fn apply(source: &str, edits: Vec<(Range<usize>, String)>) -> String {
     let (mut out, mut at) = (String::with_capacity(source.len()), 0);
     for (range, text) in edits {
-        // What stands inside something that was replaced is gone with it.
+        // An edit inside a replaced range is dropped.
         if range.start < at {
             continue;
         }
@@ -119,7 +118,7 @@ fn apply(source: &str, edits: Vec<(Range<usize>, String)>) -> String {
     out
 }
 
-/// A table as lines of text in a code block, its columns under each other. Reads up to the table's end.
+/// A table as aligned text in a code block. Consumes the events up to the table's end.
 fn text_table<'a>(events: impl Iterator<Item = Event<'a>>) -> String {
     let mut rows: Vec<Vec<String>> = Vec::new();
     for event in events {

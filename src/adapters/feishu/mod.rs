@@ -1,5 +1,5 @@
-//! Feishu and Lark: the long connection or a webhook in, cards, posts and texts out. Speaks the wire itself, with no
-//! SDK, so that reconnects, acknowledgements and retries are ours.
+//! Feishu and Lark: receives over the long connection or a webhook, sends cards, posts and texts. Implements the
+//! protocol without an SDK, so that reconnects, acknowledgements and retries are under our control.
 
 mod adapter;
 mod admins;

@@ -1,5 +1,4 @@
-//! What the adapter keeps in its notebook: where questions stand, which chats are private, and what a topic can be
-//! answered at.
+//! The adapter's stored facts: the messages of approvals, the kinds of chats, and a message of each topic.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,24 +9,24 @@ use serde_json::Value;
 use crate::domain::{ApprovalId, ApprovalKind, ChatKind, CorrelationId, Language, ScopeKind, ThreadId};
 use crate::ports::{KeyValueStore, StoreError};
 
-/// How many chats and topics are kept in mind.
+/// Most cached notes.
 const MOST: usize = 10_000;
 
-/// What a note must survive.
+/// Which failure a note must survive.
 #[derive(Clone, Copy, Debug)]
 enum Durability {
-    /// The death of the process.
+    /// A process crash.
     Process,
-    /// A loss of power: a promise rests on it.
+    /// A power loss, where a guarantee depends on the note.
     Disk,
 }
 
-/// A question that was shown.
+/// An approval that was sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Shown {
     /// The message with its card.
     pub(super) message: String,
-    /// Its words, for the card that takes its place.
+    /// Its text, for the card that replaces it.
     pub(super) question: String,
     pub(super) kind: ApprovalKind,
     /// How far a yes can reach.
@@ -36,7 +35,7 @@ pub(super) struct Shown {
     pub(super) language: Language,
 }
 
-/// An answer that was shown while it was written.
+/// A streaming card.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Growing {
     pub(super) correlation: CorrelationId,
@@ -45,11 +44,11 @@ pub(super) struct Growing {
     pub(super) message: Option<String>,
     /// When the card was made, in milliseconds since the epoch.
     pub(super) made: i64,
-    /// The delivery that ended it.
+    /// The delivery that finished it.
     pub(super) ended: Option<String>,
 }
 
-/// The notebook, with what was written lately in mind.
+/// The key-value store with a cache.
 #[derive(Clone, Debug)]
 pub(super) struct Notes {
     book: Arc<dyn KeyValueStore>,
@@ -61,12 +60,12 @@ impl Notes {
         Self { book, known: Arc::default() }
     }
 
-    /// Remembers whether a chat is private. A button of an old question is judged by it.
+    /// Stores whether a chat is direct. The button of an old approval is judged by it.
     pub(super) async fn learn_chat(&self, chat: &str, kind: ChatKind) -> Result<(), StoreError> {
         self.learn(format!("chat-{chat}"), Value::Bool(kind == ChatKind::Direct), Durability::Disk).await
     }
 
-    /// Whether a chat is private; one that nobody remembers is taken for a group.
+    /// Whether a chat is direct; an unknown chat counts as a group.
     pub(super) async fn chat(&self, chat: &str) -> ChatKind {
         match self.recall(format!("chat-{chat}")).await {
             Some(Value::Bool(true)) => ChatKind::Direct,
@@ -74,22 +73,21 @@ impl Notes {
         }
     }
 
-    /// Remembers a message of a topic, so that something can be said there.
+    /// Stores a message of a topic as a reply target.
     pub(super) async fn learn_topic(&self, topic: &str, message: &str) -> Result<(), StoreError> {
         let name = format!("topic-{topic}");
-        // Any message of the topic will do; the first one is as good as the last.
+        // Any message of the topic will do.
         if self.recall(name.clone()).await.is_some() {
             return Ok(());
         }
         self.learn(name, Value::String(message.to_owned()), Durability::Disk).await
     }
 
-    /// A message of a topic.
     pub(super) async fn topic(&self, topic: &str) -> Option<String> {
         self.recall(format!("topic-{topic}")).await?.as_str().map(str::to_owned)
     }
 
-    /// Remembers where a question stands.
+    /// Stores the message of an approval.
     pub(super) async fn learn_question(
         &self,
         approval: &ApprovalId,
@@ -99,27 +97,27 @@ impl Notes {
         self.book.put(&format!("question-{approval}"), note).await
     }
 
-    /// Where a question stands.
+    /// The message of an approval.
     pub(super) async fn question(&self, approval: &ApprovalId) -> Option<Shown> {
         let note = self.book.get(&format!("question-{approval}")).await.ok().flatten()?;
         serde_json::from_value(note).ok()
     }
 
-    /// Remembers the answer that is being written in a thread.
+    /// Stores a thread's streaming card.
     pub(super) async fn learn_growing(&self, thread: &ThreadId, growing: &Growing) -> Result<(), StoreError> {
         let note = serde_json::to_value(growing).unwrap_or_default();
-        // Once a card is a delivery's, forgetting it would mean to say the same twice.
+        // Losing the note of a finished card would send the answer twice.
         let sure = if growing.ended.is_some() { Durability::Disk } else { Durability::Process };
         self.learn(format!("growing-{thread}"), note, sure).await
     }
 
-    /// The answer that is, or was last, being written in a thread.
+    /// A thread's current or last streaming card.
     pub(super) async fn growing(&self, thread: &ThreadId) -> Option<Growing> {
         serde_json::from_value(self.recall(format!("growing-{thread}")).await?).ok()
     }
 
     async fn learn(&self, name: String, note: Value, sure: Durability) -> Result<(), StoreError> {
-        // To look is cheaper than to write.
+        // A cached read is cheaper than a write.
         if self.recall(name.clone()).await.as_ref() == Some(&note) {
             return Ok(());
         }
@@ -135,7 +133,7 @@ impl Notes {
         if let Some(note) = self.known().get(&name) {
             return Some(note.clone()).filter(|note| !note.is_null());
         }
-        // A note that cannot be read is as good as none.
+        // An unreadable note counts as none.
         let note = self.book.get(&name).await.ok().flatten();
         self.keep(name, note.clone().unwrap_or_default());
         note

@@ -1,4 +1,4 @@
-//! What the adapter must be told.
+//! The adapter's options, as the settings resolve to.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use secrecy::SecretString;
 
 use crate::adapters::chat::{AllowList, Respond, Threading};
 
-/// How the adapter talks to the platform, and to whom.
+/// Options of the adapter.
 #[derive(Clone, Debug)]
 pub struct FeishuOptions {
     pub app_id: String,
@@ -14,27 +14,27 @@ pub struct FeishuOptions {
     /// The address of the open platform, without a slash at its end.
     pub domain: String,
     pub mode: FeishuMode,
-    /// Whom the settings name.
+    /// The allow-list of the settings.
     pub guests: AllowList,
     /// Which messages of a group are answered.
     pub respond: Respond,
     /// Whether a group shares one conversation.
     pub threading: Threading,
-    /// For how long after an answer the same person need not mention the agent again.
+    /// How long after an answer the same person need not mention the agent again.
     pub followup: Duration,
-    /// Whether those who run a group may decide there, so that it matters who they are.
+    /// Whether group administrators may decide approvals.
     pub admins_decide: bool,
 }
 
 #[derive(Clone, Debug)]
 pub enum FeishuMode {
-    /// Over a connection the daemon opens.
+    /// Over a connection that the daemon opens.
     Websocket,
-    /// At an address of ours.
+    /// At our own address.
     Webhook {
-        /// Encrypts and signs what comes.
+        /// Encrypts and signs the requests.
         encrypt_key: Option<SecretString>,
-        /// Is in everything that comes.
+        /// Part of every request.
         verification_token: Option<SecretString>,
     },
 }

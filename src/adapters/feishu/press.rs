@@ -1,4 +1,4 @@
-//! The buttons of a question on its card, and what a pressed one meant. Pure.
+//! The buttons of an approval card, and parsing a pressed one. Pure.
 
 use serde_json::{Value, json};
 
@@ -13,10 +13,10 @@ use crate::domain::{
 };
 use crate::render::{Phrase, fit_question};
 
-/// The key under which a button carries what it does.
+/// The key of our value in a button.
 const KEY: &str = "ship";
 
-/// The card of a question with the buttons of a menu.
+/// The card of an approval with the buttons of a menu.
 pub(super) fn menu_card(shown: &Shown, approval: &ApprovalId, menu: Menu, language: Language) -> Value {
     let button = |button: &Button| dressed_button(button, approval, shown.kind, language);
     let rows = rows(shown.kind, menu, &shown.scopes);
@@ -51,14 +51,14 @@ fn styled(button: &Button, approval: &ApprovalId, label: String) -> Option<CardB
     Some(CardButton { label, value, look })
 }
 
-/// What a pressed button meant; nothing where it is none of ours.
+/// The pressed button; `None` where it is not ours.
 pub(super) fn pressed_button(value: &Value) -> Option<(Button, ApprovalId)> {
-    // Some clients give the value back as a text.
+    // Some clients return the value as a string.
     let parsed = value.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
     decode(parsed.as_ref().unwrap_or(value).get(KEY)?.as_str()?)
 }
 
-/// A question as its record has it.
+/// The approval's text, rebuilt from its record.
 pub(super) fn shown_again(approval: &Approval, now: Timestamp) -> Shown {
     let language = Language::of(&approval.summary);
     let intent = Intent::ApprovalRequest {

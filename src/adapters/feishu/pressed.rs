@@ -1,4 +1,4 @@
-//! A press of a button: whose question it answers, who pressed, and what they see on the card.
+//! Handles a pressed button: which approval it decides, who pressed, and the response on the card.
 
 use serde_json::json;
 
@@ -12,14 +12,13 @@ use crate::ports::StoreError;
 use crate::render::Phrase;
 
 impl Intake {
-    /// Does what a button says.
     pub(super) async fn pressed(&self, pressed: Pressed) -> Result<Outcome, Trouble> {
         let Some((button, approval)) = pressed_button(&pressed.value) else { return Ok(Outcome::Taken) };
         let Some(known) = self.parts.approvals.get(&approval).await? else {
             let language = self.parts.language.unwrap_or_default();
             return Ok(toast("warning", Words::NoQuestion.say(language)));
         };
-        // A button works only on its own platform, and only for those who may speak there.
+        // A button works only on its own platform, and only for people with access there.
         let author = self.author(&pressed.by)?;
         let (place, now) = (known.thread.chat(), self.parts.clock.now());
         let kind = self.notes.chat(&place).await;
@@ -27,12 +26,12 @@ impl Intake {
         if !ours || self.gate.admit(&author, &place, kind, now).await? != Admission::Welcome {
             return Ok(Outcome::Taken);
         }
-        // Somebody may press before it is noted where the question stands.
+        // The button may be pressed before the approval's message is stored.
         let shown = self.notes.question(&approval).await;
         let shown = shown.unwrap_or_else(|| shown_again(&known, self.parts.clock.now()));
         let language = self.parts.language.unwrap_or(shown.language);
         let menu = match button {
-            // Others would change the card that those who may decide have before them.
+            // A press of another person must not change the card for the approvers.
             Button::Scopes | Button::Back
                 if !self.decides(author.clone(), &pressed.by, &known, kind).await? =>
             {
@@ -56,7 +55,7 @@ impl Intake {
                     Submitted::Kept => toast("success", Words::Counted.say(language)),
                     Submitted::Tell(words) => toast("warning", &words),
                     Submitted::Later(why) => {
-                        tracing::warn!(why, "a press could not be taken");
+                        tracing::warn!(why, "press not accepted");
                         toast("error", Words::TryAgain.say(language))
                     }
                 });
@@ -66,7 +65,7 @@ impl Intake {
         Ok(Outcome::Answered(json!({ "card": { "type": "raw", "data": card } })))
     }
 
-    /// Whether whoever pressed may answer a question.
+    /// Whether the person who pressed may decide an approval.
     async fn decides(
         &self,
         author: Author,

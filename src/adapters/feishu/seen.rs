@@ -1,5 +1,4 @@
-//! A sign under a message that it was received. Only polite: nobody waits for it, and a platform that does not take it
-//! is not asked again.
+//! The "received" reaction on a message. Best effort: no caller waits for it, and after a refusal it is switched off.
 
 use std::time::Duration;
 
@@ -8,34 +7,34 @@ use tokio::sync::mpsc;
 use super::api::Api;
 use super::fault::ApiError;
 
-/// What the platform calls the sign.
+/// The platform's name of the emoji.
 const SIGN: &str = "Get";
-/// How long one may take.
+/// Deadline of one reaction.
 const WITHIN: Duration = Duration::from_secs(5);
-/// How many may wait; more are left out.
+/// Capacity of the queue; further reactions are dropped.
 const BACKLOG: usize = 64;
 
-/// Where messages that were received are told of.
+/// Queues reactions.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
     messages: mpsc::Sender<String>,
 }
 
 impl Seen {
-    /// The way to the signs, and those who wait for one.
+    /// The queue and its receiving end.
     pub(super) fn new() -> (Self, mpsc::Receiver<String>) {
         let (messages, waiting) = mpsc::channel(BACKLOG);
         (Self { messages }, waiting)
     }
 
-    /// This message was received. Never waits.
+    /// Queues a reaction. Never waits.
     pub(super) fn tell(&self, message: &str) {
-        // Too many at once get fewer signs.
+        // Dropped while the queue is full.
         drop(self.messages.try_send(message.to_owned()));
     }
 }
 
-/// Puts signs under messages until nobody tells of any.
+/// Sends reactions until every sender is dropped.
 pub(super) async fn put_signs(api: Api, mut waiting: mpsc::Receiver<String>) {
     let mut wanted = true;
     while let Some(message) = waiting.recv().await {
@@ -43,9 +42,9 @@ pub(super) async fn put_signs(api: Api, mut waiting: mpsc::Receiver<String>) {
             continue;
         }
         match tokio::time::timeout(WITHIN, api.react(&message, SIGN)).await {
-            // Without the permission, or the call, it will not work the next time either.
+            // A missing permission or call fails every time.
             Ok(Err(error)) if error.is_missing_scope() || error.is_no_such_call() => {
-                tracing::info!(%error, "messages get no sign that they were received");
+                tracing::info!(%error, "received reactions switched off");
                 wanted = false;
             }
             Ok(Err(ApiError::Network(_) | ApiError::Busy { .. } | ApiError::Refused { .. })) | Err(_) => {}

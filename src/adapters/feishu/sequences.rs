@@ -1,19 +1,19 @@
-//! The numbers of the changes to a card: each larger than the one before, whoever makes the change.
+//! The sequence numbers of card updates: strictly growing for each card.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// How many cards are remembered.
+/// Most cached cards.
 const MOST: usize = 1024;
 
-/// The last number of each card.
+/// The last sequence number of each card.
 #[derive(Debug, Default)]
 pub(super) struct Sequences {
     last: Mutex<HashMap<String, i32>>,
 }
 
 impl Sequences {
-    /// The next number of a card, at least `floor`: what grows with time covers what was forgotten.
+    /// The card's next sequence number, at least `floor`. A floor that grows with time covers evicted cards.
     pub(super) fn next(&self, card: &str, floor: i32) -> i32 {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if last.len() >= MOST && !last.contains_key(card) {

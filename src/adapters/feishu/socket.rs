@@ -1,5 +1,5 @@
-//! The long connection: opened at a fresh address each time, kept alive, and left when nothing is heard. Events go to
-//! the intake; each is answered once the intake says what became of it.
+//! The long connection: opened at a fresh address each time, kept alive by pings, and closed when it is silent for too
+//! long. Events go to the intake; each is acknowledged with the intake's outcome.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,7 +51,7 @@ pub(super) async fn connect(api: &Api, options: &FeishuOptions) -> Result<Connec
     }
 }
 
-/// Asks where a connection may be opened. The address is good for once.
+/// Requests the address of a new connection. It is valid once.
 pub(super) async fn endpoint(api: &Api, options: &FeishuOptions) -> Result<Endpoint, Refusal> {
     let body = json!({ "AppID": options.app_id, "AppSecret": options.app_secret.expose_secret() });
     match api.bare("/callback/ws/endpoint", &body).await {
@@ -77,7 +77,7 @@ fn refusal(error: &tungstenite::Error) -> Refusal {
 }
 
 impl Connection {
-    /// Hears and answers until the connection is lost or it is told to stop; says why.
+    /// Receives and acknowledges events until the connection is lost or `stop` is cancelled; returns the reason.
     pub(super) async fn serve(
         self,
         intake: &Arc<Intake>,
@@ -102,7 +102,7 @@ impl Connection {
                 Some(answered) = answers.join_next() => match answered {
                     Ok(frame) => frame,
                     Err(error) => {
-                        tracing::error!(%error, "an event could not be handled");
+                        tracing::error!(%error, "event task failed");
                         continue;
                     }
                 },
@@ -129,7 +129,7 @@ impl Connection {
                             }
                         }
                         Ok(_) => {}
-                        Err(error) => tracing::warn!(%error, "a frame that cannot be read"),
+                        Err(error) => tracing::warn!(%error, "frame not readable"),
                     }
                     continue;
                 }
@@ -142,7 +142,7 @@ impl Connection {
     }
 }
 
-/// What is to be done about an event frame: nothing while parts of it are missing.
+/// The task of an event frame; `None` while pieces are missing.
 fn take(
     fragments: &mut Fragments,
     frame: Frame,
@@ -153,11 +153,11 @@ fn take(
         Taken::Whole { frame, payload } => (frame, payload),
         Taken::Part => return None,
         Taken::Refused(reason) => {
-            tracing::warn!(reason, "a piece of an event was refused");
+            tracing::warn!(reason, "event fragment refused");
             return None;
         }
     };
-    // The place in the line is taken here, in the order of the frames.
+    // The position in the order is taken here, in the order of the frames.
     let handled = Intake::take_in(intake, &payload);
     Some(async move {
         let outcome = handled.await;

@@ -1,4 +1,4 @@
-//! The app's access token: fetched once for all who need it, and again before it lapses.
+//! The app's access token: one fetch for all concurrent callers, renewed before it expires.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,24 +12,22 @@ use tokio::time::Instant;
 use super::fault::ApiError;
 use crate::ports::BoxFuture;
 
-/// How long before its end a token is replaced.
+/// How long before its expiry a token is renewed.
 const EARLY: Duration = Duration::from_secs(600);
 
-/// A token as the platform hands it out.
+/// A token as the platform issues it.
 #[derive(Clone, Debug)]
 pub(super) struct Granted {
     pub(super) token: SecretString,
-    /// For how long it is good.
     pub(super) good_for: Duration,
 }
 
-/// Asks the platform for a token.
+/// Fetches a token from the platform.
 type Fetch = dyn Fn() -> BoxFuture<'static, Result<Granted, ApiError>> + Send + Sync;
-/// One such question, shared by all who wait for it.
+/// One fetch, shared by all waiting callers.
 type Flight = Shared<BoxFuture<'static, Result<Granted, ApiError>>>;
 
-/// The token, shared by all calls. The lock is held for a look, never over an await; whoever waits shares one
-/// question to the platform.
+/// The token of all calls. The lock is never held over an await; concurrent callers share one fetch.
 #[derive(Clone)]
 pub(super) struct Tokens {
     fetch: Arc<Fetch>,
@@ -54,14 +52,14 @@ impl fmt::Debug for Tokens {
 }
 
 impl Tokens {
-    /// Tokens that come from here.
+    /// Tokens from this source.
     pub(super) fn new(
         fetch: impl Fn() -> BoxFuture<'static, Result<Granted, ApiError>> + Send + Sync + 'static,
     ) -> Self {
         Self { fetch: Arc::new(fetch), state: Arc::default() }
     }
 
-    /// A token that is good for a while.
+    /// A valid token.
     pub(super) async fn get(&self) -> Result<SecretString, ApiError> {
         let flight = {
             let mut state = self.state();
@@ -92,10 +90,10 @@ impl Tokens {
         answer.map(|granted| granted.token)
     }
 
-    /// The platform does not take this token any more.
+    /// Invalidates a token that the platform rejected.
     pub(super) fn reject(&self, bad: &SecretString) {
         let mut state = self.state();
-        // Somebody else may have replaced it already.
+        // Another call may have renewed it already.
         if matches!(&*state, State::Held { token, .. } if token.expose_secret() == bad.expose_secret()) {
             *state = State::Empty;
         }
@@ -112,7 +110,7 @@ mod tests {
 
     use super::*;
 
-    /// Tokens that are numbered, and how many were asked for.
+    /// Numbered tokens, and the count of fetches.
     fn numbered(good_for: u64, fails: usize) -> (Tokens, Arc<AtomicUsize>) {
         let asked = Arc::new(AtomicUsize::new(0));
         let count = asked.clone();

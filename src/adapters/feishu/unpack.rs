@@ -1,5 +1,5 @@
-//! From an accepted event to what the threads are told: its files are fetched, its bundle is opened, and at its place
-//! in the line it is handed in. Whatever cannot be had is described; the message comes in all the same.
+//! From an accepted event to a submitted message: downloads its files, expands its bundle, and submits it in order.
+//! What cannot be fetched is described; the message is submitted all the same.
 
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -15,29 +15,29 @@ use crate::adapters::chat::{Finish, Finished, Position, Submitted, submit};
 use crate::domain::{AuthorRole, BadId, IngressEvent, IngressKind, MessageId, Quoted, Said, ThreadId};
 use crate::ports::BoxFuture;
 
-/// How long the platform may take to tell what is in a bundle. Nobody waits for it.
+/// Deadline of the look-up of a bundle. No caller waits for it.
 const OPEN_WITHIN: Duration = Duration::from_secs(15);
-/// How many messages of a bundle are kept.
+/// Most messages of a bundle.
 const BUNDLE: usize = 50;
-/// How many messages are remembered in case they are taken back.
+/// How many messages are cached in case they are recalled.
 const RECENT: usize = 512;
 
-/// An event, with what was found out about it before it was accepted.
+/// An event, with what was resolved before it was accepted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct QueuedEvent {
     pub(super) event: Value,
-    /// It is not for the agent.
+    /// Not addressed to the agent.
     #[serde(default)]
     #[serde(rename = "overheard")]
     pub(super) context_only: bool,
-    /// Whoever wrote it runs the group.
+    /// The author administers the group.
     #[serde(default)]
     pub(super) admin: bool,
     #[serde(default)]
     pub(super) quoted: Option<Pointed>,
 }
 
-/// The message that one answers.
+/// The replied-to message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Pointed {
     pub(super) message: String,
@@ -46,7 +46,7 @@ pub(super) struct Pointed {
 }
 
 impl QueuedEvent {
-    /// An event that nothing more is known about.
+    /// An event without resolved facts.
     pub(super) const fn of(event: Value) -> Self {
         Self { event, context_only: false, admin: false, quoted: None }
     }
@@ -60,12 +60,12 @@ impl Finish for Intake {
     fn finish<'a>(&'a self, event: &'a Value, place: &'a mut Position) -> BoxFuture<'a, Finished> {
         Box::pin(async move {
             let Ok(letter) = serde_json::from_value::<QueuedEvent>(event.clone()) else {
-                tracing::error!("what was accepted cannot be read");
+                tracing::error!("stored event not readable");
                 return Finished::Done;
             };
             let happened = read_event(letter.event.clone(), &self.me.open_id);
             if let InboundEvent::InboundMessage(heard) = &happened {
-                // It may have been accepted by an earlier run.
+                // The event may have been accepted by an earlier process.
                 self.note_line(heard);
             }
             let delivered = self.deliver(letter, happened, Some(place)).await;
@@ -78,7 +78,7 @@ impl Finish for Intake {
 }
 
 impl Intake {
-    /// Makes an event ready and hands it in, at its place where it has one.
+    /// Resolves an event and submits it, in order where it has a position.
     pub(super) async fn deliver(
         &self,
         letter: QueuedEvent,
@@ -113,7 +113,7 @@ impl Intake {
         let event = IngressEvent {
             message: message_id(&heard.message)?,
             platform_message: heard.message.clone(),
-            // A message without a time was written just now.
+            // A message without a time counts as written now.
             at: if heard.at.as_millis() > 0 { heard.at } else { self.parts.clock.now() },
             chat: heard.kind,
             kind,
@@ -163,13 +163,13 @@ impl Intake {
             author: pointed.author,
             text: pointed.text,
         });
-        // What is added to the words spoils a decision by itself.
+        // Text with an addition is never read as a decision.
         let marked_up = heard.content.marked_up.clone().filter(|_| words.len() == 1);
         let text = words.join("\n");
         Said { text, files, context_only: letter.context_only, quoted, marked_up, ..Said::default() }
     }
 
-    /// The messages of a bundle, one to a line.
+    /// The messages of a bundle, one per line.
     async fn bundle(&self, message: &str) -> Option<String> {
         let messages = tokio::time::timeout(OPEN_WITHIN, self.api.message(message)).await.ok()?.ok()?;
         let lines: Vec<String> = messages

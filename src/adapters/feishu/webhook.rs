@@ -1,5 +1,4 @@
-//! What comes to our own address instead of over the long connection: proved to be the platform's, decrypted, and not
-//! heard twice. Pure: the time is handed in.
+//! Webhook requests: verification, decryption and replay protection. Pure: the caller passes the time.
 
 use std::collections::BTreeMap;
 
@@ -14,20 +13,20 @@ use subtle::ConstantTimeEq as _;
 
 use crate::domain::Timestamp;
 
-/// How far the platform's clock and ours may be apart, and for how long a request is remembered.
+/// The allowed clock difference, and how long a request is remembered.
 const WINDOW_MS: i64 = 5 * 60 * 1000;
-/// How many requests are remembered.
+/// Most remembered requests.
 const MOST_NONCES: usize = 10_000;
 
-/// What proves that a request is the platform's.
+/// The keys that prove a request.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seal {
     pub(super) encrypt_key: Option<SecretString>,
-    /// Is in every event.
+    /// Part of every event.
     pub(super) verification_token: Option<SecretString>,
 }
 
-/// The headers that matter.
+/// The signature headers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Signature<'a> {
     pub(super) timestamp: Option<&'a str>,
@@ -37,16 +36,16 @@ pub(super) struct Signature<'a> {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Opened {
-    /// The platform asks whether we are here: this is to be said back.
+    /// The platform verifies the address: this text is the response.
     Challenge(String),
     Event {
         event: Value,
-        /// What the request is known by, where it is signed.
+        /// The nonce of a signed request.
         nonce: Option<String>,
     },
 }
 
-/// Why a request is not heard.
+/// Why a request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Rejected {
     #[error("the body cannot be read")]
@@ -62,12 +61,12 @@ pub(super) enum Rejected {
 }
 
 impl Seal {
-    /// Whether there is anything to prove a request by.
+    /// Whether there is a key to verify requests with.
     pub(super) fn protects(&self) -> bool {
         self.encrypt_key.is_some() || self.verification_token.is_some()
     }
 
-    /// Proves and opens a request.
+    /// Verifies and decrypts a request.
     pub(super) fn open(&self, proof: Signature<'_>, body: &[u8], now: Timestamp) -> Result<Opened, Rejected> {
         if !self.protects() {
             return Err(Rejected::Unprotected);
@@ -75,7 +74,7 @@ impl Seal {
         let outer: Value = serde_json::from_slice(body).map_err(|_| Rejected::Malformed)?;
         let event = match (&self.encrypt_key, outer.get("encrypt").and_then(Value::as_str)) {
             (Some(key), Some(sealed)) => decrypt(key, sealed)?,
-            // Whoever has the key encrypts with it.
+            // With an encrypt key, the platform encrypts every request.
             (Some(_), None) => return Err(Rejected::Forged),
             (None, Some(_)) => return Err(Rejected::Sealed),
             (None, None) => outer,
@@ -134,7 +133,7 @@ fn same(a: &[u8], b: &[u8]) -> bool {
     a.ct_eq(b).into()
 }
 
-/// Requests that were heard and accepted already: a copy of one changes nothing.
+/// The requests accepted before: a replay has no effect.
 #[derive(Debug, Default)]
 pub(super) struct Replays {
     heard: BTreeMap<String, Timestamp>,
@@ -146,10 +145,10 @@ impl Replays {
         self.heard.contains_key(nonce)
     }
 
-    /// Remembers an accepted request for as long as its copies would pass as fresh.
+    /// Remembers an accepted request for as long as its timestamp is valid.
     pub(super) fn remember(&mut self, nonce: String, now: Timestamp) {
         if self.heard.len() >= MOST_NONCES {
-            // Those outside the window are refused by their age.
+            // Older requests are refused by their timestamp.
             let fresh = |at: &Timestamp| now.as_millis().saturating_sub(at.as_millis()) <= 2 * WINDOW_MS;
             self.heard.retain(|_, at| fresh(at));
         }

@@ -1,17 +1,16 @@
-//! What the adapter itself says, beside what core says.
+//! The adapter's own texts, beside those of the core.
 
 use crate::domain::Language;
 
-/// Something the adapter says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Words {
-    /// A press was understood.
+    /// The press was accepted.
     Counted,
-    /// There is no such question.
+    /// The approval does not exist.
     NoQuestion,
-    /// A press could not be written down.
+    /// The press could not be stored.
     TryAgain,
-    /// Somebody took their message back.
+    /// A person recalled a message.
     Recalled,
 }
 

@@ -1,4 +1,4 @@
-//! The adapter: puts the parts together and stands between them and the daemon.
+//! The QQ adapter: composition, and the `Adapter` implementation.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -32,13 +32,13 @@ use crate::ports::{
     Running, ThreadsHandle,
 };
 
-/// The platform beats every 45 seconds or faster; two beats and some make a dead one.
+/// The platform sends a heartbeat every 45 seconds or faster; after three missed ones the adapter counts as dead.
 const STALE: Duration = Duration::from_secs(150);
-/// Between two words on how things go.
+/// Interval between two progress messages.
 const PROGRESS_EVERY: Duration = Duration::from_secs(20);
-/// How long the platform shows that somebody is writing.
+/// How long the platform shows a typing indicator.
 const TYPING_SECS: u64 = 50;
-/// How often a bot that is called by the platform looks whether it still answers.
+/// Interval of the API check in webhook mode.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 
 #[derive(Debug)]
@@ -53,14 +53,14 @@ pub struct QqAdapter {
     screen_task: TaskSlot<DraftTask>,
     backlog_task: TaskSlot<BacklogTask>,
     key: Option<WebhookKey>,
-    /// The way to the threads, while the adapter runs.
+    /// The handle of the threads, while the adapter runs.
     door: watch::Sender<Option<ThreadsHandle>>,
-    /// Keeps the accounts for as long as there is an adapter.
+    /// Runs the reply budget actor for as long as the adapter lives.
     _desk: JoinSet<()>,
 }
 
 impl QqAdapter {
-    /// The adapter. Must be called inside the runtime; nothing is connected yet.
+    /// Must be called inside the runtime. Opens no connection.
     pub fn new(platform: Platform, options: QqOptions, parts: ChatParts) -> Self {
         let http = Http::new(parts.http.clone());
         let credentials = Credentials {
@@ -102,7 +102,7 @@ impl QqAdapter {
         }
     }
 
-    /// Answers a call of the platform's.
+    /// Answers a webhook request.
     async fn answer(&self, request: &HookRequest) -> HookAnswer {
         let answer =
             |status: u16, body: &serde_json::Value| HookAnswer { status, body: body.to_string().into() };
@@ -121,7 +121,7 @@ impl QqAdapter {
                 answer(200, &event_answer(taken == Taken::Safe))
             }
             Call::Refused(why) => {
-                tracing::warn!(why, "a call of the webhook was refused");
+                tracing::warn!(why, "webhook request refused");
                 HookAnswer::of(401)
             }
         }
@@ -152,18 +152,18 @@ impl QqAdapter {
         }
     }
 
-    /// The platform calls us; that it would take our answers is looked after from time to time.
+    /// Webhook mode: events arrive by HTTP; the API is checked at an interval.
     async fn be_called(&self, io: AdapterIo, stop: CancellationToken) -> Result<(), AdapterError> {
         let _open = Open::new(&self.door, io.door.clone());
         loop {
             match self.api.call(Method::GET, "/gateway", None).await {
                 Ok(_) => io.health.alive(io.clock.now()),
-                // A server without that call is there all the same.
+                // A server without this call is still reachable.
                 Err(trouble) if trouble.kind == Kind::Refused => io.health.alive(io.clock.now()),
                 Err(trouble) if trouble.kind == Kind::Credentials => {
                     return Err(AdapterError::Fatal(format!("QQ refused the credentials ({trouble})")));
                 }
-                Err(error) => tracing::warn!(%error, "the platform does not answer"),
+                Err(error) => tracing::warn!(%error, "api check failed"),
             }
             tokio::select! {
                 () = stop.cancelled() => return Ok(()),
@@ -173,7 +173,7 @@ impl QqAdapter {
     }
 }
 
-/// While it is there, calls are taken; however the adapter ends, none is after it.
+/// Webhook requests are accepted while this value lives, however the adapter ends.
 struct Open<'a>(&'a watch::Sender<Option<ThreadsHandle>>);
 
 impl<'a> Open<'a> {
@@ -222,14 +222,14 @@ impl Adapter for QqAdapter {
 
     fn deliver(&self, entry: OutboxEntry, _attempt: u32) -> Delivering<'_> {
         Box::pin(async move {
-            // Nothing that was said in passing may come behind what it was about.
+            // A progress message must not arrive after its answer.
             self.screen.take(&entry.intent.thread_id, &entry.intent.correlation_id).await;
             self.sender.deliver(&entry).await
         })
     }
 
     fn show(&self, intent: OutboundIntent) {
-        // The answer so far cannot be shown: a message cannot be changed.
+        // Drafts cannot be shown: the platform has no edits.
         if matches!(intent.intent, Intent::Progress { .. } | Intent::Typing) {
             self.screen.show(intent);
         }
@@ -240,7 +240,7 @@ impl Adapter for QqAdapter {
     }
 }
 
-/// Says in passing what may be left unsaid.
+/// Sends progress and typing indicators, which may be dropped.
 struct Passing {
     sender: Arc<Sender>,
 }
@@ -255,7 +255,7 @@ impl DraftTarget for Passing {
     ) -> BoxFuture<'_, Option<String>> {
         Box::pin(async move {
             match frame {
-                // Once for a run: each costs a reply.
+                // Once per run: each costs a reply.
                 Frame::Typing => self.sender.pass(&thread, format!("typing {correlation}"), None).await,
                 Frame::Progress(words) => {
                     let name = format!("progress {correlation} {words}");
@@ -272,7 +272,7 @@ impl DraftTarget for Passing {
     }
 }
 
-/// What the platform can do; `buttons` where it has granted them, and Markdown with them, to the bot.
+/// The capabilities of the platform; `buttons` and Markdown where the platform granted them to the bot.
 pub const fn capabilities(buttons: bool) -> Capabilities {
     Capabilities {
         delivery: Delivery::Push,

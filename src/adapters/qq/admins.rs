@@ -1,5 +1,5 @@
-//! Who runs a group: what events say of it, and in guilds what the platform says when it is asked. Asked only where
-//! somebody who runs a group may decide something there.
+//! Administrators of groups: from events and, in guilds, from a look-up. Looked up only where administrators may decide
+//! approvals.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use super::http::Method;
 use crate::adapters::chat::TtlCache;
 use crate::domain::{Author, AuthorRole, ChatKind};
 
-/// How long what was told is believed.
+/// How long an answer is cached.
 const FRESH: Duration = Duration::from_secs(300);
-/// How long the platform may take to say it: somebody waits for a button.
+/// Deadline of a look-up: a person waits for a button.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Knows who runs which group.
+/// Cached administrator roles.
 #[derive(Debug)]
 pub(super) struct Admins {
     api: Api,
@@ -30,14 +30,14 @@ impl Admins {
         Self { api, wanted, known: TtlCache::default() }
     }
 
-    /// Remembers what an event tells of somebody.
+    /// Caches the role that an event reports.
     pub(super) fn learn(&self, chat: &str, user: &str, told: Option<bool>) {
         if let Some(admin) = told.filter(|_| self.wanted) {
             self.known.put((chat.to_owned(), user.to_owned()), admin, FRESH);
         }
     }
 
-    /// Whoever pressed, with their place in the group. Where nobody can tell, they have none.
+    /// The person who pressed, with their role in the group; unknown counts as no role.
     pub(super) async fn vouched(&self, author: Author, press: &Press, chat: &str, kind: ChatKind) -> Author {
         if self.wanted && kind == ChatKind::Group && self.runs(press, chat).await {
             return Author { role: AuthorRole::Admin, ..author };
@@ -61,7 +61,7 @@ impl Admins {
                 admin
             }
             Ok(Err(error)) => {
-                tracing::warn!(%error, "nobody could tell who runs a guild");
+                tracing::warn!(%error, "admin lookup failed");
                 false
             }
             Err(_) => false,

@@ -1,5 +1,5 @@
-//! The platform's API: every call carries a token, and one that was refused for its token is made once more with
-//! a fresh one.
+//! The platform's API: every call carries a token; a call that was refused for its token is retried once with a fresh
+//! one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::http::{CALL, Http, Method, UPLOAD, answer};
 use super::token::Tokens;
 use super::trouble::{Kind, Trouble};
 
-/// Where the platform's own clients say whose token it is.
+/// The header that names the token's app, as in the platform's own clients.
 const APP_HEADER: &str = "x-union-appid";
 
 #[derive(Clone, Debug)]
@@ -26,7 +26,6 @@ impl Api {
         Self { http, base, app_id, tokens }
     }
 
-    /// The tokens it uses.
     pub(super) const fn tokens(&self) -> &Arc<Tokens> {
         &self.tokens
     }
@@ -40,7 +39,7 @@ impl Api {
         self.call_within(CALL, method, path, body).await
     }
 
-    /// Makes a call that may take so long.
+    /// Makes a call with this deadline.
     pub(super) async fn call_within(
         &self,
         deadline: Duration,
@@ -68,7 +67,7 @@ impl Api {
         self.http.json(method, url, &headers, body, deadline).await
     }
 
-    /// Makes a call with a picture: the first generation of the API takes them with the message.
+    /// Makes a call with an image: API v1 takes images with the message.
     pub(super) async fn call_with_image(
         &self,
         path: &str,
@@ -90,7 +89,7 @@ impl Api {
         no_third_try(answer(request(&fresh)).await)
     }
 
-    /// Another token, where a call was refused for the one it had.
+    /// A fresh token, where a call was refused for its token.
     async fn fresh_after(
         &self,
         token: &str,
@@ -98,7 +97,7 @@ impl Api {
     ) -> Result<Option<Arc<str>>, Trouble> {
         match result {
             Err(trouble) if trouble.kind == Kind::Token => {
-                tracing::info!(app_id = self.app_id, what = trouble.what, "the access token was refused");
+                tracing::info!(app_id = self.app_id, what = trouble.what, "access token refused");
                 self.tokens.refused(token);
                 self.tokens.get().await.map(Some)
             }
@@ -107,7 +106,7 @@ impl Api {
     }
 }
 
-/// A fresh token that is refused as well may be refused for a while only.
+/// A fresh token that is refused as well may be accepted later, so the call counts as retryable.
 fn no_third_try(second: Result<Value, Trouble>) -> Result<Value, Trouble> {
     second.map_err(|trouble| match trouble.kind {
         Kind::Token => Trouble { kind: Kind::Later, ..trouble },
@@ -115,7 +114,7 @@ fn no_third_try(second: Result<Value, Trouble>) -> Result<Value, Trouble> {
     })
 }
 
-/// What a token looks like in a header or in the gateway's frames.
+/// The token's value in a header and in gateway frames.
 pub(super) fn authorization(token: &str) -> String {
     format!("QQBot {token}")
 }

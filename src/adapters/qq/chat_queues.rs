@@ -1,5 +1,5 @@
-//! Work that keeps its order within a lane and runs side by side otherwise: what is said in one chat is handed in
-//! one after the other, and a slow download there delays nobody else.
+//! Jobs in order within a chat and in parallel between chats: the messages of one chat are submitted one after the
+//! other, and a slow download delays only its own chat.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -7,13 +7,13 @@ use tokio::task::{Id, JoinSet};
 
 use crate::ports::BoxFuture;
 
-/// A piece of work, known by its label.
+/// A job with its label.
 struct Job<T> {
     label: T,
     work: BoxFuture<'static, ()>,
 }
 
-/// The lanes. Dropping them ends all work.
+/// The queues, by order key. Dropping them cancels all jobs.
 pub(super) struct ChatQueues<T> {
     running: JoinSet<()>,
     lane_of: HashMap<Id, (String, T)>,
@@ -33,7 +33,7 @@ impl<T> std::fmt::Debug for ChatQueues<T> {
 }
 
 impl<T> ChatQueues<T> {
-    /// Adds work to the end of a lane.
+    /// Appends a job to the queue of an order key.
     pub(super) fn push(&mut self, lane: String, label: T, work: BoxFuture<'static, ()>) {
         let job = Job { label, work };
         match self.waiting.get_mut(&lane) {
@@ -45,14 +45,14 @@ impl<T> ChatQueues<T> {
         }
     }
 
-    /// Waits for the next piece of work to end, and gives its label. Never ends while there is none. Cancel-safe.
+    /// Waits for the next job to finish and returns its label. Pending while there is none. Cancel-safe.
     pub(super) async fn next(&mut self) -> T {
         loop {
             let id = match self.running.join_next_with_id().await {
                 None => std::future::pending().await,
                 Some(Ok((id, ()))) => id,
                 Some(Err(error)) => {
-                    tracing::error!(%error, "taking in an event failed");
+                    tracing::error!(%error, "event task failed");
                     error.id()
                 }
             };
@@ -67,7 +67,6 @@ impl<T> ChatQueues<T> {
         }
     }
 
-    /// Whether there is no work.
     pub(super) fn is_empty(&self) -> bool {
         self.lane_of.is_empty()
     }

@@ -1,4 +1,4 @@
-//! What can be found out about the bot without starting it, for `shipagent doctor`.
+//! The bot's checks for `shipagent doctor`, without starting the bot.
 
 use std::sync::Arc;
 
@@ -11,28 +11,33 @@ use super::token::{Credentials, Tokens};
 use super::trouble::{Kind, Trouble};
 use crate::ports::Clock;
 
-/// Something that was found.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finding {
-    /// The credentials are good, and this is the bot's name.
-    Bot { name: String },
-    /// The gateway can be reached.
+    /// The credentials are valid; the bot's name.
+    Bot {
+        name: String,
+    },
+    /// The gateway is reachable.
     Gateway {
-        /// How many sessions may still be begun today, where the platform says so.
+        /// How many sessions may still be started today, if the platform reports it.
         sessions_left: Option<u64>,
     },
-    /// The credentials were refused.
-    BadCredentials { what: String },
-    /// This machine's address is not on the bot's list.
-    AddressNotListed { what: String },
-    /// Something did not answer, or answered with trouble.
+    BadCredentials {
+        what: String,
+    },
+    /// This machine's IP address is not on the bot's allow-list.
+    AddressNotListed {
+        what: String,
+    },
+    /// A request failed or got no response.
     Trouble {
-        /// What was tried and what came back.
+        /// The request and its error.
         what: String,
     },
 }
 
-/// Looks at the bot: its credentials, who it is, whether events can come. Takes bounded time.
+/// Checks the bot's credentials, identity and gateway. Takes bounded time.
 pub async fn check(options: &QqOptions, http: reqwest::Client, clock: Arc<dyn Clock>) -> Vec<Finding> {
     let http = Http::new(http);
     let credentials = Credentials {

@@ -1,4 +1,4 @@
-//! What is to be delivered, as the platform takes it: words, a question, a file. Pure.
+//! Builds outgoing messages in the platform's format: texts, approvals, files. Pure.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -11,22 +11,20 @@ use crate::domain::{
     ApprovalChoice, ApprovalId, ApprovalKind, AttachmentKind, Intent, Language, StoredFile, Timestamp,
 };
 
-/// One message that is to be sent.
+/// One message to send.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Draft {
     Words(Words),
     File(FileDraft),
 }
 
-/// Words, in every form they may have to take.
+/// Text with its Markdown source, for any form.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Words {
     pub(super) markdown: String,
-    /// The buttons below it.
     pub(super) keyboard: Option<Value>,
 }
 
-/// A file and its caption.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct FileDraft {
     pub(super) file: StoredFile,
@@ -36,18 +34,18 @@ pub(super) struct FileDraft {
     pub(super) caption: Option<String>,
 }
 
-/// The form that words take. A refused one is followed by a plainer one.
+/// The form of a text. After a refusal the next plainer form is tried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Form {
     Rich,
     #[default]
     Plain,
-    /// Words alone, with links that nobody can take for links.
+    /// Plain text with links written so that the platform does not recognise them.
     Linkless,
 }
 
-/// What an intent becomes, and how much it matters; nothing for what is only shown in passing.
+/// The message of an intent, and its weight; `None` for an intent that is only shown.
 pub(super) fn draft(intent: &Intent, now: Timestamp) -> Option<(Draft, Weight)> {
     let words = |markdown: &str, keyboard: Option<Value>| {
         Draft::Words(Words { markdown: markdown.to_owned(), keyboard })
@@ -59,7 +57,7 @@ pub(super) fn draft(intent: &Intent, now: Timestamp) -> Option<(Draft, Weight)> 
         Intent::ApprovalAskBack { text, language, choices } => {
             Some((words(text, Some(ask_back_keyboard(choices, *language))), Weight::Needed))
         }
-        // Whoever decided knows; the others may learn it when there is room.
+        // The person who decided knows the outcome; the others get it if the reply budget allows.
         Intent::ApprovalResolved { text, .. } => Some((words(text, None), Weight::Passing)),
         Intent::ApprovalRequest { approval_id, kind, language, .. } => {
             let keyboard = keyboard(approval_id, *kind, *language);
@@ -79,7 +77,7 @@ pub(super) fn draft(intent: &Intent, now: Timestamp) -> Option<(Draft, Weight)> 
     }
 }
 
-/// The answers to a question, as buttons. There is no going from menu to menu: a message cannot be changed.
+/// The buttons of an approval. There are no submenus: a message cannot be edited.
 fn keyboard(approval: &ApprovalId, kind: ApprovalKind, language: Language) -> Value {
     let rows = rows(kind, Menu::First, &[]).into_iter();
     keyboard_of(rows.map(|row| {
@@ -112,7 +110,7 @@ fn keyboard_of(rows: impl Iterator<Item = Vec<(String, String)>>) -> Value {
     json!({ "content": { "rows": rows } })
 }
 
-/// The body of a message with words.
+/// The body of a text message.
 pub(super) fn words_body(scene: Scene, words: &Words, form: Form, key: &Key, seq: u32) -> Value {
     let mut body = reply(scene, key, seq);
     match form {
@@ -136,18 +134,18 @@ pub(super) fn words_body(scene: Scene, words: &Words, form: Form, key: &Key, seq
     Value::Object(body)
 }
 
-/// The body of a message with a file that was uploaded.
+/// The body of a message with an uploaded file.
 pub(super) fn file_body(scene: Scene, file_info: &str, caption: Option<&str>, key: &Key, seq: u32) -> Value {
     let mut body = reply(scene, key, seq);
     body.insert("msg_type".to_owned(), 7.into());
-    // The platform wants words here even where there are none.
+    // The platform requires text here.
     let caption = caption.map(text::plain).filter(|caption| !caption.is_empty());
     body.insert("content".to_owned(), caption.unwrap_or_else(|| " ".to_owned()).into());
     body.insert("media".to_owned(), json!({ "file_info": file_info }));
     Value::Object(body)
 }
 
-/// The body that tells that somebody is writing.
+/// The body of a typing indicator.
 pub(super) fn typing_body(key: &Key, seq: u32) -> Value {
     let mut body = reply(Scene::C2c, key, seq);
     body.insert("msg_type".to_owned(), 6.into());
@@ -155,7 +153,7 @@ pub(super) fn typing_body(key: &Key, seq: u32) -> Value {
     Value::Object(body)
 }
 
-/// What makes a message a reply. The number is what makes it one that cannot come twice; guilds have none.
+/// The fields that make a message a reply. The sequence number makes the send idempotent; guilds have none.
 pub(super) fn reply(scene: Scene, key: &Key, seq: u32) -> Map<String, Value> {
     let mut body = Map::new();
     let (name, id) = match key {

@@ -1,8 +1,8 @@
-//! The connection to the gateway: keeps one up, hands events in, and goes on where the last one ended, be it in
-//! another process.
+//! The connection to the gateway: keeps one open, submits events, and resumes the session of the last connection, also
+//! after a restart.
 //!
-//! What counts as received is written down only after the threads have accepted it, so a session that is resumed
-//! tells everything again that was not safe.
+//! The sequence number is stored only after the threads have accepted the event, so a resumed session repeats every
+//! event that was not stored.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,25 +27,25 @@ use super::trouble::{Kind, Trouble};
 use crate::domain::Command;
 use crate::ports::{AdapterError, AdapterIo, Ids};
 
-/// How long connecting, and being let in, may take.
+/// Deadline of connecting and of the handshake.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// A connection that was up for so long is a good one.
+/// A connection that lasted this long resets the back-off.
 const LASTING: Duration = Duration::from_secs(60);
-/// Waits between connections that did not get in or did not last, in seconds.
+/// Waits between connections that failed or did not last, in seconds.
 const WAITS: [u64; 7] = [0, 1, 2, 5, 10, 30, 60];
-/// The wait after a session was refused.
+/// The wait after a refused session.
 const REFUSED: Duration = Duration::from_secs(3);
-/// The wait after we sent too fast.
+/// The wait after the platform's rate limit.
 const TOO_FAST: Duration = Duration::from_secs(60);
-/// How long events in hand get at the end.
+/// How long running event jobs get at shutdown.
 const FAREWELL: Duration = Duration::from_millis(500);
-/// Waits between tries to hand an event in, in seconds.
+/// Waits between retries of an event, in seconds.
 const RETRIES: [u64; 3] = [1, 2, 5];
 const LONGEST_RETRY: u64 = 15;
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
-/// Which event of which session a piece of work belongs to.
+/// The session and sequence number of an event job.
 #[derive(Debug)]
 struct Label {
     session: String,
@@ -61,30 +61,29 @@ pub(super) struct Connection {
     pub(super) stop: CancellationToken,
 }
 
-/// What lasts from one connection to the next.
+/// State kept between connections.
 #[derive(Default)]
 struct State {
     mark: Option<Mark>,
     lanes: ChatQueues<Label>,
     intents: usize,
-    /// How many connections in a row did not get in or did not last.
+    /// How many connections in a row failed or did not last.
     failures: usize,
-    /// Since when the platform has let us in.
+    /// When the platform accepted the current session.
     since: Option<Instant>,
-    /// A session that had expired is being tried once more.
+    /// An expired session is being retried once.
     last_chance: bool,
 }
 
-/// How a connection ended.
 struct Ended {
     next: Next,
     why: String,
-    /// Whether it got in.
+    /// Whether the platform accepted the session.
     live: bool,
 }
 
 impl Connection {
-    /// Keeps a connection up until told to stop.
+    /// Keeps a connection open until stopped.
     pub(super) async fn run(self) -> Result<(), AdapterError> {
         let mut state = State { mark: self.memory.recall().await.map(Mark::new), ..State::default() };
         loop {
@@ -93,20 +92,20 @@ impl Connection {
                 () = self.stop.cancelled() => break,
             };
             let wait = self.prepare(&mut state, &ended)?;
-            tracing::info!(why = ended.why, ?wait, live = ended.live, "the gateway connection ended");
+            tracing::info!(why = ended.why, ?wait, live = ended.live, "gateway connection ended");
             tokio::select! {
                 () = self.stop.cancelled() => break,
                 () = self.wait(&mut state, wait) => {}
             }
         }
-        // The socket is dropped without a word: a connection that is closed in order ends the session as well.
+        // The socket is dropped without a close frame: an orderly close ends the session as well.
         if !state.lanes.is_empty() {
             self.wait(&mut state, FAREWELL).await;
         }
         Ok(())
     }
 
-    /// One connection, from its address to its end.
+    /// Runs one connection from its address to its end.
     async fn connect(&self, state: &mut State) -> Result<Ended, AdapterError> {
         let resuming = state.mark.is_some();
         let failed = |why: String| Ended { next: Next::Resume, why, live: false };
@@ -128,17 +127,17 @@ impl Connection {
         let intents = INTENTS.get(state.intents).copied().unwrap_or_default();
         let mut gateway = Gateway::new(&token, intents, session);
         let (next, why) = self.talk(&mut socket, &mut gateway, state).await;
-        // A session may be refused for the token it is to be begun with.
+        // A session may be refused because of its token.
         if matches!(next, Next::NewToken | Next::IdentifyLater) {
             self.api.tokens().refused(&token);
         }
-        tracing::debug!(resuming, why, "left the gateway");
+        tracing::debug!(resuming, why, "gateway disconnected");
         Ok(Ended { next, why, live: gateway.is_live() })
     }
 
     async fn address(&self) -> Result<(Arc<str>, String), Trouble> {
         let answer = match self.api.call(Method::GET, "/gateway", None).await {
-            // The same, with more; not every server has both.
+            // `/gateway/bot` returns the same with more fields; not every server has both.
             Err(trouble) if trouble.kind == Kind::Refused => {
                 self.api.call(Method::GET, "/gateway/bot", None).await?
             }
@@ -194,20 +193,20 @@ impl Connection {
         }
     }
 
-    /// What concerns the session and not the socket.
+    /// Handles the actions on the session.
     async fn perform(&self, act: Act, state: &mut State) {
         match act {
             Act::Began(session) => {
                 tracing::info!(
                     intents = intent_names(INTENTS.get(state.intents).copied().unwrap_or_default()),
-                    "a session began"
+                    "session started"
                 );
                 state.mark = Some(Mark::new(session));
                 self.got_in(state);
                 self.memory.began(session_of(state)).await;
             }
             Act::WentOn => {
-                tracing::info!(seq = accepted(state), "the session goes on");
+                tracing::info!(seq = accepted(state), "session resumed");
                 self.got_in(state);
             }
             Act::Take(seq, dispatch) => self.take(seq, dispatch, state),
@@ -221,13 +220,13 @@ impl Connection {
         self.io.health.alive(self.io.clock.now());
     }
 
-    /// Starts taking an event in. Events of one chat keep their order; commands and buttons wait for nobody.
+    /// Starts the job of an event. Events of one chat keep their order; commands and buttons do not wait for them.
     fn take(&self, seq: u64, dispatch: Dispatch, state: &mut State) {
         let Some(mark) = state.mark.as_mut() else { return };
         mark.take(seq);
         let event = Event::new(dispatch, mark.session.me.as_deref());
         let lane = match &event.happening {
-            // One that cuts the conversation in two has to stay in its place.
+            // `/new` separates two conversations, so it keeps its position.
             InboundEvent::Said(heard)
                 if order_of(heard).is_some_and(|order| order.command != Command::New) =>
             {
@@ -242,7 +241,7 @@ impl Connection {
         let work = async move {
             let mut waits = RETRIES.into_iter();
             while let Taken::Again(why) = intake.take(&door, &event).await {
-                tracing::warn!(why, "an event could not be taken in and is tried again");
+                tracing::warn!(why, "event not accepted, retrying");
                 let wait = waits.next().unwrap_or(LONGEST_RETRY);
                 tokio::time::sleep(Duration::from_secs(wait)).await;
             }
@@ -250,7 +249,7 @@ impl Connection {
         state.lanes.push(lane, label, Box::pin(work));
     }
 
-    /// An event is safe with us.
+    /// Records that an event is stored.
     async fn settle(&self, label: &Label, state: &mut State) {
         let mine = state.mark.as_mut().filter(|mark| mark.session.id == label.session);
         if mine.is_some_and(|mark| mark.settle(label.seq)) {
@@ -258,7 +257,7 @@ impl Connection {
         }
     }
 
-    /// Waits, and notes meanwhile what has become safe.
+    /// Waits, and records the jobs that finish meanwhile.
     async fn wait(&self, state: &mut State, wait: Duration) {
         let end = Instant::now() + wait;
         while let Ok(label) = tokio::time::timeout_at(end, state.lanes.next()).await {
@@ -266,7 +265,7 @@ impl Connection {
         }
     }
 
-    /// Makes ready for the next connection, and says how long to wait for it.
+    /// Prepares the next connection and returns the wait before it.
     fn prepare(&self, state: &mut State, ended: &Ended) -> Result<Duration, AdapterError> {
         let floor = match ended.next {
             Next::Resume | Next::NewToken => Duration::ZERO,
@@ -293,13 +292,13 @@ impl Connection {
             }
             Next::Stop => return Err(AdapterError::Fatal(format!("QQ: {}", ended.why))),
         };
-        // Sessions are counted by the day: one who is let in and sent away again must not try all the time.
+        // The platform limits sessions per day: a session that is accepted and soon closed must not reset the back-off.
         if state.since.take().is_some_and(|since| since.elapsed() >= LASTING) {
             state.failures = 0;
         }
         let wait = WAITS.get(state.failures).or(WAITS.last()).copied().unwrap_or_default();
         state.failures += 1;
-        // Up to a quarter less, so that many who lost their connection together do not come back together.
+        // Up to a quarter less, so that clients that lost their connections together do not reconnect together.
         let spread = Duration::from_secs(wait).mul_f64(1.0 - 0.25 * self.ids.chance());
         Ok(spread.max(floor))
     }
@@ -318,14 +317,14 @@ impl Connection {
             asked = intent_names(before),
             asking_now_for = intent_names(now),
             missing = intent_names(before & !now),
-            "the platform does not grant this bot all events; ask for the missing ones in the bot's console"
+            "intents not granted: request the missing ones in the bot's console"
         );
         Ok(())
     }
 }
 
 fn session_of(state: &State) -> Option<Session> {
-    // One without a name cannot be gone on with.
+    // A session without an id cannot be resumed.
     state.mark.as_ref().map(|mark| mark.session.clone()).filter(|session| !session.id.is_empty())
 }
 
@@ -342,7 +341,7 @@ async fn tick(beats: &mut Option<Interval>) {
     }
 }
 
-/// A frame, nothing where there is none in it, or the code that the connection was closed with.
+/// The frame of a socket message, `None` where it holds none, or the close code.
 fn frame_of(
     heard: Option<Result<Message, tokio_tungstenite::tungstenite::Error>>,
 ) -> Result<Option<Frame>, Option<u16>> {
@@ -351,13 +350,13 @@ fn frame_of(
         Some(Ok(message @ (Message::Text(_) | Message::Binary(_)))) => {
             let frame = Frame::read(&message.into_data());
             if frame.is_none() {
-                tracing::warn!("a frame of the gateway is not understood");
+                tracing::warn!("gateway frame not readable");
             }
             Ok(frame)
         }
         Some(Ok(_)) => Ok(None),
         Some(Err(error)) => {
-            tracing::debug!(%error, "the gateway connection broke");
+            tracing::debug!(%error, "gateway connection failed");
             Err(None)
         }
         None => Err(None),

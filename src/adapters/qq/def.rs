@@ -1,4 +1,4 @@
-//! QQ's line in the adapter table: how it is configured, built, probed and prepared by `init`.
+//! QQ's entry in the adapter table: settings, construction, doctor probes and `init` questions.
 
 use std::sync::Arc;
 
@@ -13,7 +13,6 @@ use crate::ports::{
     ProbeLevel, ProbeParts, parse_section, section_schema,
 };
 
-/// QQ.
 pub const DEF: AdapterDef = AdapterDef {
     name: "qq",
     title: "QQ",

@@ -1,7 +1,6 @@
-//! What the platform tells, read into what happened. Pure: one function from a dispatch to a [`InboundEvent`].
+//! Parses the platform's events. Pure: one function from a dispatch to an [`InboundEvent`].
 //!
-//! Fields that are missing or of another shape make an event mean less, never an error: the platform adds and
-//! moves them without notice.
+//! A missing or malformed field never fails the event: the platform adds and moves fields without notice.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,11 +9,11 @@ use super::scene::Scene;
 use super::words_in::{clean, without_mentions};
 use crate::domain::{Quoted, Timestamp};
 
-/// An event as it came, from the gateway or the webhook.
+/// An event of the gateway or the webhook.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Dispatch {
     pub(super) name: String,
-    /// Its own id; some kinds can be replied to by it.
+    /// The event id; some kinds of events can be replied to by it.
     pub(super) event_id: Option<String>,
     pub(super) body: Value,
 }
@@ -22,15 +21,15 @@ pub(super) struct Dispatch {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum InboundEvent {
     Said(Box<InboundMessage>),
-    /// Somebody pressed a button.
+    /// A person pressed a button.
     Pressed(Box<Press>),
-    /// The bot was added somewhere or removed, befriended or left.
+    /// The bot was added, removed, befriended or unfriended.
     Relation {
         name: String,
         /// The group or person.
         chat: String,
     },
-    /// Nothing that matters here.
+    /// An event without effect.
     Nothing,
 }
 
@@ -45,15 +44,15 @@ pub(super) struct InboundMessage {
     pub(super) from_bot: bool,
     pub(super) at: Option<Timestamp>,
     pub(super) text: String,
-    /// Whether they run the group, where the platform says so.
+    /// Whether the author administers the group, if the platform reports it.
     pub(super) admin: Option<bool>,
-    /// Whether it is certain that the bot is meant.
+    /// Whether the message certainly addresses the bot.
     pub(super) addressed: bool,
     pub(super) attachments: Vec<Attachment>,
     pub(super) quoted: Option<Quoted>,
 }
 
-/// A file that came with a message.
+/// A file attached to a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Attachment {
     pub(super) url: String,
@@ -64,23 +63,23 @@ pub(super) struct Attachment {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Press {
-    /// What the platform wants acknowledged.
+    /// The interaction id to acknowledge.
     pub(super) interaction: String,
-    /// What can be replied to.
+    /// The event id to reply to.
     pub(super) event_id: Option<String>,
-    /// Where it may have been: in guilds it cannot be told a channel from a private talk.
+    /// The candidate chats: a guild event does not distinguish a channel from a direct chat.
     pub(super) places: Vec<(Scene, String)>,
-    /// The guild, where it was in one.
+    /// The guild, if there is one.
     pub(super) guild: Option<String>,
     pub(super) user: String,
-    /// Whether they run the group, where the platform says so.
+    /// Whether the person administers the group, if the platform reports it.
     pub(super) admin: Option<bool>,
-    /// What we had put into the button.
+    /// The data of our button.
     pub(super) data: String,
     pub(super) at: Option<Timestamp>,
 }
 
-/// Reads a dispatch. `me` is the bot's own id, where it is known.
+/// Parses a dispatch. `me` is the bot's own id, if known.
 pub(super) fn read(dispatch: &Dispatch, me: Option<&str>) -> InboundEvent {
     let body = &dispatch.body;
     let heard = match dispatch.name.as_str() {
@@ -144,7 +143,7 @@ fn guild(body: &Value, scene: Scene, key: &str, me: Option<&str>, addressed: boo
 fn heard(body: &Value, scene: Scene, chat: String, user: String) -> Option<InboundMessage> {
     let said = text(body, "content").unwrap_or_default();
     let found: Vec<&Value> = list(body, "attachments").iter().collect();
-    // What somebody said by voice is what they said; the platform has written it down.
+    // The platform's transcript of a voice message counts as its text.
     let spoken = found.iter().find_map(|one| text(one, "asr_refer_text"));
     let blank = said.trim().is_empty();
     Some(InboundMessage {
@@ -163,7 +162,7 @@ fn heard(body: &Value, scene: Scene, chat: String, user: String) -> Option<Inbou
     })
 }
 
-/// The message type of one that quotes another; what it quotes comes as its first element.
+/// The type of a message that quotes another; the quoted one is its first element.
 const QUOTING: u64 = 103;
 
 fn quoted(body: &Value) -> Option<Quoted> {
@@ -183,7 +182,7 @@ fn quoted(body: &Value) -> Option<Quoted> {
 fn attachment(one: &Value) -> Option<Attachment> {
     let kind = text(one, "content_type").unwrap_or_default();
     let is_voice = kind == "voice" || kind.starts_with("audio/");
-    // Voice comes in a form that hardly anything reads; the platform offers a plainer one.
+    // The default voice format (silk) is hardly supported; the platform also offers WAV.
     let plain = text(one, "voice_wav_url").filter(|_| is_voice);
     let media_type = match (&plain, kind.as_str()) {
         (Some(_), _) => "audio/wav".to_owned(),
@@ -209,15 +208,15 @@ fn fallback_name(media_type: &str) -> &'static str {
     }
 }
 
-/// Addresses come with, with half of, and without their scheme.
+/// URLs come with a scheme, with `//` only, or without.
 fn with_scheme(url: &str) -> String {
     if url.contains("://") { url.to_owned() } else { format!("https://{}", url.trim_start_matches('/')) }
 }
 
 fn press(body: &Value, event_id: Option<String>) -> Option<Press> {
-    // Other kinds ask for the bot's settings or open menus; only a button carries what we had put into one.
+    // Other interactions request the bot's settings or open menus; only a button carries our data.
     let resolved = body.pointer("/data/resolved").unwrap_or(&Value::Null);
-    // What kind of place it was is told in a number, a word, or neither; the ids always tell.
+    // The kind of chat is a number, a word, or missing; the ids always identify it.
     let guild = text(body, "guild_id").map(|id| (Scene::Dm, id));
     let (places, user) = if let Some(group) = text(body, "group_openid") {
         (vec![(Scene::Group, group)], text(body, "group_member_openid")?)
@@ -239,17 +238,17 @@ fn press(body: &Value, event_id: Option<String>) -> Option<Press> {
     })
 }
 
-/// The roles of a guild that run it, or the channel: administrators, the owner, those of the channel.
+/// The guild roles that administer the guild or the channel: administrator, owner, channel administrator.
 const RUNNING: [&str; 3] = ["2", "4", "5"];
 
-/// Whether somebody runs the group, by the roles in a body; nothing where it tells of none.
+/// Whether the roles in a body make a person an administrator; `None` where it has no roles.
 pub(super) fn runs_it(body: &Value) -> Option<bool> {
     let role = text(&body["author"], "member_role").or_else(|| text(body, "member_role"));
     if let Some(role) = role {
         return Some(matches!(role.to_ascii_lowercase().as_str(), "owner" | "admin" | "administrator"));
     }
     let roles = body.pointer("/member/roles").or_else(|| body.get("roles"))?.as_array()?;
-    // They come as texts, and nobody promises it.
+    // Role ids are strings so far; numbers are accepted as well.
     let named = |role: &Value| role.as_str().map_or_else(|| role.to_string(), str::to_owned);
     Some(roles.iter().map(named).any(|role| RUNNING.contains(&role.as_str())))
 }
@@ -266,7 +265,7 @@ fn list<'a>(body: &'a Value, key: &str) -> &'a [Value] {
     body[key].as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// A text that is there and not empty.
+/// A non-empty string.
 fn text(body: &Value, key: &str) -> Option<String> {
     body.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
 }

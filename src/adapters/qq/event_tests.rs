@@ -1,4 +1,4 @@
-//! Events as the platform sends them, and what they mean.
+//! Parsing of events as the platform sends them.
 
 use serde_json::json;
 

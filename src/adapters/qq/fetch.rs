@@ -1,5 +1,5 @@
-//! Files in: what came with a message, fetched into the thread's own folder before the message is handed in.
-//! What cannot be had is told, and the message comes in without it.
+//! Downloads a message's files into the thread's folder before the message is submitted. A file that cannot be
+//! downloaded becomes a notice, and the message is submitted without it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,11 +11,11 @@ use crate::ports::FileStore;
 use crate::render::Phrase;
 
 const LONGEST: u64 = 30 << 20;
-/// How long one may take.
+/// Deadline of one download.
 const DEADLINE: Duration = Duration::from_secs(60);
-/// How many are fetched at the same time.
+/// How many downloads run at the same time.
 const AT_ONCE: usize = 8;
-/// More than this in one message is nobody's request.
+/// Most files of one message.
 const MOST: usize = 16;
 
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl Fetcher {
         Self { http, files, downloads: Downloads::new(AT_ONCE, DEADLINE) }
     }
 
-    /// The files of a message, and what to say about those that could not be had.
+    /// The files of a message, and the notices for those that were not downloaded.
     pub(super) async fn fetch(
         &self,
         thread: &ThreadId,
@@ -54,7 +54,7 @@ impl Fetcher {
                     Phrase::FileTooBig { name: one.name.clone(), megabytes: limit >> 20 }
                 }
                 Err(error) => {
-                    tracing::warn!(%thread, %error, name = one.name, "an attachment could not be fetched");
+                    tracing::warn!(%thread, %error, name = one.name, "file download failed");
                     Phrase::FileLost(one.name.clone())
                 }
             };
@@ -64,7 +64,7 @@ impl Fetcher {
     }
 
     async fn fetch_one(&self, file: &StoredFile, one: &Attachment) -> Result<(), FetchError> {
-        // The message may come again, and the address may not be good by then.
+        // The message may be redelivered after its URL has expired.
         if is_kept(&*self.files, file).await? {
             return Ok(());
         }
@@ -95,7 +95,7 @@ mod tests {
         crate::http_client::install_tls();
         let dir = tempfile::tempdir().unwrap();
         let kept = Arc::new(AttachmentFiles::new(dir.path()));
-        // Nobody answers there.
+        // The server does not answer.
         let body = json!({ "id": "m1", "content": "look", "author": { "user_openid": "U1" }, "attachments": [
             { "content_type": "file", "filename": "a.txt", "url": "http://127.0.0.1:1/a.txt", "size": 2 }] });
         let dispatch = Dispatch { name: "C2C_MESSAGE_CREATE".to_owned(), event_id: None, body };

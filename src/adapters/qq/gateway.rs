@@ -1,5 +1,4 @@
-//! The gateway's protocol as a machine: frames and moments in, what to do out. Nothing here touches a socket, a
-//! clock or the disk.
+//! The gateway's protocol as a state machine: frames and timer ticks in, actions out. No socket, clock or disk.
 
 use std::time::Duration;
 
@@ -9,7 +8,6 @@ use serde_json::{Value, json};
 use super::api::authorization;
 use super::event::Dispatch;
 
-/// A frame of the gateway.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Frame {
     pub(super) op: u64,
@@ -20,7 +18,7 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// Reads a frame: an object that says what it is. Whatever else is missing or of another shape is not there.
+    /// Parses a frame: an object with an `op`. Other missing or malformed fields count as absent.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         let mut frame = serde_json::from_slice::<Value>(bytes).ok()?;
         let text = |key: &str| frame.get(key).and_then(Value::as_str).map(str::to_owned);
@@ -31,13 +29,12 @@ impl Frame {
     }
 }
 
-/// What must be known to go on where a connection ended, also in another process.
+/// The state that resumes a session, also in another process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Session {
     pub(super) id: String,
-    /// Everything up to this number is safe with us.
+    /// Every event up to this sequence number is stored.
     pub(super) seq: u64,
-    /// The bot's own id.
     #[serde(default)]
     pub(super) me: Option<String>,
 }
@@ -45,40 +42,40 @@ pub(super) struct Session {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Act {
     Say(Value),
-    /// Beat this often from now on.
+    /// Start sending heartbeats at this interval.
     BeatEvery(Duration),
-    /// A session has begun.
+    /// A session has started.
     Began(Session),
-    /// The session goes on; everything that was missed has been told.
+    /// The session is resumed; all missed events have been sent.
     WentOn,
-    /// Something happened. The number must be settled before a later one counts.
+    /// An event. Its sequence number must be settled before a later one counts.
     Take(u64, Dispatch),
-    /// Close the connection, and then this.
+    /// Close the connection and continue so.
     SendGrant(Next, String),
 }
 
-/// What comes after a connection.
+/// What follows a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// Connect and go on with the session.
+    /// Reconnect and resume the session.
     Resume,
-    /// Go on with the session, once: where that fails in the same way, begin a new one.
+    /// Resume once more; where that fails in the same way, start a new session.
     ResumeOnce,
-    /// Begin a new session.
+    /// Start a new session.
     Identify,
-    /// Begin a new session after a while: the last one was refused.
+    /// Start a new session after a wait: the last one was refused.
     IdentifyLater,
-    /// Get another token, then go on with the session.
+    /// Fetch a fresh token, then resume the session.
     NewToken,
-    /// Wait a minute, then go on with the session.
+    /// Wait a minute, then resume the session.
     SlowDown,
-    /// Ask for fewer kinds of events.
+    /// Request fewer intents.
     FewerIntents,
-    /// There is no use.
+    /// Stop for good.
     Stop,
 }
 
-/// Where the talk stands.
+/// The state of the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum HandshakeState {
     Greeting,
@@ -87,14 +84,13 @@ enum HandshakeState {
     Live,
 }
 
-/// One connection to the gateway.
 #[derive(Debug)]
 pub(super) struct Gateway {
     stage: HandshakeState,
     token: String,
     intents: u64,
     session: Option<Session>,
-    /// A beat was sent and not answered.
+    /// A heartbeat was sent and not answered.
     unanswered: bool,
 }
 
@@ -108,7 +104,7 @@ const HELLO: u64 = 10;
 const HEARTBEAT_ACK: u64 = 11;
 
 impl Gateway {
-    /// A connection that goes on with a session, or begins one.
+    /// A connection that resumes a session, or starts one.
     pub(super) fn new(token: &str, intents: u64, session: Option<Session>) -> Self {
         Self {
             stage: HandshakeState::Greeting,
@@ -119,14 +115,14 @@ impl Gateway {
         }
     }
 
-    /// Whether the platform has let us in.
+    /// Whether the platform accepted the session.
     pub(super) fn is_live(&self) -> bool {
         self.stage == HandshakeState::Live
     }
 
-    /// A frame came. `accepted` is the number up to which everything is safe with us.
+    /// Handles a frame. Every event up to `accepted` is stored.
     pub(super) fn hear(&mut self, frame: Frame, accepted: Option<u64>) -> Vec<Act> {
-        // Whoever tells something is there, whether or not they answer beats.
+        // Any frame proves that the peer is alive, also without a heartbeat answer.
         self.unanswered = false;
         match frame.op {
             HELLO if self.stage == HandshakeState::Greeting => self.greet(&frame.d),
@@ -144,7 +140,8 @@ impl Gateway {
         }
     }
 
-    /// It is time for a beat. A connection that did not answer the last one is dead, whatever the socket says.
+    /// Handles a heartbeat tick. A connection that did not answer the last heartbeat is dead, even if the socket is
+    /// open.
     pub(super) fn beat(&mut self, accepted: Option<u64>) -> Act {
         if std::mem::replace(&mut self.unanswered, true) {
             return Act::SendGrant(Next::Resume, "the platform does not answer heartbeats".to_owned());
@@ -193,11 +190,11 @@ fn beat_frame(accepted: Option<u64>) -> Act {
     Act::Say(json!({ "op": HEARTBEAT, "d": accepted }))
 }
 
-/// What a close code asks for.
+/// What a close code requires.
 pub(super) const fn after_close(code: Option<u16>) -> Next {
     match code {
         Some(4001 | 4002 | 4010..=4012 | 4914 | 4915) => Next::Stop,
-        // Unknown to the platform, or not granted: with fewer of them it may work.
+        // Intents unknown to the platform or not granted: fewer of them may work.
         Some(4013 | 4014) => Next::FewerIntents,
         Some(4004) => Next::NewToken,
         Some(4006 | 4007 | 4900..=4913) => Next::Identify,
@@ -207,7 +204,7 @@ pub(super) const fn after_close(code: Option<u16>) -> Next {
     }
 }
 
-/// Close codes in words, for the operator.
+/// Close codes as text, for the operator.
 pub(super) fn close_words(code: Option<u16>) -> String {
     let meaning = match code {
         None => return "the connection broke".to_owned(),
@@ -223,7 +220,7 @@ pub(super) fn close_words(code: Option<u16>) -> String {
     format!("{meaning} (code {})", code.unwrap_or_default())
 }
 
-/// Sets of events to ask for, each smaller than the one before. Not every bot is granted every kind.
+/// Sets of intents to request, each smaller than the one before. Not every bot is granted all of them.
 pub(super) const INTENTS: [u64; 4] =
     [GROUP_AND_C2C | INTERACTION | GUILD | DM, GROUP_AND_C2C | INTERACTION, GROUP_AND_C2C, GUILD];
 const DM: u64 = 1 << 12;
@@ -231,7 +228,7 @@ const GROUP_AND_C2C: u64 = 1 << 25;
 const INTERACTION: u64 = 1 << 26;
 const GUILD: u64 = 1 << 30;
 
-/// The names of kinds of events, as the platform's console has them.
+/// The names of intents, as in the platform's console.
 pub(super) fn intent_names(intents: u64) -> String {
     let names = [
         (GROUP_AND_C2C, "GROUP_AND_C2C_EVENT"),

@@ -1,4 +1,4 @@
-//! One HTTP call with a deadline, and its answer or what went wrong. Knows nothing of tokens.
+//! One HTTP call with a deadline. Knows nothing of tokens.
 
 use std::time::Duration;
 
@@ -10,11 +10,11 @@ pub(super) use reqwest::Method;
 use super::trouble::{Kind, Trouble};
 use crate::http_client::with_causes;
 
-/// How long a call may take: the platform warns that slow answers may already have been acted on.
+/// Deadline of a call: the platform warns that a call may have taken effect before a slow response.
 pub(super) const CALL: Duration = Duration::from_secs(15);
-/// How long a call may take that carries a file.
+/// Deadline of a call that carries a file.
 pub(super) const UPLOAD: Duration = Duration::from_secs(50);
-/// Longer answers are none of this platform's.
+/// Most bytes of a response.
 const LONGEST_ANSWER: usize = 4 << 20;
 
 #[derive(Clone, Debug)]
@@ -32,7 +32,7 @@ impl Http {
         &self.client
     }
 
-    /// Sends JSON and reads JSON.
+    /// Sends JSON and parses a JSON response.
     pub(super) async fn json(
         &self,
         method: Method,
@@ -46,14 +46,14 @@ impl Http {
             request = request.header(*name, *value);
         }
         if let Some(body) = body {
-            // The platform wants exactly this type, without a character set.
+            // The platform requires exactly this type, without a charset.
             request = request.header("content-type", "application/json").body(body.to_string());
         }
         answer(request).await
     }
 }
 
-/// Sends a request and reads what came back.
+/// Sends a request and parses the response.
 pub(super) async fn answer(request: RequestBuilder) -> Result<Value, Trouble> {
     let unreachable = |error: reqwest::Error| Trouble::unreachable(story(&error));
     let response = request.send().await.map_err(unreachable)?;
@@ -65,7 +65,7 @@ pub(super) async fn answer(request: RequestBuilder) -> Result<Value, Trouble> {
     match Trouble::of(status, &body, after) {
         None => Ok(body),
         Some(trouble) => {
-            tracing::debug!(status, trace, what = trouble.what, "the platform refused a call");
+            tracing::debug!(status, trace, what = trouble.what, "qq call refused");
             Err(trouble)
         }
     }
@@ -88,7 +88,7 @@ fn wait_of(response: &Response) -> Option<Duration> {
     Some(Duration::from_secs(seconds))
 }
 
-/// An error with its causes, without the address: it may carry what nobody should read in a log.
+/// An error with its causes, without the URL: a URL may carry secrets.
 fn story(error: &reqwest::Error) -> String {
     with_causes(if error.is_timeout() { "no answer in time" } else { "no connection" }, error)
 }

@@ -1,5 +1,5 @@
-//! From what happened to what the threads are told: who may speak, and what is answered at once. What takes a while,
-//! or stands behind something that does, is written down and handed in later by [`unpack`](super::unpack).
+//! From an event to the threads: checks access and answers commands and buttons at once. A message that takes long, or
+//! is behind such a message, is stored in the backlog and submitted later by [`unpack`](super::unpack).
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -23,22 +23,22 @@ use crate::domain::{
 use crate::ports::{PairingRequest, ThreadsHandle};
 use crate::render::Phrase;
 
-// What the platform is told of a pressed button.
+// The platform's acknowledgement codes of a pressed button.
 const DONE: u8 = 0;
 const FAILED: u8 = 1;
 const REPEATED: u8 = 3;
 const REFUSED: u8 = 4;
 
-/// What became of an event.
+/// The outcome of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Taken {
-    /// It is safe with us, or nothing that we keep.
+    /// Stored, or not worth storing.
     Safe,
-    /// It must come again.
+    /// The platform must send it again.
     Again(String),
 }
 
-/// An event, and what it means.
+/// A dispatch with its parsed event.
 #[derive(Clone, Debug)]
 pub(super) struct Event {
     dispatch: Dispatch,
@@ -47,7 +47,7 @@ pub(super) struct Event {
 }
 
 impl Event {
-    /// Reads an event. `me` is the bot's own id, where it is known.
+    /// Parses an event. `me` is the bot's own id, if known.
     pub(super) fn new(dispatch: Dispatch, me: Option<&str>) -> Self {
         let happening = read(&dispatch, me);
         Self { dispatch, me: me.map(str::to_owned), happening }
@@ -88,13 +88,13 @@ impl Intake {
         }
     }
 
-    /// Takes one event in. It is safe to take the same one again.
+    /// Handles one event. Idempotent.
     pub(super) async fn take(&self, door: &ThreadsHandle, event: &Event) -> Taken {
         match &event.happening {
             InboundEvent::Said(heard) => self.said(door, event, heard).await,
             InboundEvent::Pressed(press) => self.pressed(door, press).await,
             InboundEvent::Relation { name, chat } => {
-                tracing::info!(event = name, chat, "a relation has changed");
+                tracing::info!(event = name, chat, "bot relation changed");
                 Taken::Safe
             }
             InboundEvent::Nothing => Taken::Safe,
@@ -108,7 +108,7 @@ impl Intake {
         let now = self.parts.clock.now();
         let (Ok(thread), Ok(author)) = (self.thread_of(heard), self.author(&heard.user, heard.name.clone()))
         else {
-            tracing::warn!(id = heard.id, "a message without usable ids was passed over");
+            tracing::warn!(id = heard.id, "message without valid ids ignored");
             return Taken::Safe;
         };
         let admission = match self.gate.admit(&author, &heard.chat, heard.scene.kind(), now).await {
@@ -137,19 +137,20 @@ impl Intake {
             admin: heard.admin == Some(true),
         };
         match order_of(heard).filter(|_| !context_only) {
-            // It cuts the conversation in two, so it has to stay in its place; the others wait for nothing.
+            // `/new` separates two conversations, so it keeps its position; other commands wait for no message.
             Some(order) if order.command != Command::New => self.now(door, letter, heard, None).await,
             _ => {
                 let slow = !heard.attachments.is_empty() && !context_only;
                 let speed = if slow { Speed::Slow } else { Speed::Quick };
-                // By thread: where each person has one, nobody waits for another's files.
+                // By thread: where each person has a thread of their own, a person does not wait for the files of
+                // another.
                 let place = self.backlog.enter(thread.as_str(), speed);
                 self.pass_on(door, letter, heard, place).await
             }
         }
     }
 
-    /// Hands in what is quick, and accepts what is not to be handed in later.
+    /// Submits a quick message, and accepts a slow one into the backlog.
     async fn pass_on(
         &self,
         door: &ThreadsHandle,
@@ -187,7 +188,7 @@ impl Intake {
         taken
     }
 
-    /// What the platform is told of a pressed button, and whether it is safe.
+    /// The acknowledgement code of a pressed button, and the outcome.
     async fn decided(&self, door: &ThreadsHandle, press: &Press) -> (u8, Taken) {
         let Some((Button::Answer(answer), id)) = decode(&press.data) else { return (FAILED, Taken::Safe) };
         let approval = match self.parts.approvals.get(&id).await {
@@ -195,7 +196,7 @@ impl Intake {
             Ok(None) => return (FAILED, Taken::Safe),
             Err(error) => return (FAILED, Taken::Again(error.to_string())),
         };
-        // A button works only where it was shown.
+        // A button works only in the chat where it was shown.
         let Some(scene) = self.place_of(press, &approval) else { return (REFUSED, Taken::Safe) };
         let Ok(author) = self.author(&press.user, None) else { return (FAILED, Taken::Safe) };
         let (chat, now) = (approval.thread.chat(), self.parts.clock.now());
@@ -235,19 +236,19 @@ impl Intake {
         }
     }
 
-    /// What kind of place a button was pressed in, where it is the place of its question.
+    /// The scene of a pressed button, if it is the chat of its approval.
     fn place_of(&self, press: &Press, approval: &Approval) -> Option<Scene> {
         let chat = approval.thread.chat();
         let ours = approval.thread.platform() == &self.platform;
         press.places.iter().find(|(_, place)| ours && *place == chat).map(|(scene, _)| *scene)
     }
 
-    /// The client spins until it hears of it; nothing else depends on it.
+    /// The client shows a spinner until the acknowledgement; nothing else depends on it.
     async fn acknowledge(&self, press: &Press, code: u8) {
         let path = format!("/interactions/{}", press.interaction);
         let body = serde_json::json!({ "code": code });
         if let Err(error) = self.sender.api.call(Method::PUT, &path, Some(&body)).await {
-            tracing::warn!(%error, "a pressed button could not be acknowledged");
+            tracing::warn!(%error, "press acknowledgement failed");
         }
     }
 
@@ -281,12 +282,13 @@ impl Intake {
     }
 }
 
-/// When something happened. The platform's clock may be ahead of ours; a window never begins in the future.
+/// The time of an event, capped at `now`: the platform's clock may be ahead, and a reply window never begins in the
+/// future.
 pub(super) fn moment(told: Option<Timestamp>, now: Timestamp) -> Timestamp {
     told.unwrap_or(now).min(now)
 }
 
-/// The command that a message is, if it is for us. One that brings files is none.
+/// The command in a message, if it is one. A message with files is none.
 pub(super) fn order_of(heard: &InboundMessage) -> Option<CommandInvocation> {
     CommandInvocation::parse(&heard.text).filter(|_| heard.attachments.is_empty())
 }

@@ -1,11 +1,11 @@
-//! How far the events of a session are safe with us. Pure.
+//! Tracks up to which sequence number the events of a session are stored. Pure.
 
 use std::collections::BTreeSet;
 
 use super::gateway::Session;
 
-/// Which numbers of a session were taken, and up to which everything is settled. Only that number may be told to the
-/// platform or written down: whatever comes after it is told again when the session is resumed.
+/// The received sequence numbers of a session, and the one up to which all are settled. Only that one may be sent to
+/// the platform or stored: a resumed session repeats every event after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mark {
     pub(super) session: Session,
@@ -18,8 +18,8 @@ impl Mark {
         Self { taken: session.seq, session, unsettled: BTreeSet::new() }
     }
 
-    /// Takes a number up. One that was taken before, or that is none, changes nothing: whether what it stands for was
-    /// heard before is not told by its number.
+    /// Registers a sequence number. A repeated number changes nothing; whether its event is a duplicate is decided by
+    /// the dedupe key.
     pub(super) fn take(&mut self, seq: u64) {
         if seq > self.taken {
             self.taken = seq;
@@ -27,7 +27,7 @@ impl Mark {
         }
     }
 
-    /// What this number stood for is safe. True where the mark has moved.
+    /// Marks an event as stored. True where the settled number has moved.
     pub(super) fn settle(&mut self, seq: u64) -> bool {
         self.unsettled.remove(&seq);
         let safe = self.unsettled.first().map_or(self.taken, |first| first.saturating_sub(1));

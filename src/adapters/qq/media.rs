@@ -1,4 +1,4 @@
-//! Files out: uploaded first and then sent by what the platform calls them; in guilds pictures go with the message.
+//! Sends files: uploads a file first and sends its `file_info`; in guilds an image goes with the message.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -13,13 +13,13 @@ use super::trouble::{Kind, Trouble};
 use crate::domain::{AttachmentKind, StoredFile};
 use crate::ports::FileStore;
 
-/// Longest file: it travels as text inside one request.
+/// Most bytes of a file: it is sent as Base64 in one request.
 const LONGEST: u64 = 20 << 20;
 
-/// Longest file of words that is said instead of sent, in bytes.
+/// Most bytes of a text file that is sent as messages instead.
 const MOST_WORDS: usize = 128 << 10;
 
-/// Sends a file to a place.
+/// Sends a file to a chat.
 pub(super) async fn post(
     api: &Api,
     files: &dyn FileStore,
@@ -59,7 +59,7 @@ async fn post_in_guild(
     api.call_with_image(messages, &fields, bytes, &file.name).await
 }
 
-/// The words of a file that holds nothing else, where they are few enough to be said.
+/// The content of a text file, if it is short enough to be sent as messages.
 pub(super) async fn words_of(files: &dyn FileStore, file: &FileDraft) -> Option<String> {
     if !matches!(file.media_type.as_str(), "text/markdown" | "text/plain") {
         return None;
@@ -85,7 +85,7 @@ fn refused(what: &str) -> Trouble {
     Trouble { kind: Kind::File, what: what.to_owned(), after: None }
 }
 
-/// What the platform calls the kind. Voice must be in its own form to be taken as voice.
+/// The platform's file type. Voice must be in the platform's own format.
 fn file_type(file: &FileDraft) -> u8 {
     match (file.kind, file.media_type.as_str()) {
         (AttachmentKind::Image, "image/png" | "image/jpeg") => 1,

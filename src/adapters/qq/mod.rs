@@ -1,7 +1,7 @@
-//! QQ, by a bot of the official platform (API v2): people in private, groups, guild channels and guild DMs.
+//! QQ, by a bot of the official platform (API v2): direct chats, groups, guild channels and guild DMs.
 //!
-//! The platform lets a bot answer and hardly ever speak first: every message from a person allows a few replies for
-//! a while. The `ledger` keeps account of them; what no longer fits waits for the next message of that chat.
+//! A bot can reply, but hardly ever send first: every message from a person allows a few replies for a limited time.
+//! `reply_budget` counts them; a reply beyond the budget waits for the chat's next message.
 
 mod adapter;
 mod admins;

@@ -1,4 +1,4 @@
-//! What the QQ adapter is told by whoever builds it.
+//! The options of the QQ adapter.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::adapters::chat::{AllowList, Respond, Threading};
 
-/// The platform's own address, and that of its sandbox.
+/// The base URL of the API, and of its sandbox.
 const REAL: &str = "https://api.sgroup.qq.com";
 const SANDBOX: &str = "https://sandbox.api.sgroup.qq.com";
 
@@ -23,35 +23,31 @@ pub enum QqEvents {
     Webhook,
 }
 
-/// What the adapter is told.
 #[derive(Clone, Debug)]
 pub struct QqOptions {
-    /// The bot's app id.
     pub app_id: String,
     pub app_secret: SecretString,
-    /// The address of the API.
     pub api_url: String,
-    /// The address that hands out access tokens.
+    /// The URL that issues access tokens.
     pub token_url: String,
-    /// Whether the platform's sandbox is used.
     pub sandbox: bool,
     pub events: QqEvents,
-    /// Whether Markdown and buttons are granted to the bot. Where nobody says, buttons are tried with a question and
-    /// everything else is plain words.
+    /// Whether Markdown and buttons are granted to the bot. If unset, buttons are tried with approvals and everything
+    /// else is plain text.
     pub markdown: Option<bool>,
     pub guests: AllowList,
     /// Which messages of a group are answered.
     pub respond: Respond,
-    /// For how long after an answer the same person need not mention the bot again.
+    /// How long after an answer the same person need not mention the bot again.
     pub followup: Duration,
-    /// Whether those who run a group may decide there, so that it matters who they are.
+    /// Whether group administrators may decide approvals.
     pub admins_decide: bool,
     /// Whether a group shares one conversation.
     pub threading: Threading,
 }
 
 impl QqOptions {
-    /// Where the API is, the sandbox considered.
+    /// The base URL of the API; the sandbox's where that is set.
     pub(super) fn base(&self) -> String {
         let base = self.api_url.trim_end_matches('/');
         if self.sandbox && base == REAL { SANDBOX.to_owned() } else { base.to_owned() }

@@ -1,9 +1,9 @@
-//! What may still be said in a thread: every message from a person allows a few replies for a while, and nothing
-//! else may be sent. Pure; the [`ReplyBudgetHandle`](super::reply_budget_actor::ReplyBudgetHandle) keeps it on the disk.
+//! The reply budget of a thread: every message from a person allows a few replies for a limited time, and nothing else
+//! may be sent. Pure; the [`ReplyBudgetHandle`](super::reply_budget_actor::ReplyBudgetHandle) stores it.
 //!
-//! A reply is entered here before it is sent, with the message it answers and its number. So whatever dies between
-//! the request and its receipt, the same reply goes out again under the same pair, which the platform recognises. A
-//! form of it that was refused may have used its number up: the plainer one gets a number of its own.
+//! A reply is recorded before it is sent, with the message it answers and its sequence number. After a crash between
+//! the request and its receipt, the same reply is sent again under the same pair, which the platform deduplicates. A
+//! refused form may have used up its sequence number: the plainer form gets its own.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,22 +11,21 @@ use super::compose::Form;
 use super::scene::Scene;
 use crate::domain::Timestamp;
 
-/// How many replies are kept back for what must be said: a question, the answer, what went wrong.
+/// How many replies are reserved for required messages: approvals, answers, errors.
 const KEPT_BACK: u32 = 3;
-/// How many messages are remembered to reply to.
+/// How many messages are kept as reply targets.
 const TICKETS: usize = 8;
-/// How many replies are remembered after the message they answered is forgotten.
+/// How many replies are kept after the message they answered is dropped.
 const REMEMBERED: usize = 32;
-/// Numbers of replies go from 1 to this.
+/// Sequence numbers of replies go from 1 to this.
 const NUMBERS: u32 = 65_535;
 
-/// What a reply points at.
+/// The target of a reply.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Key {
-    /// A message, by its id.
     Message(String),
-    /// A pressed button or the like, by the id of the event.
+    /// The event id of a pressed button or similar.
     Event(String),
 }
 
@@ -38,50 +37,53 @@ impl Key {
     }
 }
 
-/// SendGrant to reply to something.
+/// A message or event that can be replied to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct ReplyAllowance {
     key: Key,
     at: Timestamp,
-    /// The platform has said that no more is taken.
+    /// The platform has refused further replies.
     #[serde(default)]
     closed: bool,
 }
 
-/// One reply, by what it answers and its number.
+/// One reply: its target and sequence number.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Slot {
     part: String,
     key: Key,
     seq: u32,
-    /// The form that the number belongs to.
+    /// The form that used the sequence number.
     #[serde(default)]
     form: Form,
     #[serde(default)]
     done: bool,
 }
 
-/// How much a reply matters.
+/// The priority of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Weight {
-    /// It must be said, and waits if it has to.
+    /// Must be sent, and waits if the budget is used up.
     Needed,
-    /// It may be left unsaid: an acknowledgement, progress. It never takes what is kept back for the rest.
+    /// May be dropped: an acknowledgement, progress. It never uses the reserved replies.
     Passing,
 }
 
-/// The answer to the request to reply.
+/// The result of a reservation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Reservation {
-    /// Send it, under this pair.
-    Send { key: Key, seq: u32, form: Form },
-    /// It was sent before.
+    /// Send it under this pair.
+    Send {
+        key: Key,
+        seq: u32,
+        form: Form,
+    },
     Done,
-    /// Not now: nothing that can be replied to is left.
+    /// No reply target is left.
     Wait,
 }
 
-/// The account of one thread.
+/// The budget of one thread.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ReplyBudget {
     pub(super) scene: Scene,
@@ -94,7 +96,7 @@ impl ReplyBudget {
         Self { scene, tickets: Vec::new(), slots: Vec::new() }
     }
 
-    /// Something came in that can be replied to. The same thing again changes nothing.
+    /// Adds a reply target. Idempotent.
     pub(super) fn open(&mut self, scene: Scene, key: Key, at: Timestamp) {
         self.scene = scene;
         if self.tickets.iter().all(|ticket| ticket.key != key) {
@@ -113,8 +115,8 @@ impl ReplyBudget {
         });
     }
 
-    /// Where and as what a part of a delivery goes out. What was entered before stays as it was entered, as long as
-    /// its message can be replied to.
+    /// The target and sequence number of a part of a delivery. A recorded part keeps its pair for as long as its target
+    /// can be replied to.
     pub(super) fn reserve(
         &mut self,
         part: &str,
@@ -142,7 +144,7 @@ impl ReplyBudget {
         Reservation::Send { key, seq, form }
     }
 
-    /// The part was refused in the form it had, and goes out in another under another number.
+    /// The part was refused in its form; records another form with a new sequence number.
     pub(super) fn recast(&mut self, part: &str, form: Form) {
         let Some(at) = self.slots.iter().position(|slot| slot.part == part && !slot.done) else { return };
         let Some(key) = self.slots.get(at).map(|slot| slot.key.clone()) else { return };
@@ -152,19 +154,19 @@ impl ReplyBudget {
         }
     }
 
-    /// The part has arrived.
+    /// The part was delivered.
     pub(super) fn done(&mut self, part: &str) {
         for slot in self.slots.iter_mut().filter(|slot| slot.part == part) {
             slot.done = true;
         }
     }
 
-    /// The part was refused and has taken nothing.
+    /// The part was refused and used no reply.
     pub(super) fn release(&mut self, part: &str) {
         self.slots.retain(|slot| slot.part != part || slot.done);
     }
 
-    /// The platform takes no more replies to this; whatever was to go there must go elsewhere.
+    /// The platform accepts no more replies to this target; parts reserved for it need another.
     pub(super) fn close(&mut self, key: &Key) {
         for ticket in self.tickets.iter_mut().filter(|ticket| ticket.key == *key) {
             ticket.closed = true;
@@ -182,7 +184,7 @@ impl ReplyBudget {
         replies.saturating_sub(u32::try_from(used).unwrap_or(u32::MAX))
     }
 
-    /// The number that follows from the part's own name and form, or the next one that is free.
+    /// The sequence number derived from the part's name and form, or the next free one.
     fn free_number(&self, key: &Key, part: &str, form: Form) -> u32 {
         let taken = |seq: u32| self.slots.iter().any(|slot| slot.key == *key && slot.seq == seq);
         let first = number_of(&format!("{part} {form:?}"));
@@ -197,7 +199,7 @@ const fn kept_back(weight: Weight) -> u32 {
     }
 }
 
-/// A number below [`NUMBERS`] that depends on nothing but the text (FNV-1a).
+/// A number below [`NUMBERS`] that depends only on the text (FNV-1a).
 fn number_of(text: &str) -> u32 {
     let mix = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(16_777_619);
     text.bytes().fold(2_166_136_261, mix) % NUMBERS
@@ -316,7 +318,7 @@ mod tests {
         let reserve = |account: &mut ReplyBudget, form| account.reserve("p", None, Weight::Needed, form, NOW);
         let Reservation::Send { seq: rich, .. } = reserve(&mut account, Form::Rich) else { panic!() };
         account.recast("p", Form::Plain);
-        // Whatever is wished for now, what was entered goes out as it was entered.
+        // A recorded part keeps its form, even if another is requested.
         let Reservation::Send { seq: plain, form, .. } = reserve(&mut account, Form::Rich) else { panic!() };
         assert_eq!(form, Form::Plain);
         assert_ne!(rich, plain);

@@ -1,5 +1,4 @@
-//! The keeper of the accounts: the one task that reads and writes what may still be said, thread by thread. What it
-//! has granted is on the disk before it says so.
+//! The one task that reads and writes the reply budgets, thread by thread. A grant is stored before it is returned.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,52 +11,50 @@ use super::scene::Scene;
 use crate::domain::{ThreadId, Timestamp};
 use crate::ports::KeyValueStore;
 
-/// How many accounts are kept in memory; all of them are on the disk.
+/// How many budgets are cached; all of them are on disk.
 const IN_MEMORY: usize = 512;
 const BACKLOG: usize = 64;
 
-/// The request to send a part of a delivery.
+/// A request to send a part of a delivery.
 #[derive(Clone, Debug)]
 pub(super) struct SendRequest {
     pub(super) thread: ThreadId,
-    /// The name of the part: the same one, whenever it is tried.
+    /// The name of the part: the same for every retry.
     pub(super) part: String,
     pub(super) reply_to: Option<String>,
     pub(super) weight: Weight,
-    /// The form it would have.
+    /// The preferred form.
     pub(super) form: Form,
     pub(super) now: Timestamp,
 }
 
-/// What became of a request.
+/// The answer to a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum SendGrant {
-    /// Send it there, under this pair.
+    /// Send it under this pair.
     Send {
-        /// To what kind of place.
         scene: Scene,
-        /// In answer to what.
+        /// The reply target.
         key: Key,
         seq: u32,
         form: Form,
     },
-    /// It was sent before.
     Done,
-    /// Nothing can be said there until somebody speaks.
+    /// The budget is used up until the next message of a person.
     Wait,
-    /// The account could not be written.
+    /// The budget could not be stored.
     Unsure,
 }
 
-/// What became of a part that was granted.
+/// The outcome of a granted part.
 #[derive(Clone, Debug)]
 pub(super) enum SendOutcome {
     Done,
-    /// It was refused and has taken nothing.
+    /// Refused, and used no reply.
     Released,
-    /// It was refused in its form and goes out in this one.
+    /// Refused in its form, and sent in this one.
     Recast(Form),
-    /// No more replies to what it answered.
+    /// The platform accepts no more replies to the target.
     Closed(Key),
 }
 
@@ -68,33 +65,33 @@ enum BudgetCommand {
     Tell { thread: ThreadId, part: String, outcome: SendOutcome, reply: oneshot::Sender<()> },
 }
 
-/// The way to the keeper. Cheap to clone.
+/// A handle of the actor. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(super) struct ReplyBudgetHandle {
     orders: mpsc::Sender<BudgetCommand>,
 }
 
 impl ReplyBudgetHandle {
-    /// A keeper, and its work, which ends when the last clone of the keeper is gone.
+    /// A handle and the actor's future, which ends when the last handle is dropped.
     pub(super) fn new(notes: Arc<dyn KeyValueStore>) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let (orders, inbox) = mpsc::channel(BACKLOG);
         let desk = ReplyBudgetActor { notes, accounts: HashMap::new() };
         (Self { orders }, desk.work(inbox))
     }
 
-    /// Something came in that can be replied to.
+    /// Adds a reply target.
     pub(super) async fn heard(&self, thread: &ThreadId, scene: Scene, key: Key, at: Timestamp) {
         let thread = thread.clone();
-        // A keeper that is gone means that the daemon is going too.
+        // The actor ends only when the daemon stops.
         let _noted = self.ask(|reply| BudgetCommand::InboundMessage { thread, scene, key, at, reply }).await;
     }
 
-    /// Asks to send a part.
+    /// Requests to send a part.
     pub(super) async fn request_send(&self, request: SendRequest) -> SendGrant {
         self.ask(|reply| BudgetCommand::Ask { request, reply }).await.unwrap_or(SendGrant::Unsure)
     }
 
-    /// Tells what became of it.
+    /// Reports the outcome of a part.
     pub(super) async fn tell(&self, thread: &ThreadId, part: &str, outcome: SendOutcome) {
         let (thread, part) = (thread.clone(), part.to_owned());
         let _noted = self.ask(|reply| BudgetCommand::Tell { thread, part, outcome, reply }).await;
@@ -107,16 +104,16 @@ impl ReplyBudgetHandle {
     }
 }
 
-/// What a written account must survive.
+/// Which failure a stored budget must survive.
 #[derive(Clone, Copy, Debug)]
 enum Durability {
-    /// The death of the process.
+    /// A process crash.
     Process,
-    /// A loss of power.
+    /// A power loss.
     Disk,
 }
 
-/// What must be said is said once, whatever happens; what passes may be lost or come twice.
+/// A required message is sent exactly once; a passing one may be lost or sent twice.
 const fn sure(weight: Weight) -> Durability {
     match weight {
         Weight::Needed => Durability::Disk,
@@ -136,13 +133,13 @@ impl ReplyBudgetActor {
         }
     }
 
-    /// Does what it is told. Whoever asked may be gone; what was written stays written.
+    /// Executes a command. The caller may be gone; the change stays stored.
     async fn obey(&mut self, order: BudgetCommand) {
         match order {
             BudgetCommand::InboundMessage { thread, scene, key, at, reply } => {
                 let mut account = self.account(&thread).await.unwrap_or_else(|| ReplyBudget::new(scene));
                 account.open(scene, key, at);
-                // A session that goes on tells of the message again, so it is entered again.
+                // After a crash the resumed session repeats the message, so the target is added again.
                 self.keep(&thread, account, Durability::Process).await;
                 let _heard = reply.send(()).is_ok();
             }
@@ -156,7 +153,7 @@ impl ReplyBudgetActor {
                         SendOutcome::Recast(form) => account.recast(&part, form),
                         SendOutcome::Closed(key) => account.close(&key),
                     }
-                    // Another number is as much a promise as the first one.
+                    // A new sequence number is as binding as the first one.
                     let how = if recast { Durability::Disk } else { Durability::Process };
                     self.keep(&thread, account, how).await;
                 }
@@ -166,7 +163,7 @@ impl ReplyBudgetActor {
     }
 
     async fn grant(&mut self, request: SendRequest) -> SendGrant {
-        // Without an account not even the kind of place is known; the next message brings both.
+        // Without a budget not even the scene is known; the next message brings both.
         let Some(mut account) = self.account(&request.thread).await else { return SendGrant::Wait };
         let scene = account.scene;
         let SendRequest { thread, part, reply_to, weight, form, now } = request;
@@ -189,13 +186,13 @@ impl ReplyBudgetActor {
         }
         let note = self.notes.get(&name_of(thread)).await;
         let note = note.unwrap_or_else(|error| {
-            tracing::warn!(%thread, %error, "the account of a thread could not be read");
+            tracing::warn!(%thread, %error, "reply budget not readable");
             None
         });
         note.and_then(|note| serde_json::from_value(note).ok())
     }
 
-    /// Writes an account; true where it is on the disk.
+    /// Stores a budget; true on success.
     async fn keep(&mut self, thread: &ThreadId, account: ReplyBudget, how: Durability) -> bool {
         if self.accounts.len() >= IN_MEMORY {
             self.accounts.clear();
@@ -220,8 +217,8 @@ impl ReplyBudgetActor {
                 true
             }
             Err(error) => {
-                tracing::warn!(%thread, error, "the account of a thread could not be written");
-                // What is in memory must not promise more than what is on the disk.
+                tracing::warn!(%thread, error, "reply budget not stored");
+                // The cache must not be ahead of the disk.
                 self.accounts.remove(thread);
                 false
             }

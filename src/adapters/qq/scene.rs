@@ -1,4 +1,4 @@
-//! The four kinds of place a bot is spoken to in, and what each allows. Pure.
+//! The four kinds of chats with a bot, and the limits of each. Pure.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::ChatKind;
 
-/// How long before its end a window counts as over: a send takes time, and clocks differ.
+/// How long before its end a reply window counts as closed: a send takes time, and clocks differ.
 const MARGIN: Duration = Duration::from_secs(10);
 
-/// What kind of place a chat is. It cannot be told from the chat's id, so it is kept with the thread.
+/// The kind of a chat. The chat's id does not reveal it, so it is stored with the thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Scene {
@@ -20,12 +20,12 @@ pub(super) enum Scene {
     Group,
     /// A text channel of a guild, by its id.
     Channel,
-    /// One person and the bot, met through a guild; the chat is the id of the guild made for the two.
+    /// One person and the bot, by way of a guild; the chat is the id of the guild created for the two.
     Dm,
 }
 
 impl Scene {
-    /// For how long after a message it may be replied to.
+    /// The reply window after a message.
     pub(super) const fn window(self) -> Duration {
         let whole = match self {
             Self::C2c => Duration::from_secs(60 * 60),
@@ -34,7 +34,7 @@ impl Scene {
         whole.saturating_sub(MARGIN)
     }
 
-    /// How often a message may be replied to; nothing where only the window counts.
+    /// The number of replies to a message; `None` where only the window counts.
     pub(super) const fn replies(self) -> Option<u32> {
         match self {
             Self::C2c | Self::Group => Some(5),
@@ -42,7 +42,6 @@ impl Scene {
         }
     }
 
-    /// Before whom one speaks there.
     pub(super) const fn kind(self) -> ChatKind {
         match self {
             Self::C2c | Self::Dm => ChatKind::Direct,
@@ -50,7 +49,7 @@ impl Scene {
         }
     }
 
-    /// Where messages for a chat are posted.
+    /// The path that sends messages to a chat.
     pub(super) fn messages(self, chat: &str) -> String {
         let chat = utf8_percent_encode(chat, NON_ALPHANUMERIC);
         match self {
@@ -61,7 +60,7 @@ impl Scene {
         }
     }
 
-    /// Where files for a chat are uploaded; guilds take none.
+    /// The path that uploads files for a chat; guilds have none.
     pub(super) fn files(self, chat: &str) -> Option<String> {
         let chat = utf8_percent_encode(chat, NON_ALPHANUMERIC);
         match self {
@@ -71,7 +70,7 @@ impl Scene {
         }
     }
 
-    /// Whether the second generation of the API is spoken there.
+    /// Whether the chat uses API v2.
     pub(super) const fn is_v2(self) -> bool {
         matches!(self, Self::C2c | Self::Group)
     }

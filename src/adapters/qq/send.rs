@@ -1,5 +1,5 @@
-//! Sending: every message has its entry in the accounts before it goes out, and takes a plainer form where the
-//! platform refuses the one it has.
+//! Sends messages: each is recorded in the reply budget first, and falls back to a plainer form where the platform
+//! refuses one.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::domain::{Language, LengthUnit, OutboundIntent, ThreadId};
 use crate::ports::{Clock, DeliveryError, FileStore, OutboxEntry, Receipt};
 use crate::render::split;
 
-/// Shorter words are not split further: something else is wrong with them.
+/// Shorter texts are not split further: their length is not the reason of the refusal.
 const SHORTEST: usize = 100;
 
 #[derive(Debug)]
@@ -31,15 +31,14 @@ pub(super) struct Sender {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) files: Arc<dyn FileStore>,
     pub(super) language: Option<Language>,
-    /// Whether Markdown may be tried. Once refused, it is not tried again.
+    /// Whether Markdown is tried. Cleared by the first refusal.
     pub(super) rich: AtomicBool,
-    /// Whether buttons may be tried, which come with Markdown only. Once refused, they are not tried again.
+    /// Whether buttons are tried, which need Markdown. Cleared by the first refusal.
     pub(super) buttons: AtomicBool,
-    /// Whether links were refused.
     pub(super) linkless: AtomicBool,
 }
 
-/// One message of a delivery, under a name that stays the same whenever it is tried.
+/// One message of a delivery, with a name that stays the same for every retry.
 #[derive(Clone, Debug)]
 struct Part {
     name: String,
@@ -47,7 +46,7 @@ struct Part {
     weight: Weight,
 }
 
-/// Where a message goes and as what.
+/// The target of a message.
 #[derive(Clone, Debug)]
 pub(super) struct SendTarget {
     pub(super) scene: Scene,
@@ -56,18 +55,17 @@ pub(super) struct SendTarget {
     pub(super) seq: u32,
 }
 
-/// What became of one try.
+/// The outcome of one attempt.
 enum Tried {
-    /// It is there, under this id where the platform said one.
+    /// Sent, with the platform's message id if it returned one.
     Sent(Option<String>),
     Skipped,
-    /// These are to be sent in its place.
+    /// These parts replace it.
     Instead(Vec<Part>),
 }
 
 impl Sender {
-    /// Delivers an entry of the outbox, however many messages it takes. What was sent in an earlier try is not sent
-    /// again.
+    /// Delivers an outbox entry in one or more messages. A message that an earlier attempt sent is not sent again.
     pub(super) async fn deliver(&self, entry: &OutboxEntry) -> Result<Receipt, DeliveryError> {
         let Some((draft, weight)) = draft(&entry.intent.intent, self.clock.now()) else {
             let reason = "drafts and progress are shown, not delivered".to_owned();
@@ -76,7 +74,7 @@ impl Sender {
         self.send_all(&entry.intent, Part { name: entry.id.as_str().to_owned(), draft, weight }).await
     }
 
-    /// Says a few words beside the outbox: why something was not taken. They may be lost.
+    /// Sends a notice outside the outbox, for example why a message was not accepted. It may get lost.
     pub(super) async fn tell(&self, thread: &ThreadId, reply_to: &str, markdown: &str, weight: Weight) {
         let words = Words { markdown: markdown.to_owned(), keyboard: None };
         let kind = match weight {
@@ -85,11 +83,11 @@ impl Sender {
         };
         let part = Part { name: format!("{kind} {reply_to}"), draft: Draft::Words(words), weight };
         if let Err(error) = self.send_part(thread, Some(reply_to), &part).await {
-            tracing::warn!(%thread, %error, "a notice could not be sent");
+            tracing::warn!(%thread, %error, "notice not sent");
         }
     }
 
-    /// Shows progress or that somebody is writing, where that costs nothing that is needed.
+    /// Shows progress or a typing indicator, where that uses no reserved reply.
     pub(super) async fn pass(&self, thread: &ThreadId, name: String, progress: Option<&str>) {
         let request = self.request(thread, None, &name, Weight::Passing, Form::Linkless);
         let SendGrant::Send { scene, key, seq, .. } = self.budget.request_send(request).await else { return };
@@ -104,11 +102,11 @@ impl Sender {
         };
         let outcome = match self.post(&place, &body).await {
             Err(trouble) if trouble.kind == Kind::NoReply => SendOutcome::Closed(place.key),
-            // It was not taken, so it has cost nothing.
+            // Refused, so it used no reply.
             Err(trouble) if !matches!(trouble.kind, Kind::Later | Kind::Token | Kind::Duplicate) => {
                 SendOutcome::Released
             }
-            // It is not tried again, whatever became of it.
+            // Not retried, whether or not it was sent.
             _ => SendOutcome::Done,
         };
         self.budget.tell(thread, &name, outcome).await;
@@ -159,13 +157,13 @@ impl Sender {
                 Err(trouble) => trouble,
             };
             match trouble.kind {
-                // This pair is ours alone: what is there is this very message.
+                // The pair is unique to this part: the duplicate is this very message.
                 Kind::Duplicate => return Ok(self.sent(thread, part, &Value::Null).await),
                 Kind::NoReply => self.budget.tell(thread, &part.name, SendOutcome::Closed(place.key)).await,
                 _ => match plainer(form, trouble.kind) {
                     Some(next) if matches!(part.draft, Draft::Words(_)) => {
                         self.remember(trouble.kind, &trouble.what);
-                        // The refused form may have used its number up.
+                        // The refused form may have used up its sequence number.
                         self.budget.tell(thread, &part.name, SendOutcome::Recast(next)).await;
                     }
                     _ => return self.give_up(thread, part, trouble).await,
@@ -179,7 +177,7 @@ impl Sender {
         Tried::Sent(answer["id"].as_str().map(str::to_owned))
     }
 
-    /// No form of this message is taken: later, in another way, or never.
+    /// No form of this message is accepted: retries later, sends a substitute, or fails.
     async fn give_up(
         &self,
         thread: &ThreadId,
@@ -187,12 +185,12 @@ impl Sender {
         trouble: Trouble,
     ) -> Result<Tried, DeliveryError> {
         let Trouble { kind, what, after } = trouble;
-        // An unknown outcome keeps its place, so that the next try is recognised.
+        // An unknown outcome keeps its reservation, so that the platform deduplicates the retry.
         if matches!(kind, Kind::Later | Kind::Token | Kind::Credentials) {
             return Err(later(&what, after));
         }
         self.budget.tell(thread, &part.name, SendOutcome::Released).await;
-        tracing::warn!(%thread, what, ?kind, "the platform refused a message");
+        tracing::warn!(%thread, what, ?kind, "message refused");
         match (&part.draft, kind) {
             (Draft::Words(words), Kind::Long) => {
                 halves(part, words).ok_or(DeliveryError::Permanent { reason: what })
@@ -259,21 +257,17 @@ impl Sender {
             Kind::Rich => {
                 let rich = self.rich.swap(false, Ordering::Relaxed);
                 if self.buttons.swap(false, Ordering::Relaxed) || rich {
-                    tracing::warn!(
-                        what,
-                        "markdown and buttons are not granted to this bot; plain words are sent"
-                    );
+                    tracing::warn!(what, "markdown and buttons not granted, sending plain text");
                 }
             }
             Kind::Link if !self.linkless.swap(true, Ordering::Relaxed) => {
-                tracing::warn!(what, "links are not let through; they are written out from now on");
+                tracing::warn!(what, "links refused, sending them as text");
             }
             _ => {}
         }
     }
 }
 
-/// The form to try after a refusal.
 const fn plainer(form: Form, kind: Kind) -> Option<Form> {
     match (form, kind) {
         (Form::Rich, Kind::Rich | Kind::Refused | Kind::Link) => Some(Form::Plain),
@@ -282,7 +276,7 @@ const fn plainer(form: Form, kind: Kind) -> Option<Form> {
     }
 }
 
-/// Ends the names of parts that stand in for others.
+/// Suffix of the names of substitute parts.
 const NOTICE: &str = "!";
 
 fn notice(part: &Part, words: &str) -> Tried {
@@ -290,7 +284,7 @@ fn notice(part: &Part, words: &str) -> Tried {
     Tried::Instead(vec![Part { name: format!("{}{NOTICE}", part.name), draft, weight: part.weight }])
 }
 
-/// A file of words as messages: where no file is taken, nothing is lost.
+/// The content of a text file as messages, where the platform refuses the file.
 fn written_out(part: &Part, text: &str) -> Tried {
     let pieces = split(text, text::LONGEST, LengthUnit::Chars);
     let parts = pieces.into_iter().enumerate().map(|(index, markdown)| {
@@ -300,7 +294,7 @@ fn written_out(part: &Part, text: &str) -> Tried {
     Tried::Instead(parts.collect())
 }
 
-/// The same words as two messages; nothing where they are short already.
+/// The same text as two messages; `None` where it is too short to split.
 fn halves(part: &Part, words: &Words) -> Option<Tried> {
     let length = words.markdown.chars().count();
     if length < SHORTEST {

@@ -1,4 +1,4 @@
-//! What is written down of the gateway's session, so that another process goes on with it.
+//! Stores the gateway session, so that another process can resume it.
 
 use std::sync::Arc;
 
@@ -7,25 +7,26 @@ use serde::{Deserialize, Serialize};
 use super::gateway::Session;
 use crate::ports::KeyValueStore;
 
-/// The names of the notes that a session, and how far it has come, are kept under.
+/// The keys of the session and of its sequence number.
 const SESSION: &str = "session";
 const PROGRESS: &str = "session-seq";
 
-/// A session, and whose it is.
+/// A session with the bot that owns it.
 #[derive(Debug, Serialize, Deserialize)]
 struct Kept {
     app_id: String,
     session: Session,
 }
 
-/// How far a session has come. It may be lost: what came since is told again, and recognised.
+/// The sequence number of a session. It may be lost: the session repeats later events, and the dedupe key recognises
+/// them.
 #[derive(Debug, Serialize, Deserialize)]
 struct Progress {
     session: String,
     seq: u64,
 }
 
-/// Remembers the session of one bot.
+/// The stored session of one bot.
 #[derive(Debug)]
 pub(super) struct Memory {
     pub(super) app_id: String,
@@ -33,7 +34,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// The session that was left, with how far it had come.
+    /// The last session with its sequence number.
     pub(super) async fn recall(&self) -> Option<Session> {
         let note = async |name: &str| self.notes.get(name).await.ok().flatten();
         let kept: Kept = serde_json::from_value(note(SESSION).await?).ok()?;
@@ -45,21 +46,21 @@ impl Memory {
         Some(session)
     }
 
-    /// A session began. It must outlive a loss of power: what was told and not yet taken in comes only in the same one.
+    /// Stores a new session durably: events that were sent and not yet accepted are repeated only in the same session.
     pub(super) async fn began(&self, session: Option<Session>) {
         let Some(session) = session else { return };
         let kept = serde_json::to_value(Kept { app_id: self.app_id.clone(), session });
         if let Err(error) = self.notes.keep(SESSION, kept.unwrap_or_default()).await {
-            tracing::warn!(%error, "the session could not be written down");
+            tracing::warn!(%error, "session not stored");
         }
     }
 
-    /// The session has come further.
+    /// Stores the sequence number.
     pub(super) async fn came_further(&self, session: Option<Session>) {
         let Some(session) = session else { return };
         let progress = serde_json::to_value(Progress { session: session.id, seq: session.seq });
         if let Err(error) = self.notes.put(PROGRESS, progress.unwrap_or_default()).await {
-            tracing::warn!(%error, "how far the session has come could not be written down");
+            tracing::warn!(%error, "session sequence not stored");
         }
     }
 }
@@ -80,7 +81,7 @@ mod tests {
         memory("a").came_further(Some(session("s", 7))).await;
         assert_eq!(memory("a").recall().await, Some(session("s", 7)));
         assert_eq!(memory("b").recall().await, None);
-        // How far another one had come says nothing, and neither does a note that is torn.
+        // The sequence number of another session, or a torn note, is ignored.
         memory("a").began(Some(session("t", 2))).await;
         assert_eq!(memory("a").recall().await, Some(session("t", 2)));
         notes.put(PROGRESS, serde_json::json!("torn")).await.unwrap();

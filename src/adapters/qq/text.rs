@@ -1,4 +1,4 @@
-//! Words as this platform shows them: its own small Markdown, plain words, and links that it lets through. Pure.
+//! Converts text for this platform: its Markdown dialect, plain text, and links that it accepts. Pure.
 
 use std::sync::LazyLock;
 
@@ -6,16 +6,17 @@ use regex::Regex;
 
 use crate::render::markdown::{self, BlockKind, Layout};
 
-/// Longest message. The platform publishes no number; longer ones are split further when it refuses them.
+/// Most characters of a message. The platform documents no limit; a message that it refuses as too long is split
+/// further.
 pub(super) const LONGEST: usize = 4000;
 
-/// Markdown as clean words.
+/// Markdown as plain text.
 pub(super) fn plain(markdown: &str) -> String {
     markdown::plain(markdown, Layout::Records).trim().to_owned()
 }
 
-/// Markdown in the platform's dialect: it has no tables, and wants room around every block. Nothing in it is fetched
-/// without a click, mentions people, or makes a person send words they did not write.
+/// Markdown in the platform's dialect: it has no tables, and needs blank lines around every block. The result loads
+/// nothing without a click, mentions no one, and makes no one send text they did not write.
 pub(super) fn dialect(markdown: &str) -> String {
     let markdown = markdown::without_pictures(markdown);
     let shown = markdown::blocks(&markdown).into_iter().map(|block| match block.kind {
@@ -28,15 +29,15 @@ pub(super) fn dialect(markdown: &str) -> String {
     blocks.join("\n\n")
 }
 
-/// The platform's own tags (mentions, buttons that send a message in the reader's name), tags of HTML, and links whose
-/// scheme is not one of the web. The dialect promises no code blocks, so those are searched too.
+/// The platform's own tags (mentions, buttons that send a message in the reader's name), HTML tags, and links with a
+/// scheme other than the web's. The dialect guarantees no code blocks, so those are searched too.
 static ACTION: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let tag = r"<(?:/?(?:qqbot|img|image|picture|video|audio|iframe|embed|object|svg|script|style|link|input)\b|@|#\d|emoji:|faceType)";
     let link = r"\]\s*\(\s*<?\s*[a-z][a-z0-9+.-]*:|<[a-z][a-z0-9+.-]*:";
     Regex::new(&format!("(?i){tag}|{link}")).ok()
 });
 
-/// The same words with a character between the signs that would make the platform do something.
+/// Inserts a character into each sequence that would trigger an action of the platform.
 fn without_actions(text: &str) -> String {
     let Some(action) = ACTION.as_ref() else { return text.to_owned() };
     let separated = |found: &regex::Captures<'_>| {
@@ -52,12 +53,12 @@ fn without_actions(text: &str) -> String {
     action.replace_all(text, separated).into_owned()
 }
 
-/// What looks like an address: a name with dots whose last part is made of letters.
+/// A URL or domain name: labels with dots whose last one consists of letters.
 static ADDRESS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?i)(?:[a-z][a-z0-9+.-]*://)?[a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)*\.[a-z]{2,}").ok()
 });
 
-/// The same words, with addresses that people can still read and the platform no longer takes for links.
+/// Rewrites URLs so that people can read them and the platform does not recognise them as links.
 pub(super) fn without_links(text: &str) -> String {
     let Some(address) = ADDRESS.as_ref() else { return text.to_owned() };
     let broken = |found: &regex::Captures<'_>| {

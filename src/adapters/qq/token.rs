@@ -1,4 +1,4 @@
-//! The access token: fetched when first needed, kept until shortly before its end, and fetched by one at a time.
+//! The access token: fetched on first use, cached until shortly before its expiry, with one fetch at a time.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -12,15 +12,14 @@ use super::trouble::{Kind, Trouble};
 use crate::domain::Timestamp;
 use crate::ports::Clock;
 
-/// How long before its end a token is replaced. The platform hands the same one out until its last minute.
+/// How long before its expiry a token is replaced. The platform returns the same token until its last minute.
 const EARLY: Duration = Duration::from_secs(30);
-/// How long a token lasts at least: one that says less is used once all the same.
+/// Shortest lifetime: a token with a shorter one is still used once.
 const SHORTEST: Duration = Duration::from_secs(1);
 
-/// How long one lasts that does not say, in seconds. One that ends earlier is refused, and replaced then.
+/// Lifetime where the platform reports none, in seconds. A token that expires earlier is refused and then replaced.
 const USUAL: u64 = 7200;
 
-/// Who the bot is.
 #[derive(Clone, Debug)]
 pub(super) struct Credentials {
     pub(super) url: String,
@@ -28,7 +27,6 @@ pub(super) struct Credentials {
     pub(super) secret: SecretString,
 }
 
-/// A token, and until when it is good.
 #[derive(Clone, Debug)]
 struct Kept {
     token: Arc<str>,
@@ -40,7 +38,7 @@ pub(super) struct Tokens {
     credentials: Credentials,
     clock: Arc<dyn Clock>,
     kept: Mutex<Option<Kept>>,
-    /// Whoever holds it fetches; the others find what was fetched.
+    /// Held by the caller that fetches; the others then find its token.
     turn: Semaphore,
 }
 
@@ -55,7 +53,7 @@ impl Tokens {
         Self { http, credentials, clock, kept: Mutex::new(None), turn: Semaphore::const_new(1) }
     }
 
-    /// A token that is good now. Dropping the future leaves the fetching to the next who asks.
+    /// A valid token. Dropping the future leaves the fetch to the next caller.
     pub(super) async fn get(&self) -> Result<Arc<str>, Trouble> {
         if let Some(token) = self.good() {
             return Ok(token);
@@ -72,7 +70,7 @@ impl Tokens {
         Ok(token)
     }
 
-    /// This token was refused: it is not handed out again.
+    /// Drops a token that the platform refused.
     pub(super) fn refused(&self, token: &str) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.as_ref().is_some_and(|kept| &*kept.token == token) {
@@ -102,7 +100,7 @@ impl Tokens {
     }
 }
 
-/// The token and how long it lasts; the platform writes the number also as a text.
+/// The token and its lifetime; the platform sends the number also as a string.
 fn read(answer: &Value) -> Option<(&str, Duration)> {
     let token = answer["access_token"].as_str().filter(|token| !token.is_empty())?;
     let lasts = &answer["expires_in"];

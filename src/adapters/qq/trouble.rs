@@ -1,57 +1,55 @@
-//! What the platform's refusals mean: each kind exists because something different is done about it. Pure.
+//! Classifies the platform's errors, one kind per reaction. Pure.
 
 use std::time::Duration;
 
 use serde_json::Value;
 
-/// A call that did not succeed.
+/// A failed call.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
 pub(super) struct Trouble {
-    /// What can be done about it.
     pub(super) kind: Kind,
-    /// What happened, for the operator: status, code, the platform's own words, never a secret.
+    /// Status, code and the platform's message, for the operator; never a secret.
     pub(super) what: String,
-    /// How long the platform asked us to wait.
+    /// The platform's `retry_after`.
     pub(super) after: Option<Duration>,
 }
 
-/// What can be done about a refusal.
+/// The reaction to an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// The credentials are wrong: nothing helps until the operator does something.
+    /// Wrong credentials: fatal until the operator changes them.
     Credentials,
-    /// The token is not taken any more: another one may be.
+    /// The token is refused: retry with a fresh one.
     Token,
-    /// It may work later: a rate limit, a server in trouble, no connection. The outcome may be unknown.
+    /// Retry later: a rate limit, a server error, no connection. The outcome may be unknown.
     Later,
-    /// This pair of message and number was used: it has arrived before.
+    /// This pair of message and sequence number was used: the message was delivered before.
     Duplicate,
-    /// No more replies to that message: too many, too late, or it is not known.
+    /// No more replies to that message: too many, too late, or unknown.
     NoReply,
     /// Markdown or buttons are not granted to this bot, or not in this form.
     Rich,
-    /// A link that the platform does not let through.
+    /// A link that the platform blocks.
     Link,
-    /// Longer than the platform takes.
+    /// Over the platform's length limit.
     Long,
-    /// What it says is not let through.
+    /// The text is blocked by the platform.
     Content,
-    /// The file is not taken.
+    /// The file is refused.
     File,
-    /// Whoever it was for cannot be reached: the bot was removed, muted, blocked.
+    /// The recipient cannot be reached: the bot was removed, muted or blocked.
     Gone,
-    /// Refused for another reason.
     Refused,
 }
 
 impl Trouble {
-    /// No answer came: whether it was done is not known.
+    /// No response: it is unknown whether the call took effect.
     pub(super) fn unreachable(what: String) -> Self {
         Self { kind: Kind::Later, what, after: None }
     }
 
-    /// What an answer says, where it says that it did not work.
+    /// The error of a response; `None` for a success.
     pub(super) fn of(status: u16, body: &Value, after: Option<Duration>) -> Option<Self> {
         let code = code(body);
         if (200..300).contains(&status) && (code == 0 || is_accepted(code) || body.get("id").is_some()) {
@@ -63,12 +61,12 @@ impl Trouble {
     }
 }
 
-/// The platform looks at it first and shows it then; nobody has to do anything.
+/// The platform reviews the message and shows it afterwards: a success.
 const fn is_accepted(code: u64) -> bool {
     matches!(code, 304_023 | 304_024)
 }
 
-/// The code stands in one of two places. Zero is none.
+/// The code is in one of two fields. Zero means none.
 fn code(body: &Value) -> u64 {
     let at = |key: &str| body[key].as_u64().filter(|code| *code != 0);
     at("err_code").or_else(|| at("code")).unwrap_or(0)
@@ -77,7 +75,7 @@ fn code(body: &Value) -> u64 {
 const fn kind(status: u16, code: u64) -> Kind {
     match code {
         100_007 | 100_016 => Kind::Credentials,
-        // The machine's address is not on the bot's list; the operator can put it there at any time.
+        // The machine's IP address is not on the bot's allow-list; the operator can add it at any time.
         11_298 => Kind::Later,
         11_241..=11_244 | 11_252 => Kind::Token,
         22_009 | 20_028 | 1_100_100 | 1_100_308 | 304_045..=304_050 => Kind::Later,

@@ -1,5 +1,5 @@
-//! From an accepted message to what the threads are told: its files are fetched, and at its place in the line it is
-//! handed in. What cannot be had is described; the message comes in all the same.
+//! From an accepted message to a submitted one: downloads its files and submits it in order. What cannot be downloaded
+//! is described; the message is submitted all the same.
 
 use std::sync::Arc;
 
@@ -13,18 +13,18 @@ use crate::adapters::chat::{Finish, Finished, Position, Submitted, submit};
 use crate::domain::{AuthorRole, IngressEvent, IngressKind, Said};
 use crate::ports::{BoxFuture, ThreadsHandle};
 
-/// A message, with what was found out about it before it was accepted.
+/// A message, with what was resolved before it was accepted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct QueuedEvent {
     pub(super) dispatch: Dispatch,
-    /// The bot's own id, where it was known.
+    /// The bot's own id, if known.
     #[serde(default)]
     pub(super) me: Option<String>,
-    /// It is not for the agent.
+    /// Not addressed to the agent.
     #[serde(default)]
     #[serde(rename = "overheard")]
     pub(super) context_only: bool,
-    /// Whoever wrote it runs the group.
+    /// The author administers the group.
     #[serde(default)]
     pub(super) admin: bool,
 }
@@ -35,7 +35,7 @@ impl QueuedEvent {
     }
 }
 
-/// Hands in what was accepted.
+/// Submits accepted messages.
 #[derive(Debug)]
 pub(super) struct Finisher {
     pub(super) intake: Arc<Intake>,
@@ -46,7 +46,7 @@ impl Finish for Finisher {
     fn finish<'a>(&'a self, event: &'a Value, place: &'a mut Position) -> BoxFuture<'a, Finished> {
         Box::pin(async move {
             let Ok(letter) = serde_json::from_value::<QueuedEvent>(event.clone()) else {
-                tracing::error!("what was accepted cannot be read");
+                tracing::error!("stored event not readable");
                 return Finished::Done;
             };
             match read(&letter.dispatch, letter.me.as_deref()) {
@@ -62,7 +62,7 @@ impl Finish for Finisher {
 }
 
 impl Intake {
-    /// Makes a message ready and hands it in, at its place where it has one.
+    /// Resolves a message and submits it, in order where it has a position.
     pub(super) async fn deliver(
         &self,
         door: &ThreadsHandle,
@@ -73,7 +73,7 @@ impl Intake {
         let (Ok(thread), Ok(mut author), Ok(message)) =
             (self.thread_of(heard), self.author(&heard.user, heard.name.clone()), heard.id.parse())
         else {
-            tracing::warn!(id = heard.id, "a message without usable ids was passed over");
+            tracing::warn!(id = heard.id, "message without valid ids ignored");
             return Finished::Done;
         };
         if letter.admin {
@@ -86,7 +86,7 @@ impl Intake {
                 let mut words = vec![heard.text.clone()];
                 let mut files = Vec::new();
                 if letter.context_only {
-                    // Nobody asked for them, so they are only named.
+                    // Files of a context-only message are named, not downloaded.
                     words.extend(heard.attachments.iter().map(|one| format!("[{}]", one.name)));
                 } else if !heard.attachments.is_empty() {
                     let (fetched, lost) = self.fetcher.fetch(&thread, heard, language).await;

@@ -1,5 +1,5 @@
-//! Events by HTTP: who may send them, and what they are answered. The seed of the key is the bot's secret, so the
-//! platform and we can both sign and check. Whoever serves HTTP hands in the headers and the raw body.
+//! Webhook requests: verification and responses. The key's seed is the bot's secret, so both sides can sign and verify.
+//! The HTTP server passes the headers and the raw body.
 
 use ring::signature::{Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 use secrecy::{ExposeSecret, SecretString};
@@ -9,15 +9,15 @@ use super::event::Dispatch;
 use super::gateway::Frame;
 use crate::domain::Timestamp;
 
-/// How far a signature's time may be from ours: whoever recorded a request cannot use it later.
+/// The allowed age of a signature, in milliseconds: limits replays.
 const AGE: u64 = 10 * 60 * 1000;
 const SEED: usize = 32;
-/// The platform checks that we hold the secret.
+/// The `op` by which the platform checks that we hold the secret.
 const VALIDATION: u64 = 13;
-/// Tokens are about twenty letters long.
+/// Most characters of a validation token; real ones have about twenty.
 const LONGEST_TOKEN: usize = 128;
 
-/// The key that both sides can make.
+/// The key that both sides derive from the secret.
 pub(super) struct WebhookKey {
     pair: Ed25519KeyPair,
 }
@@ -28,21 +28,20 @@ impl std::fmt::Debug for WebhookKey {
     }
 }
 
-/// What a request is.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Call {
-    /// The platform checks that we hold the secret: this is the answer.
+    /// The platform checks that we hold the secret: the response.
     Validation(Value),
-    /// Something happened; it is answered when it is safe with us.
+    /// An event, answered after it is stored.
     Event(Dispatch),
-    /// The platform asks whether we are there: this is the answer.
+    /// A heartbeat: the response.
     Beat(Value),
-    /// Nobody we know, or nothing we understand.
+    /// A request with an invalid signature or body.
     Refused(&'static str),
 }
 
 impl WebhookKey {
-    /// The key of a secret; nothing where the secret is empty.
+    /// The key of a secret; `None` where the secret is empty.
     pub(super) fn new(secret: &SecretString) -> Option<Self> {
         let bytes = secret.expose_secret().as_bytes();
         if bytes.is_empty() {
@@ -52,10 +51,10 @@ impl WebhookKey {
         Some(Self { pair: Ed25519KeyPair::from_seed_unchecked(&seed).ok()? })
     }
 
-    /// Reads a request. `signature` and `timestamp` are its headers.
+    /// Verifies and parses a request. `signature` and `timestamp` are its headers.
     pub(super) fn read(&self, signature: &str, timestamp: &str, body: &[u8], now: Timestamp) -> Call {
         let frame = Frame::read(body);
-        // Whoever asks proves nothing; we do.
+        // A validation request is not signed; our response is.
         if let Some(frame) = frame.as_ref().filter(|frame| frame.op == VALIDATION) {
             return self.validation(&frame.d);
         }
@@ -77,8 +76,8 @@ impl WebhookKey {
         }
     }
 
-    /// Signs what the platform wants signed. The same key signs events, so nothing is signed that could be the body of
-    /// one: a token has no brackets and no quotes, and a time is a number.
+    /// Signs a validation token. The same key signs events, so a text that could be the body of an event is never
+    /// signed: a token has no brackets and no quotes, and a timestamp is a number.
     fn validation(&self, body: &Value) -> Call {
         let text = |key: &str| match &body[key] {
             Value::Number(number) => Some(number.to_string()),
@@ -104,7 +103,7 @@ impl WebhookKey {
     }
 }
 
-/// What an event is answered once it is safe with us, or cannot be taken now.
+/// The response to an event: stored, or not accepted now.
 pub(super) fn event_answer(safe: bool) -> Value {
     json!({ "op": 12, "d": u8::from(!safe) })
 }

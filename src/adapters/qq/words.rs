@@ -1,8 +1,8 @@
-//! What only this platform gives reason to say.
+//! The texts of this adapter only.
 
 use crate::domain::Language;
 
-/// In the place of words that the platform does not let through.
+/// Replaces a text that the platform blocks.
 pub(super) fn content_refused(language: Language) -> String {
     match language {
         Language::En => {
@@ -13,7 +13,7 @@ pub(super) fn content_refused(language: Language) -> String {
     .to_owned()
 }
 
-/// In the place of a file that the platform does not take.
+/// Replaces a file that the platform refuses.
 pub(super) fn file_refused(name: &str, caption: Option<&str>, language: Language) -> String {
     let words = match language {
         Language::En => format!("(I could not send the file {name} here. It is in the console.)"),

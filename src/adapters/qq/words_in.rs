@@ -1,11 +1,10 @@
-//! Words as people typed them, out of what the platform made of them: mentions and little pictures are written as
-//! tags there. Pure.
+//! Restores the text that a person typed: the platform encodes mentions and emoji as tags. Pure.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::Value;
 
-/// The words without the tags that mention one of these ids.
+/// Removes the tags that mention one of these ids.
 pub(super) fn without_mentions(text: &str, ids: &[String]) -> String {
     let mut out = text.to_owned();
     for id in ids {
@@ -16,7 +15,7 @@ pub(super) fn without_mentions(text: &str, ids: &[String]) -> String {
     out
 }
 
-/// The words with pictures written out, and without the space that a removed mention leaves.
+/// Writes emoji out, and removes the space that a removed mention leaves.
 pub(super) fn clean(text: &str) -> String {
     const TAG: &str = "<faceType=";
     let mut out = String::with_capacity(text.len());
@@ -37,7 +36,7 @@ pub(super) fn clean(text: &str) -> String {
     out.trim().to_owned()
 }
 
-/// What a little picture is called: it stands in the tag, as JSON in Base64.
+/// The name of an emoji, from the JSON in Base64 in its tag.
 fn face(tag: &str) -> Option<String> {
     let (_, ext) = tag.split_once("ext=\"")?;
     let (ext, _) = ext.split_once('"')?;

@@ -1,5 +1,5 @@
-//! The order of work: updates of one thread one after the other, of different threads side by side, and the parts of an
-//! album, which come one by one, as one. Pure: the time is handed in.
+//! Orders updates by key: updates of one thread run one after the other, those of different threads in parallel, and
+//! the parts of an album, which arrive one by one, as one job. Pure: the caller passes the time.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -9,26 +9,26 @@ use tokio::time::Instant;
 use super::update::{InboundMessage, MessageContent, What};
 use crate::domain::ThreadId;
 
-/// How long after a part of an album the next one is waited for.
+/// How long after a part of an album to wait for the next one.
 const PATIENCE: Duration = Duration::from_millis(700);
-/// An album has no more parts.
+/// Telegram's limit for the parts of an album.
 const MOST_PARTS: usize = 10;
 
-/// What goes one after the other.
+/// The key of updates that run one after the other.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum OrderKey {
-    /// What is said in a thread.
+    /// Messages of a thread.
     Thread(ThreadId),
-    /// Commands in a thread: they do not wait until a file has been fetched.
+    /// Commands of a thread: they do not wait for a download.
     Orders(ThreadId),
-    /// Something that waits for nothing, by its key.
+    /// An update that waits for no other, by its key.
     Alone(i64),
 }
 
-/// Updates that are worked on together.
+/// Updates that are handled together.
 #[derive(Debug)]
 pub(super) struct Job<T> {
-    /// Each with its number.
+    /// Each with its key.
     pub(super) parts: Vec<(i64, T)>,
     album: Option<Album>,
 }
@@ -39,7 +39,7 @@ struct Album {
     due: Instant,
 }
 
-/// What waits, lane by lane.
+/// The queued jobs by order key.
 #[derive(Debug)]
 pub(super) struct OrderedQueues<T> {
     waiting: BTreeMap<OrderKey, VecDeque<Job<T>>>,
@@ -53,7 +53,7 @@ impl<T> Default for OrderedQueues<T> {
 }
 
 impl<T> OrderedQueues<T> {
-    /// Puts an update at the end of a lane, or to the other parts of its album.
+    /// Appends an update to the queue of an order key, or adds it to its album.
     pub(super) fn put(&mut self, lane: OrderKey, number: i64, item: T, group: Option<String>, now: Instant) {
         let queue = self.waiting.entry(lane).or_default();
         if let (Some(group), Some(job)) = (&group, queue.back_mut())
@@ -68,11 +68,11 @@ impl<T> OrderedQueues<T> {
         queue.push_back(Job { parts: vec![(number, item)], album });
     }
 
-    /// Takes what can be begun: the first of each lane where nothing is going on.
+    /// Takes the jobs that can start: the first of each order key without a running job.
     pub(super) fn begin(&mut self, now: Instant) -> Vec<(OrderKey, Job<T>)> {
         let mut ready = Vec::new();
         for (lane, queue) in &mut self.waiting {
-            // Whatever comes behind an album shows that it is whole.
+            // A later job in the queue proves that the album is complete.
             let whole = |job: &Job<T>| job.album.as_ref().is_none_or(|album| album.due <= now);
             let due = queue.len() > 1 || queue.front().is_some_and(whole);
             if due && !self.busy.contains(lane) {
@@ -84,18 +84,18 @@ impl<T> OrderedQueues<T> {
         ready
     }
 
-    /// When an album becomes whole by itself.
+    /// When the next album counts as complete.
     pub(super) fn next_due(&self) -> Option<Instant> {
         let idle = self.waiting.iter().filter(|(lane, _)| !self.busy.contains(lane));
         idle.filter_map(|(_, queue)| Some(queue.front()?.album.as_ref()?.due)).min()
     }
 
-    /// Something has ended: the next one of its lane may begin.
+    /// A job has ended: the next one of its order key may start.
     pub(super) fn ended(&mut self, lane: &OrderKey) {
         self.busy.remove(lane);
     }
 
-    /// Takes some of those that wait in a lane out of it.
+    /// Removes some queued updates of an order key.
     pub(super) fn withdraw(&mut self, lane: &OrderKey, numbers: &[i64]) -> Vec<(i64, T)> {
         let Some(queue) = self.waiting.get_mut(lane) else { return Vec::new() };
         let mut withdrawn = Vec::new();
@@ -108,7 +108,7 @@ impl<T> OrderedQueues<T> {
     }
 }
 
-/// Makes one message of the parts of an album: it goes by the number of the first part.
+/// Merges the parts of an album into one message with the id of the first part.
 pub(super) fn merge(parts: Vec<InboundMessage>) -> Option<InboundMessage> {
     let mut parts = parts.into_iter();
     let mut whole = parts.next()?;

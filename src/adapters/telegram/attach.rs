@@ -1,4 +1,4 @@
-//! Files: as a picture or a voice message where Telegram takes them as such, else to keep.
+//! Sends files: as a photo or a voice message where Telegram supports the format, else as a document.
 
 use serde_json::{Value, json};
 
@@ -11,11 +11,10 @@ use super::limits::Weight;
 use crate::domain::{AttachmentKind, DeliveryId, Intent, LengthUnit, StoredFile};
 use crate::ports::OutboxEntry;
 
-/// What the server takes.
+/// The server's limits.
 const LARGEST: u64 = 50 << 20;
 const LARGEST_PICTURE: u64 = 10 << 20;
 
-/// How a file is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Medium {
     Photo,
@@ -59,7 +58,7 @@ impl Medium {
 }
 
 impl Sender {
-    /// Sends a file, with its words under it or, if they are long, before it.
+    /// Sends a file with its caption; a caption that is too long is sent before it.
     pub(super) async fn attach(
         &self,
         place: ChatTarget,
@@ -86,7 +85,8 @@ impl Sender {
             Upload { field: medium.field(), name: name.clone(), media_type: media_type.clone(), content };
         let parcel = parcel(entry, attempt);
         let sent = match self.post.upload(place, medium.method(), &upload, &letter, parcel).await {
-            // A picture it cannot read, a person who wants no voice messages: as a file it still arrives.
+            // An image that the server cannot read, a person who disabled voice messages: as a document it still
+            // arrives.
             Err(ApiError::Refused { code: 400, .. }) if medium != Medium::Document => {
                 let medium = Medium::Document;
                 let upload = Upload { field: medium.field(), ..upload };
@@ -108,7 +108,7 @@ impl Sender {
         }
     }
 
-    /// Says what is too long for a caption. Should the file have to be tried again, what was said is not.
+    /// Sends a text that is too long for a caption. A retry of the file does not repeat it.
     async fn say_before(
         &self,
         place: ChatTarget,
@@ -123,14 +123,14 @@ impl Sender {
             self.post.send(place, &letter, Weight::Must).await?;
             let note = json!({ "delivery": entry.id, "parts": index + 1 });
             if let Err(error) = notes.put(&name, note).await {
-                tracing::debug!(%error, "what was said before a file could not be noted");
+                tracing::debug!(%error, "caption progress not stored");
             }
         }
         Ok(())
     }
 }
 
-/// How many parts of a caption were said before a file, as a note tells.
+/// How many parts of a caption were sent before a file, according to the note.
 fn parts_said(note: Option<&Value>, delivery: &DeliveryId) -> usize {
     let mine = note.filter(|note| note.get("delivery").and_then(Value::as_str) == Some(delivery.as_str()));
     let parts = mine.and_then(|note| note.get("parts")?.as_u64());

@@ -84,7 +84,7 @@ impl Client {
                     return Ok(if is_absent(&error) { Change::Absent } else { Change::Impossible });
                 }
                 Obstacle::UnknownMethod => {
-                    tracing::info!(%error, "the server cannot change messages");
+                    tracing::info!(%error, "edits not supported by the server");
                     self.edits.is_missing(&error);
                     self.proved.store(false, Ordering::Relaxed);
                     return Ok(Change::Impossible);
@@ -97,7 +97,7 @@ impl Client {
                 _ => match self.apply_fallback(&mut way, error).await {
                     // Only a send tells whether a text is permanently refused.
                     Err(error) if is_final(&error) => {
-                        tracing::info!(chat = place.chat, message, %error, "a message cannot be changed");
+                        tracing::info!(chat = place.chat, message, %error, "edit refused");
                         return Ok(Change::Impossible);
                     }
                     around => around?,
@@ -117,7 +117,7 @@ impl Client {
             Ok(_) => true,
             Err(error) => {
                 self.note(place, &error);
-                tracing::debug!(chat = place.chat, message, %error, "a message could not be taken away");
+                tracing::debug!(chat = place.chat, message, %error, "delete failed");
                 obstacle(&error) == Obstacle::UnknownMethod || is_final(&error)
             }
         }

@@ -148,14 +148,14 @@ impl Client {
         if parcel.attempt <= 1 {
             self.metrics.deliveries_unsure.count();
             let delivery = parcel.delivery.as_str();
-            tracing::warn!(chat = place.chat, delivery, "a message is sent again and may show twice");
+            tracing::warn!(chat = place.chat, delivery, "message resent, may be a duplicate");
         }
     }
 
     /// Counts a possibly repeated notice.
     pub(super) fn said_again(&self, place: ChatTarget) {
         self.metrics.deliveries_unsure.count();
-        tracing::warn!(chat = place.chat, "a few words are said again and may show twice");
+        tracing::warn!(chat = place.chat, "notice resent, may be a duplicate");
     }
 
     /// Records the outcome of an attempt.
@@ -177,7 +177,7 @@ impl Client {
                     chat = place.chat,
                     attempt = parcel.attempt,
                     %error,
-                    "a message may show twice"
+                    "send outcome unknown, may become a duplicate"
                 );
             }
             Err(_) => self.trail.called_off(place, parcel.delivery).await,
@@ -262,7 +262,7 @@ impl Client {
     pub(super) async fn moved(&self, from: i64, to: i64) {
         self.chats.learn(from, to);
         if let Err(error) = self.chats.save(&*self.notes).await {
-            tracing::warn!(from, to, %error, "the new number of a chat could not be noted");
+            tracing::warn!(from, to, %error, "chat migration not stored");
         }
     }
 
@@ -287,7 +287,7 @@ impl Client {
             Obstacle::BadMarkup if way.markup => way.markup = false,
             _ => return Err(error),
         }
-        tracing::debug!(chat = way.place.chat, %error, "trying another way");
+        tracing::debug!(chat = way.place.chat, %error, "send refused, applying a fallback");
         Ok(())
     }
 }

@@ -123,7 +123,7 @@ impl Sender {
             let letter = OutgoingMessage { words, reply_to: reply_to.filter(|_| index == 0), keyboard: None };
             let send = || self.post.send(*place, &letter, Weight::Must);
             if let Err(error) = patiently_but_once_more(send, || self.post.said_again(*place)).await {
-                tracing::warn!(chat = place.chat, %error, "a few words could not be said");
+                tracing::warn!(chat = place.chat, %error, "notice not sent");
                 return;
             }
         }
@@ -136,7 +136,7 @@ impl Sender {
             answer = answer.text(render_one(text, LONGEST_ANSWER).plain);
         }
         if let Err(error) = with_retry(|| self.post.api().call(&answer)).await {
-            tracing::debug!(%error, "a press could not be answered");
+            tracing::debug!(%error, "callback answer failed");
         }
     }
 
@@ -145,7 +145,7 @@ impl Sender {
         let eyes = json!([{ "type": "emoji", "emoji": "👀" }]);
         let body = json!({ "chat_id": place.chat, "message_id": message, "reaction": eyes });
         if let Err(error) = self.post.ask(*place, "setMessageReaction", &body).await {
-            tracing::debug!(chat = place.chat, %error, "a message could not be acknowledged");
+            tracing::debug!(chat = place.chat, %error, "acknowledgement reaction failed");
         }
     }
 
@@ -223,7 +223,7 @@ impl Sender {
                     chat = place.chat,
                     message,
                     %error,
-                    "a message could not be changed: another is sent"
+                    "edit failed repeatedly, sending a new message"
                 );
                 Ok(Edited::No)
             }

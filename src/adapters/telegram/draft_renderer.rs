@@ -65,7 +65,7 @@ impl DraftRenderer {
         self.stroke(thread, correlation, |stroke| stroke.reply_to = Some(reply_to));
     }
 
-    /// Ends the display of what a turn has said so far. The turn may go on; its silence counts from now.
+    /// Ends the display of a turn's text so far. The turn may continue; its silence counts from now.
     pub(super) fn forget(&self, thread: &ThreadId, correlation: &CorrelationId) {
         self.locked(|strokes| {
             if strokes.get(thread).is_none_or(|stroke| stroke.correlation != *correlation) {
@@ -220,7 +220,7 @@ impl DraftRenderer {
                 if is_unable(&error) {
                     tracing::info!(
                         %error,
-                        "the server does not know drafts: answers are shown by changing a message"
+                        "drafts not supported, streaming by edits"
                     );
                     self.drafts.is_missing(&error);
                 }
@@ -240,8 +240,8 @@ impl DraftRenderer {
         }
         match tokio::time::timeout(SIGN, self.post.ask(place, "sendChatAction", &body)).await {
             Ok(Ok(_)) => {}
-            Ok(Err(error)) => tracing::debug!(chat = place.chat, %error, "typing could not be shown"),
-            Err(_) => tracing::debug!(chat = place.chat, "typing is not waited for"),
+            Ok(Err(error)) => tracing::debug!(chat = place.chat, %error, "typing indicator failed"),
+            Err(_) => tracing::debug!(chat = place.chat, "typing indicator timed out"),
         }
     }
 
@@ -299,7 +299,7 @@ impl DraftTarget for DraftRenderer {
     fn over(&self, thread: ThreadId, correlation: CorrelationId) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             if tokio::time::timeout(DEADLINE, self.clear(&thread, &correlation)).await.is_err() {
-                tracing::debug!(%thread, "what a turn has shown could not be taken away in time");
+                tracing::debug!(%thread, "draft removal timed out");
             }
         })
     }

@@ -1,4 +1,4 @@
-//! What is put into a chat, and the way it goes there, as the calls take it.
+//! An outgoing message, its send plan, and the request bodies.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -13,24 +13,23 @@ use teloxide_core::types::{
 use super::chat_target::ChatTarget;
 use super::html::Rendered;
 
-/// What is put into a chat.
+/// The content of an outgoing message.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OutgoingMessage {
-    /// The words, with markup and without.
+    /// The text, with markup and without.
     pub(super) words: Rendered,
-    /// The message it answers.
+    /// The message that it replies to.
     pub(super) reply_to: Option<i64>,
-    /// The buttons under it.
     pub(super) keyboard: Option<InlineKeyboardMarkup>,
 }
 
-/// The way a letter goes; each obstacle changes it.
+/// How a message is sent; each fallback changes it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SendPlan {
     pub(super) place: ChatTarget,
-    /// The message it answers.
+    /// The message that it replies to.
     pub(super) reply_to: Option<i64>,
-    /// Whether the words go with markup.
+    /// Whether the text is sent with markup.
     pub(super) markup: bool,
 }
 
@@ -77,7 +76,7 @@ impl SendPlan {
         body(&change, &[("/message_id", Some(message))])
     }
 
-    /// The fields that go with a file.
+    /// The form fields of a file.
     pub(super) fn fields(&self, letter: &OutgoingMessage) -> Vec<(&'static str, String)> {
         let mut fields = vec![("chat_id", self.place.chat.to_string())];
         if let Some(topic) = self.place.topic {
@@ -108,12 +107,12 @@ pub(super) fn new_buttons(chat: i64, message: i64, keyboard: InlineKeyboardMarku
     body(&change, &[("/message_id", Some(message))])
 }
 
-/// A message's number as teloxide has it: there it has 32 bits, which the protocol does not promise.
+/// A message id in teloxide's type: 32 bits, which the protocol does not guarantee.
 fn small(message: i64) -> MessageId {
     MessageId(i32::try_from(message).unwrap_or_default())
 }
 
-/// A call's body with the numbers as they are.
+/// A call's body with the full 64-bit ids.
 fn body(call: &impl Serialize, numbers: &[(&str, Option<i64>)]) -> Value {
     let mut body = serde_json::to_value(call).unwrap_or_default();
     for (place, number) in numbers {

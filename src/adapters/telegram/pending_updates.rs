@@ -254,12 +254,12 @@ mod tests {
         OrderKey::Thread(format!("telegram:chat:{name}").parse().unwrap())
     }
 
-    /// Those that are to be written down, by key.
+    /// The updates to store, by key.
     fn saving(unsettled: &mut PendingUpdates, lane: &OrderKey) -> Vec<i64> {
         unsettled.begin_saving(lane).to_save.into_iter().map(|(key, ..)| key).collect()
     }
 
-    /// Puts so many into a lane, writes down what can be, and gives how many could not.
+    /// Adds updates to an order key, stores those that fit, and returns how many did not.
     fn fill(unsettled: &mut PendingUpdates, lane: &OrderKey, count: usize) -> usize {
         let now = Instant::now();
         for _ in 0..count {

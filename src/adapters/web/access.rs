@@ -1,4 +1,4 @@
-//! Who was let in, over HTTP: listing them, confirming a code and taking access back, as the operator.
+//! Access over HTTP, as the operator: listing people and groups, confirming a code, and revoking access.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::server::Web;
 use crate::domain::Role;
 use crate::ports::{AccessList, Approved, Guest};
 
-/// Everybody who was let in, and everybody who asks to be.
+/// All admitted people and groups, and all open requests.
 pub(super) async fn list(State(web): State<Arc<Web>>) -> Result<Json<AccessList>, Problem> {
     Ok(Json(web.parts.access.list(web.clock.now()).await?))
 }
@@ -26,7 +26,7 @@ pub(super) struct ApproveRequest {
     role: Role,
 }
 
-/// Lets somebody in by the code they were given.
+/// Admits a person by their pairing code.
 pub(super) async fn approve(
     State(web): State<Arc<Web>>,
     JsonBody(request): JsonBody<ApproveRequest>,
@@ -52,7 +52,7 @@ pub(super) struct InviteRequest {
     role: Role,
 }
 
-/// Makes a code that lets in one person.
+/// Creates an invitation code for one person.
 pub(super) async fn invite(
     State(web): State<Arc<Web>>,
     JsonBody(request): JsonBody<InviteRequest>,
@@ -68,7 +68,7 @@ pub(super) struct RoleRequest {
     role: Role,
 }
 
-/// Changes what a person may do who was let in.
+/// Changes the role of an admitted person.
 pub(super) async fn change_role(
     State(web): State<Arc<Web>>,
     Path(who): Path<String>,
@@ -80,7 +80,7 @@ pub(super) async fn change_role(
     changed.map(|member| Json(json!({ "member": member }))).ok_or_else(|| not_let_in(&who))
 }
 
-/// Takes access from a person (`telegram:user:1`) or a group (`telegram:chat:-1`).
+/// Revokes the access of a person (`telegram:user:1`) or a group (`telegram:chat:-1`).
 pub(super) async fn revoke(
     State(web): State<Arc<Web>>,
     Path(who): Path<String>,

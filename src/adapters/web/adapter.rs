@@ -1,4 +1,4 @@
-//! The adapter itself: a listener, and what it serves.
+//! The web adapter: composition, and the `Adapter` implementation.
 
 use std::net::{SocketAddr, TcpListener as StdListener};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,20 +18,20 @@ pub struct WebAdapter {
     platform: Platform,
     options: WebOptions,
     parts: WebParts,
-    /// For the first run; a later one binds anew.
+    /// For the first run; a restart binds again.
     listener: Mutex<Option<StdListener>>,
 }
 
 impl WebAdapter {
-    /// Takes the address, so that a port in use is known before anything else is begun.
+    /// Binds the address, so that a port in use is reported before anything else starts.
     ///
     /// # Errors
-    /// When the address cannot be had.
+    /// When the address cannot be bound.
     pub fn bind(addr: SocketAddr) -> Result<StdListener, BindError> {
         bind(addr)
     }
 
-    /// The adapter of this platform name on a listener that is bound already.
+    /// An adapter with this platform name on a bound listener.
     pub fn new(platform: Platform, options: WebOptions, parts: WebParts, listener: StdListener) -> Self {
         Self { platform, options, parts, listener: Mutex::new(Some(listener)) }
     }
@@ -63,13 +63,13 @@ impl Adapter for WebAdapter {
             let service =
                 Service { router: router(Arc::clone(&web)), crowded: crowded(web), places: places() };
             io.health.alive(io.clock.now());
-            tracing::info!(%bound, "the web adapter listens");
+            tracing::info!(%bound, "web adapter listening");
             serve(listener, service, &stop, self.options.stop_grace).await.map_err(broken)
         })
     }
 
     fn deliver(&self, _entry: OutboxEntry, _attempt: u32) -> Delivering<'_> {
-        // Clients read the thread itself: what is written is delivered.
+        // Clients read the thread itself: an entry is delivered as soon as it is stored.
         Box::pin(async { Ok(Receipt::default()) })
     }
 }

@@ -1,4 +1,4 @@
-//! The questions to people over HTTP: listing them, and answering them as the operator.
+//! Approvals over HTTP: listing them, and deciding them as the operator.
 
 use std::sync::Arc;
 
@@ -34,8 +34,8 @@ impl Filter {
     }
 }
 
-/// The approvals, newest first; with `?state=` only those in that state, or all that are `decided`; with `?limit=`
-/// so many at most.
+/// The approvals, newest first; with `?state=` only those in that state, or all that are `decided`; with `?limit=` at
+/// most that many.
 pub(super) async fn list(
     State(web): State<Arc<Web>>,
     Query(filter): Query<Filter>,
@@ -71,11 +71,11 @@ pub(super) struct DecisionBody {
     decision: Word,
     scope: Option<ScopeWord>,
     reason: Option<String>,
-    /// What the token holder speaks through: `console` or `cli`.
+    /// The client of the token holder: `console` or `cli`.
     via: Option<String>,
 }
 
-/// The surfaces that may name themselves; everything else is plain HTTP.
+/// The clients that may name themselves; any other is plain HTTP.
 fn via(named: Option<&str>, caller: Caller) -> &'static str {
     match (named, caller) {
         (Some("console"), _) => "console",
@@ -85,7 +85,7 @@ fn via(named: Option<&str>, caller: Caller) -> &'static str {
     }
 }
 
-/// Answers a question, by its id or its number. Whoever holds the token is the operator and may answer anything.
+/// Decides an approval, by its id or its number. The token holder is the operator and may decide any approval.
 pub(super) async fn decide(
     State(web): State<Arc<Web>>,
     Path(id): Path<String>,
@@ -105,7 +105,7 @@ pub(super) async fn decide(
     let author = web.operator(&"web".parse()?)?;
     match web.submit(&approval.thread, author, web.fresh_message()?, IngressKind::Decision(decision)).await {
         Ok(_) => {}
-        // Somebody was quicker: say who.
+        // The approval was decided meanwhile: the response names the approver.
         Err(problem) if problem.status == StatusCode::CONFLICT => {
             let now = web.parts.approvals.get(&id).await?.unwrap_or(approval);
             return Err(Problem::new(StatusCode::CONFLICT, settled(&now)));
@@ -155,7 +155,7 @@ fn settled(approval: &Approval) -> String {
     }
 }
 
-/// What an answered question of the AI SDK's client amounts to.
+/// The approval part of an AI SDK message.
 #[derive(Debug, Deserialize)]
 pub(super) struct AnsweredPart {
     state: Option<String>,
@@ -170,14 +170,14 @@ struct AnsweredApproval {
 }
 
 impl AnsweredPart {
-    /// Whether it holds an answer.
+    /// Whether it holds a decision.
     pub(super) fn is_answered(&self) -> bool {
         self.state.as_deref() == Some("approval-responded")
     }
 }
 
 impl Web {
-    /// The question of this id, or of the number that people see.
+    /// The approval with this id, or with the number that people see.
     async fn called(&self, name: &str) -> Result<Option<Approval>, Problem> {
         if let Some(number) = ApprovalNumber::typed(name) {
             let approvals = self.parts.approvals.list().await?;
@@ -187,7 +187,7 @@ impl Web {
         Ok(self.parts.approvals.get(&id).await?)
     }
 
-    /// Writes down that an answer came after the question was settled. One that reaches the thread is told there.
+    /// Audits a decision that came after the approval was settled. One that reaches the thread is audited there.
     fn tell_too_late(&self, approval: &Approval, via: &str) {
         self.parts.audit.record(AuditLine {
             author: "web".parse().ok().and_then(|web| self.operator(&web).ok()).map(|author| author.id),
@@ -198,8 +198,8 @@ impl Web {
         });
     }
 
-    /// Hands in the answers that a client put into its copy of an assistant message. Of the rest of that copy
-    /// nothing is believed. Answers to what was settled before are passed over.
+    /// Submits the decisions in a client's copy of an assistant message. The rest of the copy is not trusted. Decisions
+    /// of settled approvals are ignored.
     pub(super) async fn hand_in_answers(&self, parts: Vec<AnsweredPart>) -> Result<usize, Problem> {
         let mut counted = 0;
         for part in parts.into_iter().filter(AnsweredPart::is_answered) {

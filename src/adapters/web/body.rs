@@ -1,4 +1,4 @@
-//! Bodies of requests: JSON, within a limit, within a time.
+//! Request bodies: JSON, with a size limit and a deadline.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use serde::de::DeserializeOwned;
 
 use super::problem::Problem;
 
-/// Largest body of a request, unless its route says otherwise.
+/// Most bytes of a body, unless its route sets another limit.
 pub(super) const MAX_BODY: usize = 1024 * 1024;
 
-/// Within this time a body must be here.
+/// Deadline of reading a body.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// The body of a request, read as JSON.
+/// A JSON body.
 #[derive(Debug)]
 pub(super) struct JsonBody<T>(pub(super) T);
 
@@ -34,7 +34,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
                 status @ StatusCode::PAYLOAD_TOO_LARGE => Problem::new(status, "the body is too large"),
                 status => Problem::new(status, rejection.body_text()),
             })?;
-        // Serde would take the fields of a struct from a list as well, in the order of its source.
+        // Serde would also accept an array with the fields of the struct in the order of declaration.
         if bytes.trim_ascii_start().first() == Some(&b'[') {
             return Err(Problem::bad("the body must be a JSON object"));
         }

@@ -1,7 +1,7 @@
 //! `/api/chat`: the AI SDK's chat protocol.
 //!
-//! A client sends its whole idea of the conversation. Only the newest message of its user is taken from it; the
-//! history is ours.
+//! A client sends its whole conversation. Only the newest user message is read from it; the history comes from the
+//! store.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,13 +25,13 @@ use crate::domain::{
 use crate::ports::Subscription;
 use crate::uimessage::{Part, Role, UiMessage};
 
-/// Clients send the whole history along, which may well be larger than any one message.
+/// Clients send the whole history, which may be larger than any single message.
 pub(super) const MAX_CHAT_BODY: usize = 16 * 1024 * 1024;
-/// Largest message that carries files, which stand in it as data URLs.
+/// Most bytes of a message with files, which it holds as data URLs.
 const MAX_WITH_FILES: usize = 8 * 1024 * 1024;
 const MAX_FILES: usize = 16;
 
-/// How long a turn that has begun may take to show its first sign to whoever reconnects.
+/// How long a reconnecting client waits for the first message of a turn that has started.
 const FIRST_SIGN: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Default, Deserialize)]
@@ -53,7 +53,7 @@ pub(super) struct ChatRequest {
     message_id: Option<String>,
 }
 
-/// A message as clients write it; whatever else they say about it is not believed.
+/// A message of a client; its other fields are not trusted.
 #[derive(Debug, Deserialize)]
 struct ClientMessage {
     id: String,
@@ -61,7 +61,7 @@ struct ClientMessage {
     parts: Vec<Part>,
 }
 
-/// Takes the newest message and streams the answer.
+/// Submits the newest message and streams the answer.
 pub(super) async fn chat(
     State(web): State<Arc<Web>>,
     body: Result<JsonBody<ChatRequest>, Problem>,
@@ -74,7 +74,7 @@ pub(super) async fn chat(
         return go_on(web, thread, answered, place).await;
     }
     let (message, kind) = wish(&web, &thread, &request).await?;
-    // The view comes first: what happens right after the acceptance must not be missed.
+    // Subscribes first, so that no change after the acceptance is missed.
     let watching = web.door.watch(thread.clone()).await.ok_or_else(|| web.unanswered())?;
     let taken = web.submit(&thread, web.operator(&platform)?, message, kind).await?;
     let correlation = match taken.correlation {
@@ -84,7 +84,7 @@ pub(super) async fn chat(
     Ok(stream(RunStream::new(web, thread, taken.message, correlation, watching.view), place))
 }
 
-/// A client's copy of an assistant message in which questions were answered.
+/// A client's copy of an assistant message with decided approvals.
 #[derive(Debug, Deserialize)]
 struct AnsweredMessage {
     id: MessageId,
@@ -98,8 +98,7 @@ fn answered(request: &ChatRequest) -> Option<AnsweredMessage> {
     (last.role == Role::Assistant && answers).then_some(last)
 }
 
-/// Takes the answers to questions and goes on with the same message: what the client knows of it already is not
-/// told again.
+/// Submits the decisions and continues the same message: the part that the client has already is not sent again.
 async fn go_on(
     web: Arc<Web>,
     thread: ThreadId,
@@ -116,7 +115,7 @@ async fn go_on(
     Ok(stream(run.going_on_from(&known), place))
 }
 
-/// Goes on with the answer that is being written, from its beginning.
+/// Streams the current answer from its beginning.
 pub(super) async fn resume(
     State(web): State<Arc<Web>>,
     Path(chat): Path<String>,
@@ -134,7 +133,7 @@ fn thread_of(platform: &Platform, chat: &str) -> Result<ThreadId, Problem> {
     ThreadId::of_chat(platform, chat).map_err(|bad| Problem::of_id("id", chat, &bad))
 }
 
-/// A conversation may well grow over the limit; its client should know that the rest of it is not needed.
+/// A conversation may exceed the limit; the response says that only the newest message is needed.
 fn say_what_to_send(problem: Problem) -> Problem {
     if problem.status != StatusCode::PAYLOAD_TOO_LARGE {
         return problem;
@@ -144,7 +143,7 @@ fn say_what_to_send(problem: Problem) -> Problem {
     Problem { text: text.to_owned(), ..problem }
 }
 
-/// The message that is being written. A turn that has only just begun is given a moment to begin one.
+/// The current message. A turn that has just started gets a moment to create it.
 async fn running(watching: &mut Subscription) -> Option<(MessageId, CorrelationId)> {
     let begun = watching.view.wait_for(|view| view.live.is_some() || view.state == ThreadState::Idle);
     let view = tokio::time::timeout(FIRST_SIGN, begun).await.ok()?.ok()?;
@@ -157,7 +156,7 @@ fn stream(run: RunStream, place: tokio::sync::OwnedSemaphorePermit) -> Response 
     response
 }
 
-/// What the client wants, and the id to remember it by.
+/// The request as an event, and its message id.
 async fn wish(
     web: &Web,
     thread: &ThreadId,
@@ -235,13 +234,12 @@ fn check(said: &Said) -> Result<(), Problem> {
     }
 }
 
-/// The message as it is stored.
 async fn stored(web: &Web, thread: &ThreadId, message: &MessageId) -> Result<Option<UiMessage>, Problem> {
     let run = web.parts.store.run_of(thread, message).await?;
     Ok(run.into_iter().find(|stored| stored.id == *message))
 }
 
-/// Whether a stored message says just this.
+/// Whether a stored message has exactly this content.
 fn says(stored: &UiMessage, said: &Said) -> bool {
     let mut texts = Vec::new();
     let mut files = Vec::new();

@@ -17,10 +17,10 @@ const SESSION_MS: u64 = 30 * 24 * 60 * 60 * 1000;
 /// How long a link to a file is valid.
 const LINK_MS: u64 = 60 * 1000;
 
-/// A token of at least this many bytes cannot be found by trying.
+/// A token of at least this many bytes cannot be guessed.
 const LONG_TOKEN: usize = 32;
 
-/// What a bearer credential turned out to be.
+/// The kind of a bearer credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bearer {
     Token,
@@ -30,7 +30,7 @@ pub(super) enum Bearer {
     Wrong,
 }
 
-/// What the signature of a link turned out to be.
+/// The result of checking a link's signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Signature {
     Valid,
@@ -38,7 +38,7 @@ pub(super) enum Signature {
     Wrong,
 }
 
-/// A text that proves something until it expires.
+/// A credential with its expiry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Issued {
     pub(super) text: String,
@@ -125,7 +125,7 @@ impl Credentials {
         Some(Issued { text: mac(&self.keys.as_ref()?.link, &[thread.as_str(), name, &at]), expires })
     }
 
-    /// `at` is the time of expiry as it stands in the link.
+    /// `at` is the time of expiry in the link.
     pub(super) fn check_link(
         &self,
         thread: &ThreadId,

@@ -1,4 +1,4 @@
-//! `/api/threads/{id}/events`: everything that happens in one thread, as it happens.
+//! `/api/threads/{id}/events`: all events of one thread, live.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,10 +15,9 @@ use crate::domain::{Intent, ThreadId, ThreadState};
 use crate::ports::{Subscription, ThreadView};
 use crate::uimessage::{Cursor, UiMessage};
 
-/// How long to wait before a thread that went to sleep is watched again.
+/// Wait before a thread that was unloaded is watched again.
 const WATCH_AGAIN: Duration = Duration::from_secs(1);
 
-/// Streams the events of a thread.
 pub(super) async fn events(
     State(web): State<Arc<Web>>,
     Path(thread): Path<String>,
@@ -31,7 +30,7 @@ pub(super) async fn events(
     Ok(sse::response(events, place))
 }
 
-/// What a page shows of a thread beside its messages.
+/// The status of a thread, beside its messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ThreadStatus {
     state: ThreadState,
@@ -39,24 +38,24 @@ struct ThreadStatus {
     pending_approvals: usize,
 }
 
-/// A thread as it is told to one client.
+/// The event stream of a thread for one client.
 struct ThreadEvents {
     web: Arc<Web>,
     thread: ThreadId,
     watching: Option<Subscription>,
     state: Option<ThreadStatus>,
-    /// The live message, as far as it was told.
+    /// The live message, as far as it was sent.
     told: Option<Cursor>,
 }
 
 impl ThreadEvents {
     fn watch(&mut self, mut watching: Subscription) {
-        // The first look counts as a change, so that a client begins with the state.
+        // The first read counts as a change, so that a client starts with the state.
         watching.view.mark_changed();
         self.watching = Some(watching);
     }
 
-    /// The thread went to sleep and took its front row with it; somebody who watches wakes it.
+    /// The thread was unloaded and its subscriptions ended; watching loads it again.
     async fn watch_again(&mut self) -> Option<String> {
         tokio::time::sleep(WATCH_AGAIN).await;
         let watching = self.web.door.watch(self.thread.clone()).await?;
@@ -88,7 +87,7 @@ impl ThreadEvents {
     }
 
     fn tell_live(&mut self, live: &UiMessage) -> String {
-        // Another message, or the same one begun anew, is told from its beginning.
+        // Another message, or the same one started over, is sent from its beginning.
         let mut told = self.told.take().filter(|told| told.fits(live)).unwrap_or_default();
         let chunks = told.advance(live);
         self.told = Some(told);
@@ -140,7 +139,7 @@ impl Source for ThreadEvents {
     }
 }
 
-/// A fleeting word, as far as a page has a place for it.
+/// A transient intent, as far as the page shows it.
 fn notice_of(intent: &Intent) -> Option<Value> {
     match intent {
         Intent::Progress { text, call_id: None } => Some(json!({ "kind": "progress", "text": text })),

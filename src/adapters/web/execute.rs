@@ -1,4 +1,4 @@
-//! `POST /api/execute`: one request in, the whole answer out.
+//! `POST /api/execute`: one request, one response with the whole answer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,7 +41,7 @@ enum Status {
     Failed,
 }
 
-/// What became of some instructions.
+/// The outcome of an execution.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExecuteResponse {
@@ -58,8 +58,8 @@ pub struct ExecuteResponse {
     approvals: Vec<Value>,
 }
 
-/// Runs instructions and waits for their end. A client that goes away does not stop the turn; it can ask again
-/// with the same message id.
+/// Runs instructions and waits for their end. A client that disconnects does not stop the turn; it can ask again with
+/// the same message id.
 pub(super) async fn execute(
     State(web): State<Arc<Web>>,
     headers: HeaderMap,
@@ -74,13 +74,13 @@ pub(super) async fn execute(
         Some(id) => ("messageId", Some(id)),
         None => ("Idempotency-Key", idempotency_key(&headers)?),
     };
-    // The head shares the connection's buffer, which is not needed while the turn runs.
+    // The headers share the connection's buffer, which is not needed while the turn runs.
     drop(headers);
     let message: MessageId = match &key {
         Some(key) => key.parse().map_err(|bad| Problem::of_id(key_field, key, &bad))?,
         None => web.fresh_message()?,
     };
-    // Without a chat the message's own id names the thread, so that a retry finds it.
+    // Without a chat the message id names the thread, so that a retry finds it.
     let (chat_field, chat) = match (request.chat_id, key) {
         (Some(chat), _) => ("chatId", chat),
         (None, Some(key)) => (key_field, key),
@@ -97,30 +97,31 @@ pub(super) async fn execute(
     let waiting = outcome_of(Arc::clone(&web), thread.clone(), taken.message.clone());
     let outcome = match tokio::time::timeout(wait, waiting).await {
         Ok(Some(outcome)) => outcome,
-        // It is accepted, so it goes on, after a restart if need be; whoever asks again with its id hears the end.
+        // The message is accepted, so its run continues, also after a restart; a request with the same id returns the
+        // outcome.
         Ok(None) | Err(_) => RunOutcome { status: Some(RunStatus::Running), ..RunOutcome::default() },
     };
     Ok(Json(answer(thread, taken.message, taken.correlation, &outcome)))
 }
 
-/// How long to wait for the end.
+/// The deadline of the wait.
 fn wait(timeout_ms: Option<f64>) -> Result<Duration, Problem> {
     match timeout_ms {
         None => Ok(DEFAULT_WAIT),
         Some(ms) if ms < 0.0 => Err(Problem::bad("timeoutMs must not be negative")),
-        // What cannot be a duration is too long for one.
+        // A value that is no valid duration is too long.
         Some(ms) => Ok(Duration::try_from_secs_f64(ms / 1000.0).unwrap_or(LONGEST_WAIT).min(LONGEST_WAIT)),
     }
 }
 
-/// The message's id as proxies and libraries send it; an empty one says nothing.
+/// The message id in the header of proxies and libraries; an empty one is ignored.
 fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     let Some(key) = headers.get("idempotency-key") else { return Ok(None) };
     let key = key.to_str().map_err(|_| Problem::bad("Idempotency-Key must be plain text"))?.trim();
     Ok((!key.is_empty()).then(|| key.to_owned()))
 }
 
-/// A run as it is told to programs.
+/// A run as the JSON response.
 pub fn answer(
     thread_id: ThreadId,
     message_id: MessageId,
@@ -161,7 +162,7 @@ fn correlation_of(outcome: &RunOutcome) -> Option<CorrelationId> {
     outcome.messages.first().map(|message| message.metadata.correlation_id.clone())
 }
 
-/// The answer proper: the words behind the last tool call, or all words where there are none behind it.
+/// The answer: the text after the last tool call, or all text where none follows it.
 fn output(outcome: &RunOutcome) -> String {
     let mut words = String::new();
     for part in parts(outcome) {

@@ -1,7 +1,7 @@
-//! Files of messages: `/api/files/{thread}/{name}` with a credential, and `/files/{thread}/{name}` by a signed link, which a
-//! browser can follow to download a file.
+//! Files of messages: `/api/files/{thread}/{name}` with a credential, and `/files/{thread}/{name}` by a signed link,
+//! which a browser can follow to download a file.
 //!
-//! The files are other people's, so a browser is told to save them, not to open them; plain pictures excepted, where a
+//! The files come from other people, so a browser must save them and not open them; except plain images, where a
 //! credential was sent.
 
 use std::path::{Component, Path as FsPath};
@@ -26,7 +26,7 @@ use crate::ports::OpenFile;
 
 const LOCKED: HeaderValue = HeaderValue::from_static("default-src 'none'; sandbox");
 
-/// Serves a file to a caller with a credential.
+/// Serves a file to an authenticated caller.
 pub(super) async fn file(
     State(web): State<Arc<Web>>,
     Path((thread, name)): Path<(String, String)>,
@@ -38,7 +38,7 @@ pub(super) async fn file(
     Ok(response)
 }
 
-/// Makes a link that downloads a file without any other credential, for a minute.
+/// Creates a link that downloads a file without another credential, for a minute.
 pub(super) async fn link(
     State(web): State<Arc<Web>>,
     Path((thread, name)): Path<(String, String)>,
@@ -66,7 +66,7 @@ pub(super) struct Signed {
     signature: String,
 }
 
-/// Serves a file to the bearer of a link.
+/// Serves a file by a signed link.
 pub(super) async fn linked(
     State(web): State<Arc<Web>>,
     Path((thread, name)): Path<(String, String)>,
@@ -90,7 +90,6 @@ pub(super) async fn linked(
     Ok(response)
 }
 
-/// The file as a download.
 async fn serve(web: &Web, thread: &ThreadId, name: &str) -> Result<Response, Problem> {
     let missing = || Problem::not_found("file");
     let OpenFile { length, content } = find(web, thread, name).await?;
@@ -116,7 +115,7 @@ async fn find(web: &Web, thread: &ThreadId, name: &str) -> Result<OpenFile, Prob
     found.ok_or_else(|| Problem::not_found("file"))
 }
 
-/// Whether a name names something in a folder, and nothing else: one plain component, not hidden.
+/// Whether a name is a single plain path component and not hidden.
 fn is_plain_name(name: &str) -> bool {
     let mut components = FsPath::new(name).components();
     let one = matches!((components.next(), components.next()), (Some(Component::Normal(_)), None));
@@ -124,7 +123,7 @@ fn is_plain_name(name: &str) -> bool {
     one && name.len() <= 255 && !name.starts_with('.') && !name.contains(strange)
 }
 
-/// The media type by the name's ending, and whether a browser may show it by itself.
+/// The media type by the file extension, and whether a browser may display it.
 fn media_type(name: &str) -> (&'static str, bool) {
     let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()).unwrap_or_default();
     match ending.as_str() {

@@ -1,4 +1,4 @@
-//! What was allowed for longer than one call, over HTTP: listing it, and taking it back as the operator.
+//! Grants over HTTP, as the operator: listing and revoking them.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ use super::server::Web;
 use crate::domain::GrantNumber;
 use crate::ports::Revoker;
 
-/// The grants that hold somewhere, oldest first.
+/// The active grants, oldest first.
 pub(super) async fn list(State(web): State<Arc<Web>>) -> Result<Json<Value>, Problem> {
     let grants = web.parts.grants.list(web.clock.now()).await?;
     Ok(Json(json!({ "grants": grants })))
 }
 
-/// Takes a grant back. Gives what it was.
+/// Revokes a grant and returns it.
 pub(super) async fn revoke(
     State(web): State<Arc<Web>>,
     Path(id): Path<String>,

@@ -1,4 +1,4 @@
-//! How the daemon fares: for probes, for Prometheus, for the console.
+//! The daemon's health: for probes, for Prometheus, for the console.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::server::Web;
 use crate::blocking::PoolProbe;
 use crate::ports::StoreTotals;
 
-/// The process lives and can still look at files: judging, tools and the store need the pool of blocking threads.
+/// The process is alive and its pool of blocking threads responds: permission checks, tools and the store need it.
 pub(super) async fn healthz(pool: PoolProbe) -> Response {
     if pool.answers().await {
         "ok\n".into_response()
@@ -21,7 +21,7 @@ pub(super) async fn healthz(pool: PoolProbe) -> Response {
     }
 }
 
-/// The last daemon's threads are taken up and every adapter is past its first check.
+/// The threads are recovered and every adapter has passed its first check.
 pub(super) async fn readyz(State(web): State<Arc<Web>>) -> Response {
     if *web.parts.recovered.borrow() && web.parts.healths.ready() {
         "ready\n".into_response()
@@ -43,7 +43,7 @@ pub(super) async fn metrics(State(web): State<Arc<Web>>) -> Response {
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response()
 }
 
-/// The store's numbers, as the others are written.
+/// The store's counters in Prometheus format.
 fn store_totals(totals: &StoreTotals) -> String {
     let StoreTotals { commits, failures, syncs, sync_time } = totals;
     let seconds = sync_time.as_secs_f64();
@@ -61,7 +61,7 @@ fn store_totals(totals: &StoreTotals) -> String {
     )
 }
 
-/// Who this is and how it fares.
+/// The identity and health of the daemon.
 pub(super) async fn info(State(web): State<Arc<Web>>) -> Json<Value> {
     let options = &web.options;
     let reports = web.parts.healths.reports(web.clock.now());

@@ -1,5 +1,4 @@
-//! Platforms that call us by themselves. They know neither our token nor the name of our host; each hook checks by its
-//! own means who is calling.
+//! Webhooks of the platforms. They know neither our token nor our host name; each hook authenticates its caller itself.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,10 +12,9 @@ use axum::routing::post;
 use super::server::Web;
 use crate::ports::{Hook, HookRequest};
 
-/// Within this time a hook must have answered.
+/// Deadline of a hook.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// The routes of these hooks.
 pub(super) fn routes(hooks: &[Arc<dyn Hook>]) -> Router<Arc<Web>> {
     hooks.iter().fold(Router::new(), |routes, hook| {
         let called = hook.clone();

@@ -1,4 +1,4 @@
-//! Which host names and page origins this daemon answers to. Pure: headers go in, a verdict comes out.
+//! Which host names and page origins this daemon answers to. Pure: headers in, a verdict out.
 //!
 //! A host name that resolves to this machine is how a foreign web page reaches a local daemon (DNS rebinding), so only
 //! known names are served. A request that a page of another origin sent is refused.
@@ -15,7 +15,7 @@ pub(super) enum Refusal {
     Origin,
 }
 
-/// A host with its port, as far as one was given.
+/// A host with its port, if one was given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Authority {
     host: String,
@@ -49,7 +49,7 @@ impl Authority {
     }
 }
 
-/// The names under which this daemon may be asked for.
+/// The names of this daemon.
 #[derive(Clone, Debug)]
 pub(super) struct Hosts {
     listen: SocketAddr,
@@ -57,12 +57,12 @@ pub(super) struct Hosts {
 }
 
 impl Hosts {
-    /// `listen` is the address as it was bound, with its real port.
+    /// `listen` is the bound address, with its real port.
     pub(super) fn new(listen: SocketAddr, allowed: &[String]) -> Self {
         Self { listen, allowed: allowed.iter().filter_map(|host| Authority::parse(host)).collect() }
     }
 
-    /// Whether the request is meant for us.
+    /// Whether the `Host` names this daemon.
     pub(super) fn check_host(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
         let mut named = headers.get_all(header::HOST).iter();
         let host = named.next().and_then(|host| host.to_str().ok()).ok_or(Refusal::Host)?;
@@ -70,7 +70,7 @@ impl Hosts {
         if named.next().is_none() && target && self.permits(host, 80) { Ok(()) } else { Err(Refusal::Host) }
     }
 
-    /// Whether no foreign page is behind the request. A request without these headers comes from no page.
+    /// Whether no foreign page sent the request. A request without these headers comes from no page.
     pub(super) fn check_origin(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         let own_origin = headers.get_all(header::ORIGIN).iter().all(|origin| {
             let origin = origin.to_str().unwrap_or_default();
@@ -108,7 +108,7 @@ impl Hosts {
         let Some(asked) = Authority::parse(raw) else { return false };
         let port = asked.port.unwrap_or(default_port);
         let own_name = match asked.host.parse::<IpAddr>() {
-            // Behind a bare address there is no name that could resolve to somewhere else tomorrow.
+            // An IP address is no name that could resolve elsewhere later.
             Ok(address) if self.listen.ip().is_unspecified() => address.is_ipv4() || address.is_ipv6(),
             Ok(address) => address == self.listen.ip() || address.is_loopback(),
             Err(_) => asked.host == "localhost",

@@ -1,4 +1,4 @@
-//! What clients say, as events for the door, and what the door says, as answers for clients.
+//! Requests as events for the threads, and the threads' results as responses.
 
 use std::time::Duration;
 
@@ -13,24 +13,23 @@ use crate::domain::{
 use crate::ports::Acceptance;
 use crate::render::Phrase;
 
-/// Within this time the disk must have taken a message.
+/// Deadline of storing a message.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// Who holds the token, where nothing else is said.
+/// The author id of the token holder.
 pub(super) const OPERATOR: &str = "operator";
 
-/// An event that is kept.
+/// A stored event.
 #[derive(Debug)]
 pub(super) struct Taken {
-    /// The id it is stored under.
     pub(super) message: MessageId,
-    /// The run it belongs to; not known of a duplicate.
+    /// Its run; unknown for a duplicate.
     pub(super) correlation: Option<CorrelationId>,
-    /// Whether it was there already.
+    /// Whether it was stored before.
     pub(super) duplicate: bool,
 }
 
-/// Words are for the agent unless they are a command of the daemon's.
+/// A text is a message for the agent unless it is a command of the daemon.
 pub(super) fn said_or_command(said: Said) -> IngressKind {
     match CommandInvocation::parse(&said.text) {
         Some(order) if said.files.is_empty() => IngressKind::Command(order),
@@ -39,7 +38,7 @@ pub(super) fn said_or_command(said: Said) -> IngressKind {
 }
 
 impl Web {
-    /// Whoever holds the token, speaking on this platform.
+    /// The token holder as an author of this platform.
     pub(super) fn operator(&self, platform: &Platform) -> Result<Author, Problem> {
         Ok(Author {
             id: AuthorId::new(platform, OPERATOR)?,
@@ -48,7 +47,7 @@ impl Web {
         })
     }
 
-    /// Why a thread did not answer a question: it can only be the stop, or a crowd.
+    /// The error when a thread did not respond: the daemon stops, or the queue is full.
     pub(super) fn unanswered(&self) -> Problem {
         if self.stop.is_cancelled() {
             return Problem::stopping();
@@ -57,12 +56,12 @@ impl Web {
         Problem::new(StatusCode::TOO_MANY_REQUESTS, text).after(5)
     }
 
-    /// A message id that nothing else has.
+    /// A unique message id.
     pub(super) fn fresh_message(&self) -> Result<MessageId, Problem> {
         Ok(format!("in_{}", self.parts.ids.unique()).parse()?)
     }
 
-    /// Hands an event in. What is returned is on the disk.
+    /// Submits an event. It is stored when this returns.
     pub(super) async fn submit(
         &self,
         thread: &ThreadId,
@@ -95,7 +94,7 @@ impl Web {
             }
             Acceptance::Refused(reason) => Err(Problem::new(StatusCode::CONFLICT, reason)),
             Acceptance::StorageFailed(reason) => {
-                tracing::error!(reason, "a message could not be stored");
+                tracing::error!(reason, "message not stored");
                 let text = Phrase::StorageFailed.say(language);
                 Err(Problem::new(StatusCode::INSUFFICIENT_STORAGE, text).after(30))
             }
@@ -107,7 +106,7 @@ impl Web {
     }
 }
 
-/// The language a refusal should be in: that of the words it refuses.
+/// The language of a refusal: that of the refused text.
 fn language_of(kind: &IngressKind) -> Language {
     match kind {
         IngressKind::Said(said) | IngressKind::Edited(said) | IngressKind::Revised(said) => {

@@ -16,15 +16,15 @@ const WINDOW: Duration = Duration::from_secs(60);
 const MAX_PER_CLIENT: u32 = 10;
 const MAX_FROM_LOOPBACK: u32 = 100;
 
-/// How many clients are remembered; beyond that the one whose last failure is oldest is forgotten.
+/// How many clients are tracked; beyond that the one with the oldest last failure is dropped.
 const MAX_CLIENTS: usize = 4096;
 
-/// The address at the other end of a connection; an extension of every request.
+/// The remote address of a connection; an extension of every request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Peer(pub(super) IpAddr);
 
-/// Who is counted: an IPv4 address, an IPv6 network of 64 bits, or the whole loopback network, and behind a local proxy
-/// the same of its client.
+/// The unit of counting: an IPv4 address, an IPv6 network of 64 bits, or the whole loopback network, and behind a local
+/// proxy the same of its client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Client {
     peer: IpAddr,
@@ -125,12 +125,12 @@ pub(super) struct FailureLimiter {
 }
 
 impl FailureLimiter {
-    /// How long the client has to wait, if it failed too often.
+    /// The remaining wait of a client that failed too often.
     pub(super) fn blocked_for(&self, client: &Client, now: Instant) -> Option<Duration> {
         self.failures.lock().unwrap_or_else(PoisonError::into_inner).blocked_for(client, now)
     }
 
-    /// Counts a failure, unless the client has to wait already: then it gives how long.
+    /// Counts a failure, unless the client is blocked: then returns the remaining wait.
     pub(super) fn count(&self, client: &Client, now: Instant) -> Option<Duration> {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         let blocked = failures.blocked_for(client, now);
@@ -154,7 +154,7 @@ mod tests {
         Client::of(&extensions, &headers)
     }
 
-    /// Counts failures until the client has to wait; gives how many were counted.
+    /// Counts failures until the client is blocked; returns their number.
     fn exhaust(limiter: &FailureLimiter, client: &Client, now: Instant) -> u32 {
         (0..1000).take_while(|_| limiter.count(client, now).is_none()).count().try_into().unwrap()
     }
@@ -182,7 +182,7 @@ mod tests {
             (client("2001:db8:0:1::1", &[]), client("2001:db8:0:2::1", &[]), false),
             (client("127.0.0.1", &[]), client("127.9.9.9", &[]), true),
             (client("127.0.0.1", &[]), client("::1", &[]), true),
-            // Only a proxy on this machine is believed, and of its list only what it appended itself.
+            // Only a proxy on this machine is trusted, and of its list only the entry it appended.
             (client("192.0.2.1", &["198.51.100.1"]), client("192.0.2.1", &[]), true),
             (client("127.0.0.1", &["198.51.100.1"]), client("127.0.0.1", &["198.51.100.2"]), false),
             (client("127.0.0.1", &["10.0.0.1, 198.51.100.1"]), client("127.0.0.1", &["198.51.100.1"]), true),
@@ -231,7 +231,7 @@ mod tests {
         assert_eq!(known, MAX_CLIENTS);
         assert_eq!(limiter.blocked_for(&nth(0), at(6000)), None);
         assert!(limiter.blocked_for(&nth(5999), at(6000)).is_some());
-        // Windows that are over make room by themselves.
+        // Expired windows are dropped.
         limiter.count(&nth(7000), start + WINDOW * 2);
         assert_eq!(limiter.failures.lock().unwrap().clients.len(), 1);
     }

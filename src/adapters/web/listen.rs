@@ -1,7 +1,7 @@
-//! The socket: binding it, and serving whoever connects.
+//! The listener: binds the socket and serves connections.
 //!
-//! Connections are bounded in number and in how long they may take to say what they want, so that a few slow
-//! ones cannot keep everybody else out.
+//! Connections are bounded in number and in the time for a request's head, so that a few slow clients cannot block
+//! others.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener as StdListener};
@@ -21,38 +21,37 @@ use tower_service::Service as _;
 
 use super::limiter::Peer;
 
-/// How many clients may be connected at once, where the system allows as many.
+/// Most connections, where the system allows as many.
 const MAX_CONNECTIONS: usize = 4096;
 
-/// How many more are let in to be told that there is no place.
+/// Most further connections, which only get a 503.
 const MAX_TURNED_AWAY: usize = 32;
 
-/// How long a client may take to send the head of a request, and how long it may stay without one.
+/// Deadline of a request's head, and of an idle connection.
 const HEAD_DEADLINE: Duration = Duration::from_secs(30);
 
-/// The same, where there is no place for it.
+/// The same for a connection beyond the limit.
 const SHORT_DEADLINE: Duration = Duration::from_secs(2);
 
-/// Largest head of a request.
+/// Most bytes of a request's head.
 const MAX_HEAD: usize = 64 * 1024;
 
-/// How long to wait when the system has no socket left to give.
+/// Wait when the system has no file descriptor left.
 const BREATH: Duration = Duration::from_millis(200);
 
-/// Why the address cannot be listened on.
+/// Why the address cannot be bound.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
     #[error("{0} is in use by another program: stop it, or set adapters.web.listen to another port")]
     InUse(SocketAddr),
-    /// The system does not allow it.
     #[error("not allowed to listen on {0}: ports below 1024 need privileges")]
     NotPermitted(SocketAddr),
     #[error("cannot listen on {addr}")]
     Other { addr: SocketAddr, source: io::Error },
 }
 
-/// Takes the address. Nobody is served before the listener is handed to an adapter, but from here on the
-/// address is ours and clients may queue up.
+/// Binds the address. Clients are served only once the listener is passed to an adapter, but they may connect and queue
+/// from here on.
 pub(super) fn bind(addr: SocketAddr) -> Result<StdListener, BindError> {
     let listener = StdListener::bind(addr).and_then(|listener| {
         listener.set_nonblocking(true)?;
@@ -65,25 +64,25 @@ pub(super) fn bind(addr: SocketAddr) -> Result<StdListener, BindError> {
     })
 }
 
-/// What is served, and to how many at once.
+/// The routers and the number of connections.
 #[derive(Debug)]
 pub(super) struct Service {
-    /// To those who have a place.
+    /// For connections within the limit.
     pub(super) router: Router,
-    /// To those who have none.
+    /// For connections beyond it.
     pub(super) crowded: Router,
-    /// How many places there are.
+    /// The connection limit.
     pub(super) places: usize,
 }
 
-/// How many connections there may be. The threads and their files need descriptors as well.
+/// The connection limit. The threads and their files need file descriptors as well.
 pub(super) fn places() -> usize {
     let allowed = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     let allowed = allowed.and_then(|allowed| usize::try_from(allowed).ok()).unwrap_or(usize::MAX);
     MAX_CONNECTIONS.min(allowed / 4 * 3).max(1)
 }
 
-/// Serves until told to stop, then lets open requests end within `grace`. Dropping the future cuts them all.
+/// Serves until stopped, then lets open requests finish within `grace`. Dropping the future aborts them all.
 pub(super) async fn serve(
     listener: TcpListener,
     service: Service,
@@ -98,7 +97,7 @@ pub(super) async fn serve(
             () = stop.cancelled() => break,
             Some(ended) = connections.join_next() => {
                 if let Err(error) = ended {
-                    tracing::error!(%error, "a connection's task died");
+                    tracing::error!(%error, "connection task failed");
                 }
                 continue;
             }
@@ -111,7 +110,7 @@ pub(super) async fn serve(
                     Some(place) => (place, Visit { router: service.router.clone(), peer, stays: true }),
                     None => match seat(&doorstep) {
                         Some(place) => (place, Visit { router: service.crowded.clone(), peer, stays: false }),
-                        // Not even a word can be had: the line is closed.
+                        // Beyond both limits: the connection is closed without a response.
                         None => continue,
                     },
                 };
@@ -122,7 +121,7 @@ pub(super) async fn serve(
                 });
             }
             Err(error) if is_passing(&error) => {
-                tracing::warn!(%error, "cannot accept a connection right now");
+                tracing::warn!(%error, "accept failed");
                 tokio::time::sleep(BREATH).await;
             }
             Err(error) => return Err(error),
@@ -131,12 +130,12 @@ pub(super) async fn serve(
     drop(listener);
     let drained = async { while connections.join_next().await.is_some() {} };
     if tokio::time::timeout(grace, drained).await.is_err() {
-        tracing::warn!(left = connections.len(), "connections did not end in time");
+        tracing::warn!(left = connections.len(), "connections aborted at shutdown");
     }
     Ok(())
 }
 
-/// Whether the listener is still good after this error: the client's fault, or a shortage that passes.
+/// Whether the listener is still usable after this error: a client's error, or a temporary shortage.
 fn is_passing(error: &io::Error) -> bool {
     !matches!(
         error.kind(),
@@ -144,17 +143,17 @@ fn is_passing(error: &io::Error) -> bool {
     )
 }
 
-/// How a client is served.
+/// How a connection is served.
 struct Visit {
     router: Router,
     peer: SocketAddr,
-    /// Whether it may ask more than once, and take its time.
+    /// Whether it may send several requests with the full deadline.
     stays: bool,
 }
 
 async fn connection(stream: TcpStream, visit: Visit, stop: CancellationToken) {
     if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%error, "cannot turn off delays on a connection");
+        tracing::debug!(%error, "setting nodelay failed");
     }
     let (router, peer) = (visit.router, Peer(visit.peer.ip()));
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
@@ -177,6 +176,6 @@ async fn connection(stream: TcpStream, visit: Visit, stop: CancellationToken) {
         }
     };
     if let Err(error) = ended {
-        tracing::debug!(%error, "a connection broke");
+        tracing::debug!(%error, "connection failed");
     }
 }

@@ -23,7 +23,7 @@ use super::limiter::Client;
 use super::problem::Problem;
 use super::server::Web;
 
-/// With which credential a request was admitted. Both give the operator's rights.
+/// The credential that admitted a request. Both carry the operator's rights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Caller {
     Token,
@@ -35,7 +35,7 @@ pub(super) struct Login {
     token: String,
 }
 
-/// Gives a session in exchange for the token.
+/// Exchanges the token for a session.
 pub(super) async fn login(
     State(web): State<Arc<Web>>,
     client: Client,
@@ -49,12 +49,12 @@ pub(super) async fn login(
     web.session()
 }
 
-/// Gives a new session to a caller that is logged in.
+/// Issues a new session to an authenticated caller.
 pub(super) async fn renew(State(web): State<Arc<Web>>) -> Result<Json<Value>, Problem> {
     web.session()
 }
 
-/// Names a project without saying which: the page tells by it for which project a stored login is.
+/// A project's opaque id: the page finds the stored login of a project by it.
 pub(super) fn project_id(project: &Path) -> String {
     let digest = sha256(project.as_os_str().as_encoded_bytes());
     hex(digest.as_ref()).get(..16).unwrap_or_default().to_owned()
@@ -71,8 +71,8 @@ impl Web {
         })))
     }
 
-    /// Checks the credential of a request. Only a wrong one counts as a failure: a request without one guesses nothing,
-    /// and an expired session was valid once.
+    /// Checks the credential of a request. Only a wrong one counts as a failure: a request without one is no guess, and
+    /// an expired session was valid once.
     pub(super) fn authenticate(&self, client: &Client, headers: &HeaderMap) -> Result<Caller, Problem> {
         let Some(given) = bearer(headers) else {
             return Err(
@@ -92,8 +92,9 @@ impl Web {
         }
     }
 
-    /// Refuses a client that failed too often without a look at its credential, where the token is short enough to be
-    /// guessed. A long token is looked at all the same, so that one process cannot lock out others of its address.
+    /// Refuses a client that failed too often without checking its credential, where the token is short enough to be
+    /// guessed. With a long token the credential is checked all the same, so that one process cannot lock out others of
+    /// its address.
     pub(super) fn refuse_if_blocked(&self, client: &Client) -> Result<(), Problem> {
         if self.credentials.cannot_be_guessed() {
             return Ok(());

@@ -1,5 +1,5 @@
-//! HTTP and the console. What clients say goes through the door; what they see comes from the threads' front
-//! rows and from the store. No agent logic, and no state of its own beside open sockets.
+//! HTTP and the console. Requests are submitted to the threads; responses come from the threads' subscriptions and from
+//! the store. No agent logic, and no state beside open sockets.
 
 mod access;
 mod adapter;

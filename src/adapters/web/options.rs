@@ -1,4 +1,4 @@
-//! What the composition root hands to the web adapter.
+//! The options and dependencies of the web adapter, passed by the composition root.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -13,54 +13,47 @@ use crate::domain::{Language, SandboxReport};
 use crate::metrics::Metrics;
 use crate::ports::{AccessBook, ApprovalBook, Audit, FileStore, Grants, Hook, Ids, ThreadStore};
 
-/// What is known about this daemon before it runs.
+/// The settings of this daemon.
 #[derive(Clone, Debug)]
 pub struct WebOptions {
     pub listen: SocketAddr,
-    /// What a client must know. An empty one lets nobody in.
+    /// The operator's token. An empty one admits no one.
     pub token: SecretString,
-    /// Names, with or without a port, under which the daemon may be asked for beside its own address: those
-    /// of a reverse proxy, for one.
+    /// Host names, with or without a port, that the daemon answers to beside its own address, such as those of a
+    /// reverse proxy.
     pub allowed_hosts: Vec<String>,
     pub name: String,
-    /// The daemon's own language; nothing means that each person's words decide.
+    /// The daemon's language; `None` means the language of each person's text.
     pub language: Option<Language>,
     pub version: String,
-    /// Who serves the model.
     pub provider: String,
     pub model: String,
-    /// What to call whoever writes in the console.
+    /// Display name of the operator in the console.
     pub operator_name: Option<String>,
-    /// What the page tells projects apart by: a path that no other project on the machine has.
+    /// Identifies the project to the page: a path that no other project on the machine has.
     pub project: PathBuf,
-    /// How long open answers may go on after a stop.
+    /// How long open responses may continue after a stop.
     pub stop_grace: Duration,
 }
 
-/// What the adapter works with beside its door.
+/// The adapter's dependencies beside the threads.
 #[derive(Clone, Debug)]
 pub struct WebParts {
-    /// Platforms that call us by themselves.
+    /// The platforms' webhooks.
     pub hooks: Vec<Arc<dyn Hook>>,
-    /// The threads on disk.
     pub store: Arc<dyn ThreadStore>,
-    /// The record of questions to people.
     pub approvals: Arc<dyn ApprovalBook>,
-    /// What people have allowed beyond a single call.
     pub grants: Arc<dyn Grants>,
-    /// Who was let in, and who asks to be.
+    /// Admitted people and groups, and open requests.
     pub access: Arc<dyn AccessBook>,
-    /// Where it is written down who was allowed what.
     pub audit: Arc<dyn Audit>,
-    /// The attachments of messages.
+    /// Attachments of messages.
     pub files: Arc<dyn FileStore>,
     pub ids: Arc<dyn Ids>,
-    /// How the adapters fare.
     pub healths: AdapterHealths,
-    /// Turns true when the threads of the last daemon have been taken up.
+    /// True once the threads of the last process are recovered.
     pub recovered: watch::Receiver<bool>,
-    /// What has been counted.
     pub metrics: Arc<Metrics>,
-    /// What keeps commands in; nothing until it is known.
+    /// The sandbox of commands; `None` until it is known.
     pub sandbox: watch::Receiver<Option<SandboxReport>>,
 }

@@ -1,4 +1,4 @@
-//! The console's files, inside the binary. One table names them all.
+//! The console's files, embedded in the binary. One table lists them all.
 
 use std::sync::Arc;
 
@@ -12,7 +12,6 @@ use tower_http::compression::CompressionLayer;
 use super::credentials::{hex, sha256};
 use super::server::Web;
 
-/// One file of the console.
 #[derive(Clone, Copy, Debug)]
 struct Asset {
     name: &'static str,
@@ -73,11 +72,11 @@ const ASSETS: &[Asset] = assets![
     "view.js": JS,
 ];
 
-/// The routes of the console's files. They hold no secret, so they need no token.
+/// The routes of the console's files. They hold no secret, so they need no credential.
 pub(super) fn routes() -> Router<Arc<Web>> {
     let mut routes = Router::new();
     for asset in ASSETS {
-        // The address of a file outlives its content, so browsers ask each time whether it is still the same.
+        // The URL of a file stays the same when its content changes, so browsers revalidate it each time.
         let tag = format!("W/\"{}\"", hex(sha256(asset.bytes).as_ref()).get(..20).unwrap_or_default());
         let Ok(tag) = HeaderValue::from_str(&tag) else { continue };
         if asset.media_type == HTML {
@@ -94,7 +93,7 @@ pub(super) fn routes() -> Router<Arc<Web>> {
     routes.layer(CompressionLayer::new())
 }
 
-/// The page itself. A request for `localhost` is sent on to the bound address; the browser keeps the fragment.
+/// The page itself. A request for `localhost` is redirected to the bound address; the browser keeps the fragment.
 async fn index(asset: Asset, tag: HeaderValue, State(web): State<Arc<Web>>, headers: HeaderMap) -> Response {
     let Some(address) = web.hosts.instead_of_localhost(&headers) else { return file(asset, &tag, &headers) };
     let headers = [(header::LOCATION, address), (header::CACHE_CONTROL, "no-store".to_owned())];

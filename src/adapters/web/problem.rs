@@ -1,4 +1,4 @@
-//! A request that cannot be served: a status and one plain sentence, which clients show as it is.
+//! An error response: a status and one plain sentence, which clients show as it is.
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -6,14 +6,14 @@ use axum::response::{IntoResponse, Response};
 use crate::domain::BadId;
 use crate::ports::{StoreError, StoreErrorKind};
 
-/// Why a request was not served.
+/// Why a request was refused.
 #[derive(Debug)]
 pub(super) struct Problem {
     pub(super) status: StatusCode,
     pub(super) text: String,
-    /// Seconds after which it may work.
+    /// Seconds for `Retry-After`.
     pub(super) retry_after: Option<u64>,
-    /// Which credential is wanted, for `WWW-Authenticate`.
+    /// The expected credential, for `WWW-Authenticate`.
     pub(super) challenge: Option<HeaderValue>,
 }
 
@@ -34,7 +34,7 @@ impl Problem {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "the daemon is stopping: try again in a moment").after(5)
     }
 
-    /// Whose id of a request's field is wrong, and how.
+    /// An invalid id in a field of the request.
     pub(super) fn of_id(field: &str, raw: &str, bad: &BadId) -> Self {
         if raw.is_empty() {
             return Self::bad(format!("{field} must not be empty"));
@@ -63,8 +63,8 @@ impl From<BadId> for Problem {
 
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
-        // The path is the operator's matter, so it goes to the log and not over the wire.
-        tracing::error!(error = &error as &dyn std::error::Error, "cannot read state");
+        // The path concerns only the operator, so it is logged and not sent.
+        tracing::error!(error = &error as &dyn std::error::Error, "state not readable");
         if error.kind() == StoreErrorKind::Invalid {
             let name = error.subject().rsplit('/').next().unwrap_or_default();
             let text = format!("{name} cannot be understood and counts for nothing: mend it, or remove it");
@@ -83,7 +83,7 @@ impl IntoResponse for Problem {
         if let Some(challenge) = self.challenge {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
         }
-        // The rest of the body is not read, so the line cannot be used again: the client must know that.
+        // The rest of the body is not read, so the connection cannot be reused: the client must know that.
         if matches!(self.status, StatusCode::PAYLOAD_TOO_LARGE | StatusCode::REQUEST_TIMEOUT) {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }

@@ -1,4 +1,4 @@
-//! The layers that requests and responses pass: host, origin, credential, and headers for browsers.
+//! The layers of requests and responses: host, origin, credential, and security headers.
 
 use std::sync::Arc;
 
@@ -31,10 +31,10 @@ impl From<Refusal> for Problem {
     }
 }
 
-// None of these is an `async fn`: that would keep room for the request until the answer is there, in each layer, and
-// answers may take minutes.
+// None of these is an `async fn`: its future would hold the request until the response is ready, in each layer, and a
+// response may take minutes.
 
-/// Lets through what is meant for this daemon.
+/// Rejects a request for another host.
 pub(super) fn check_host(
     State(web): State<Arc<Web>>,
     request: Request,
@@ -43,7 +43,7 @@ pub(super) fn check_host(
     passed(web.hosts.check_host(request.uri(), request.headers()).map_err(Problem::from), request, next)
 }
 
-/// Lets through what no foreign page has sent.
+/// Rejects a request of a foreign page.
 pub(super) fn check_origin(
     State(web): State<Arc<Web>>,
     request: Request,
@@ -54,8 +54,8 @@ pub(super) fn check_origin(
     async move { Ok(no_store(answering.await?)) }
 }
 
-/// Lets through requests with a valid credential that no foreign page has sent. Handlers find a `Caller` in the
-/// request's extensions.
+/// Rejects a request without a valid credential or of a foreign page. Handlers find a `Caller` in the request's
+/// extensions.
 pub(super) fn check_caller(
     State(web): State<Arc<Web>>,
     mut request: Request,
@@ -83,14 +83,14 @@ fn passed(
     }
 }
 
-/// What is true now need not be true later; a stream has said so in its own words already.
+/// Forbids caching, unless the response has its own `Cache-Control`, as a stream does.
 fn no_store(mut response: Response) -> Response {
     let own = response.headers_mut().entry(header::CACHE_CONTROL);
     own.or_insert(HeaderValue::from_static("no-store"));
     response
 }
 
-/// What every answer passes on its way out.
+/// The layer of every response.
 pub(super) fn finish(request: Request, mut next: Next) -> impl Future<Output = Response> {
     let answering = next.call(request);
     async move {
@@ -99,8 +99,7 @@ pub(super) fn finish(request: Request, mut next: Next) -> impl Future<Output = R
     }
 }
 
-/// Says in words that an address has no such method: by itself the router sends a bare status, and afterwards a
-/// header with the methods there are.
+/// Adds a text to a 405: the router itself sends a bare status, and afterwards an `Allow` header.
 fn explain(response: Response) -> Response {
     if response.status() != StatusCode::METHOD_NOT_ALLOWED {
         return response;
@@ -109,7 +108,7 @@ fn explain(response: Response) -> Response {
     Problem::new(StatusCode::METHOD_NOT_ALLOWED, text).into_response()
 }
 
-/// Tells browsers what they must not do with any of our answers.
+/// Adds the security headers for browsers.
 fn harden(mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(CONTENT_SECURITY);

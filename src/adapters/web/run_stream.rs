@@ -1,7 +1,7 @@
-//! One run, told from its first word to its end, as the UI message stream.
+//! One run from its first text to its end, as the UI message stream.
 //!
-//! What a client is told is the difference between what it knows and what the message is now; so a slow client
-//! hears less often, and one that comes late hears all from the beginning.
+//! A client is sent the difference between what it has and the current message; so a slow client gets fewer updates,
+//! and a late one gets everything from the beginning.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -14,31 +14,31 @@ use crate::domain::{CorrelationId, MessageId, ThreadId};
 use crate::ports::{BoxFuture, RunOutcome, ThreadView};
 use crate::uimessage::{Chunk, Cursor, Part, Role, RunStatus, UiMessage};
 
-/// How many messages back a run is looked for that its message does not lead to.
+/// How many messages are searched for a run that its message does not lead to.
 const RUN_MESSAGES: usize = 200;
 
-/// A run as it is told to one client.
+/// The stream of a run for one client.
 pub(super) struct RunStream {
     web: Arc<Web>,
     thread: ThreadId,
     /// A message of the run.
     message: MessageId,
-    /// The run; nothing means that only its end can be told.
+    /// The run; `None` means that only its end can be sent.
     correlation: Option<CorrelationId>,
     view: Option<watch::Receiver<ThreadView>>,
-    /// A state that is not told yet.
+    /// A state that is not sent yet.
     heard: Option<Arc<UiMessage>>,
     outcome: BoxFuture<'static, Option<RunOutcome>>,
     told: Cursor,
-    /// The message that was told last.
+    /// The message that was sent last.
     at: Option<MessageId>,
     ended: bool,
-    /// What is told before anything else.
+    /// Sent before anything else.
     first: Option<Chunk>,
 }
 
 impl RunStream {
-    /// The run of `message`. `view` must have been there before the run could begin.
+    /// The run of `message`. `view` must have been subscribed before the run could start.
     pub(super) fn new(
         web: Arc<Web>,
         thread: ThreadId,
@@ -63,7 +63,7 @@ impl RunStream {
         }
     }
 
-    /// The same for a client that knows the message as far as this: it hears that it goes on, and what is new.
+    /// The same for a client that has the message up to here: it gets a continuation and what is new.
     #[must_use]
     pub(super) fn going_on_from(mut self, known: &UiMessage) -> Self {
         self.first = Some(self.told.go_on_from(known));
@@ -71,12 +71,12 @@ impl RunStream {
         self
     }
 
-    /// Tells what is new in the live message, if it is of our run.
+    /// Sends what is new in the live message, if it belongs to this run.
     async fn tell_live(&mut self, live: &UiMessage) -> Vec<Chunk> {
         if self.correlation.as_ref() != Some(&live.metadata.correlation_id) {
             return Vec::new();
         }
-        // A run may fill several messages. Whatever was missed of the earlier ones comes first.
+        // A run may have several messages. Missed parts of the earlier ones come first.
         let mut earlier = Vec::new();
         if self.at.as_ref() != Some(&live.id) {
             earlier =
@@ -93,14 +93,14 @@ impl RunStream {
         let messages: Vec<&UiMessage> = messages.filter(|message| message.role == Role::Assistant).collect();
         let known = messages.iter().any(|message| Some(&message.id) == self.at.as_ref());
         for message in messages {
-            // Messages before the one told last have been told whole.
+            // Messages before the last sent one were sent completely.
             let again = Some(&message.id) == self.at.as_ref();
             passed |= !known || again;
             let anew = again && !self.told.fits(message);
             if anew && self.ended {
                 chunks.extend(self.told.start_over());
             }
-            // What was told cannot be taken back. A turn that started over is told when it is whole.
+            // Sent text cannot be taken back. A turn that started over is sent when it is complete.
             if passed && (!anew || self.ended) {
                 chunks.extend(self.told.advance(message));
                 self.at = Some(message.id.clone());
@@ -109,7 +109,7 @@ impl RunStream {
         chunks
     }
 
-    /// Tells the rest and closes.
+    /// Sends the rest and closes.
     fn end(&mut self, outcome: Option<RunOutcome>) -> String {
         self.ended = true;
         let Some(outcome) = outcome else {
@@ -156,7 +156,7 @@ impl Source for RunStream {
     }
 }
 
-/// How the run of a message ended. Where the threads no longer know, the disk does.
+/// The outcome of a message's run. Where the threads no longer know it, it is read from the store.
 pub(super) async fn outcome_of(web: Arc<Web>, thread: ThreadId, message: MessageId) -> Option<RunOutcome> {
     let mut outcome = web.door.outcome(thread.clone(), message.clone()).await?;
     if outcome.status.is_none() && outcome.messages.is_empty() {
@@ -171,7 +171,7 @@ pub(super) async fn outcome_of(web: Arc<Web>, thread: ThreadId, message: Message
     Some(outcome)
 }
 
-/// A run's assistant messages on disk. `message` is one of the run.
+/// A run's stored assistant messages. `message` is one of the run.
 async fn messages_of_run(
     web: &Web,
     thread: &ThreadId,
@@ -179,12 +179,12 @@ async fn messages_of_run(
     correlation: &CorrelationId,
 ) -> Vec<UiMessage> {
     let mut found = web.parts.store.run_of(thread, message).await;
-    // It may not be there: a wish to answer anew is no message, and a message that begins is not written yet.
+    // It may be missing: a request to regenerate is no message, and a new message is not stored yet.
     if found.as_ref().is_ok_and(Vec::is_empty) {
         found = web.parts.store.page(thread, None, RUN_MESSAGES).await;
     }
     let mut messages = found.unwrap_or_else(|error| {
-        tracing::warn!(%thread, %error, "cannot read the messages of a run");
+        tracing::warn!(%thread, %error, "run messages not readable");
         Vec::new()
     });
     messages
@@ -192,8 +192,8 @@ async fn messages_of_run(
     messages
 }
 
-/// The live message after the next change. Where the thread went to sleep there are no more changes, and only
-/// the outcome is left to wait for.
+/// The live message after the next change. Where the thread was unloaded there are no more changes, and only the
+/// outcome remains.
 async fn next_live(view: &mut Option<watch::Receiver<ThreadView>>) -> Option<Arc<UiMessage>> {
     if let Some(changes) = view
         && changes.changed().await.is_ok()
@@ -204,8 +204,8 @@ async fn next_live(view: &mut Option<watch::Receiver<ThreadView>>) -> Option<Arc
     pending().await
 }
 
-/// A message as the answer to another. The record of a command is kept under the id of what was typed; a client
-/// that heard that id here would take the answer for its own person's message.
+/// A message as the answer to another. The record of a command is stored under the id of the typed message; a client
+/// that gets that id here would take the answer for the user's message.
 fn as_answer(message: &UiMessage) -> UiMessage {
     let mut answer = message.clone();
     if is_command(message) {

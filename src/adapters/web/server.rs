@@ -1,4 +1,4 @@
-//! The routes, and what each request has to pass before it reaches one.
+//! The routes and the layers before them.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ use super::{
 use crate::blocking::PoolProbe;
 use crate::ports::{AdapterIo, Clock, ThreadsHandle};
 
-/// What every request is served from.
+/// The state that every request is served from.
 #[derive(Debug)]
 pub(super) struct Web {
     pub(super) options: WebOptions,
@@ -38,11 +38,11 @@ pub(super) struct Web {
     pub(super) credentials: Credentials,
     pub(super) hosts: Hosts,
     pub(super) failures: FailureLimiter,
-    /// Tells the page which of its stored logins is meant, when projects take turns at one address.
+    /// Lets the page choose the stored login of this project, when several projects use one address in turn.
     pub(super) project: String,
-    /// Places for answers as they are written.
+    /// Permits for streamed answers.
     pub(super) streams: Arc<Semaphore>,
-    /// Places for those who only watch, which must not keep anybody from asking.
+    /// Permits for event streams, separate so that watchers cannot block answers.
     pub(super) watchers: Arc<Semaphore>,
     pub(super) stop: CancellationToken,
 }
@@ -72,8 +72,8 @@ impl Web {
     }
 }
 
-/// Everything that is served. Every route under `/api` needs a credential, by construction: the login and the files behind
-/// signed links stand beside.
+/// All routes. Every route under `/api` needs a credential, by construction: the login and the files behind signed
+/// links are outside.
 pub(super) fn router(web: Arc<Web>) -> Router {
     let guard = from_fn_with_state(Arc::clone(&web), check_caller);
     let origin = from_fn_with_state(Arc::clone(&web), check_origin);
@@ -122,7 +122,7 @@ pub(super) fn router(web: Arc<Web>) -> Router {
         .with_state(web)
 }
 
-/// Probes come by whatever address they know, and learn one word.
+/// Probes may use any host name; their responses are one word.
 fn probes() -> Router<Arc<Web>> {
     let pool = PoolProbe::default();
     Router::new()
@@ -130,7 +130,7 @@ fn probes() -> Router<Arc<Web>> {
         .route("/readyz", get(health::readyz))
 }
 
-/// What is served to those for whom there is no place left: the probes, and a plain word to everybody else.
+/// The routes of a connection beyond the limit: the probes, and a 503 for everything else.
 pub(super) fn crowded(web: Arc<Web>) -> Router {
     probes().fallback(no_place).layer(from_fn(finish)).with_state(web)
 }

@@ -1,4 +1,4 @@
-//! Server-sent events: how they look, how many streams there may be, and how one is kept alive.
+//! Server-sent events: their format, the limit of open streams, and keep-alive.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -13,44 +13,44 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::problem::Problem;
 
-/// How many answers may be streamed at once.
+/// Most answers streamed at once.
 pub(super) const MAX_STREAMS: usize = 512;
 
-/// How many may watch threads at once.
+/// Most event streams at once.
 pub(super) const MAX_WATCHERS: usize = 512;
 
-/// After this long without a word a comment is sent, so that nobody in between takes the line for dead.
+/// Silence after which a comment is sent, so that no proxy closes the connection.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// The word that ends a UI message stream.
+/// The last event of a UI message stream.
 pub(super) const DONE: &str = "data: [DONE]\n\n";
 
-/// Where the events of a stream come from.
+/// The source of a stream's events.
 pub(super) trait Source: Send + 'static {
-    /// The next events, as they stand on the wire; nothing means the end. The future is dropped whenever the
-    /// line was silent for too long, and asked for again: nothing may be lost by that.
+    /// The next events in wire format; `None` is the end. Must be cancel-safe: the future is dropped for each
+    /// keep-alive and called again.
     fn next(&mut self) -> impl Future<Output = Option<String>> + Send;
 }
 
-/// One event without a name.
+/// An event without a name.
 pub(super) fn data(json: &impl Serialize) -> String {
-    // Whatever we send is made of strings, numbers and maps with string keys, which cannot fail.
+    // The values consist of strings, numbers and maps with string keys, which always serialize.
     format!("data: {}\n\n", serde_json::to_string(json).unwrap_or_default())
 }
 
-/// One event with a name.
+/// An event with a name.
 pub(super) fn event(name: &str, json: &impl Serialize) -> String {
     format!("event: {name}\n{}", data(json))
 }
 
-/// A place among the open streams.
+/// A permit for an open stream.
 pub(super) fn place(streams: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Problem> {
     Arc::clone(streams).try_acquire_owned().map_err(|_| {
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too many streams are open: close some").after(10)
     })
 }
 
-/// The response that tells what comes from `source`. A client that goes away drops it, and that is all.
+/// The response that streams `source`. A client that disconnects drops it.
 pub(super) fn response(source: impl Source, place: OwnedSemaphorePermit) -> Response {
     let events = stream::unfold((source, place), |(mut source, place)| async move {
         let events = match tokio::time::timeout(KEEP_ALIVE, source.next()).await {

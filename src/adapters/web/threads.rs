@@ -1,4 +1,4 @@
-//! The threads: which there are, what was said in them, and saying something.
+//! Threads over HTTP: listing them, their messages, and writing a message.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use crate::domain::{Command, IngressKind, MessageId, Said, ThreadId};
 const DEFAULT_PAGE: usize = 50;
 const LARGEST_PAGE: usize = 200;
 
-/// Platforms whose threads are written by whoever holds the token. The others' belong to the people there.
+/// Platforms whose threads the token holder may write to. The others belong to their people.
 const OWN_PLATFORMS: [&str; 2] = ["web", "cli"];
 
-/// Every thread, newest first, each with what it is doing now.
+/// All threads, newest first, each with its current state.
 pub(super) async fn list(State(web): State<Arc<Web>>) -> Result<Json<Value>, Problem> {
     let summaries = web.parts.store.list().await?;
     let live: HashMap<_, _> = web.door.views().await.into_iter().collect();
@@ -73,7 +73,7 @@ pub(super) struct SayRequest {
     text: String,
 }
 
-/// Says something in a thread of the operator's own. The answer comes through the thread's events.
+/// Submits a message to a thread of the operator's own. The answer comes through the thread's events.
 pub(super) async fn say(
     State(web): State<Arc<Web>>,
     Path(thread): Path<String>,
@@ -100,13 +100,13 @@ pub(super) async fn say(
     Ok((StatusCode::ACCEPTED, Json(body)))
 }
 
-/// Ends the running turn of a thread.
+/// Stops the running turn of a thread.
 pub(super) async fn stop(
     State(web): State<Arc<Web>>,
     Path(thread): Path<String>,
 ) -> Result<Json<Value>, Problem> {
     let thread: ThreadId = thread.parse()?;
-    // A command leaves a record, and a record would make a thread of what is none.
+    // A command leaves a record, and a record would create a thread that does not exist.
     if web.parts.store.page(&thread, None, 1).await?.is_empty() {
         return Err(Problem::not_found("thread"));
     }

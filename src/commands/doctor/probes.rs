@@ -104,9 +104,9 @@ pub(super) fn sandbox(mode: Mode, sockets: Vec<PathBuf>, try_out: &dyn Fn() -> S
 }
 
 /// What keeps the memory of commands: those of the daemon that runs here, or of one that would be started like this.
-pub(super) fn memory(limits: MemoryLimits, lock: &Fact) -> Fact {
+pub(super) fn memory(command_mb: Option<u64>, lock: &Fact) -> Fact {
     let daemon = if let Fact::LockHeld { pid } = lock { *pid } else { None };
-    Fact::CommandMemory { limits, control: control_of(daemon) }
+    Fact::CommandMemory { limits: MemoryLimits::of_daemon(command_mb, daemon), control: control_of(daemon) }
 }
 
 /// Whether the time can be true: certificates and expiries depend on it.

@@ -15,7 +15,7 @@ use super::words::say;
 use crate::cli::{Exit, Output};
 use crate::config::{Env, Provider, Settings, read_agent_md};
 use crate::domain::Language;
-use crate::policy_setup::{memory_limits, sandbox_mode};
+use crate::policy_setup::sandbox_mode;
 use crate::ports::{AdapterTable, Clock};
 use crate::sandbox::{Mode, Status};
 
@@ -67,7 +67,7 @@ async fn examine(surgery: DoctorInput<'_>) -> (Vec<Fact>, Language) {
     let lock = probes::lock(&state);
     let wanted = settings.as_ref().map_or(Mode::Auto, sandbox_mode);
     let sockets = settings.as_ref().ok().map(|settings| settings.permissions.exec_shell.sockets.clone());
-    let memory = settings.as_ref().ok().map(memory_limits);
+    let memory = settings.as_ref().ok().map(|settings| settings.limits.command_memory_mb);
     match settings {
         Ok(settings) => {
             facts.push(Fact::AgentMd { characters: settings.agent_md.chars().count() });
@@ -103,7 +103,7 @@ async fn examine(surgery: DoctorInput<'_>) -> (Vec<Fact>, Language) {
     facts.extend(probes::private(&state));
     facts.extend(probes::tracked(project));
     facts.extend(probes::disk(project));
-    let memory = memory.map(|limits| probes::memory(limits, &lock));
+    let memory = memory.map(|command_mb| probes::memory(command_mb, &lock));
     facts.push(lock);
     facts.extend(probes::sandbox(wanted, sockets.unwrap_or_default(), sandbox));
     facts.extend(memory);

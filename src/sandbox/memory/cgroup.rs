@@ -1,7 +1,7 @@
-//! Control groups (version 2) for commands, where the daemon's own group is its to divide.
+//! Control groups (version 2) for commands, where the daemon's own group is delegated to it.
 //!
-//! A group that holds processes cannot divide its memory, so the daemon moves itself into `daemon` below it. Beside
-//! that is `commands`, which holds all commands together, with one group for each.
+//! A group with processes cannot divide its memory, so the daemon moves itself into `daemon` below it. Beside that is
+//! `commands`, with one group for each command.
 
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
@@ -9,27 +9,33 @@ use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use super::limits::{Exceeded, MemoryLimits, MemoryScope};
 
-/// Where the kernel shows control groups of version 2, unless version 1 is there.
+/// The mount point of control groups version 2, unless version 1 is there.
 const MOUNTED: &str = "/sys/fs/cgroup";
 
 const DAEMON: &str = "daemon";
 const COMMANDS: &str = "commands";
 const CONTROLLERS: &str = "+memory +pids";
 
-/// What keeps the memory of commands.
+/// The kernel releases killed processes with a delay; until then their group cannot be removed.
+const REMOVAL_PAUSE: Duration = Duration::from_millis(20);
+const REMOVAL_ATTEMPTS: u32 = 500;
+
+/// How the memory of commands is limited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryControl {
     Groups,
-    /// A thread of the daemon that looks at them.
+    /// A thread of the daemon that samples their memory.
     Sampling,
 }
 
-/// What keeps the memory of the commands of a daemon, by its process id; of one that would be started as this
-/// process was, without. Changes nothing.
+/// How the memory of a daemon's commands is limited, by its process id; without one, for a daemon that would be started
+/// like this process. Changes nothing.
 pub fn control_of(daemon: Option<u32>) -> MemoryControl {
     let mounted = Path::new(MOUNTED);
     let found = match daemon {
@@ -39,10 +45,19 @@ pub fn control_of(daemon: Option<u32>) -> MemoryControl {
     if found { MemoryControl::Groups } else { MemoryControl::Sampling }
 }
 
-/// The limit of memory of the daemon's own group, in bytes.
-pub(super) fn limit_of_own_group() -> Option<u64> {
-    let group = group_of(Path::new(MOUNTED), "self")?;
-    fs::read_to_string(group.join("memory.max")).ok()?.trim().parse().ok()
+/// The smallest memory limit of a process's group and of its ancestors, in bytes. Without a process id: of this
+/// process.
+pub(super) fn limit_of_group(process: Option<u32>) -> Option<u64> {
+    let mounted = Path::new(MOUNTED);
+    let process = process.map_or_else(|| "self".to_owned(), |pid| pid.to_string());
+    limit_around(mounted, &group_of(mounted, &process)?)
+}
+
+fn limit_around(mounted: &Path, group: &Path) -> Option<u64> {
+    let around = group.ancestors().take_while(|group| group.starts_with(mounted));
+    let limits = around
+        .filter_map(|group| fs::read_to_string(group.join("memory.max")).ok()?.trim().parse::<u64>().ok());
+    limits.min()
 }
 
 /// The groups of all commands.
@@ -51,11 +66,18 @@ pub(super) struct Groups {
     commands: PathBuf,
     limits: MemoryLimits,
     next: AtomicU64,
-    /// Groups that could not be removed yet.
-    left: Mutex<BTreeSet<PathBuf>>,
+    left: Mutex<LeftGroups>,
 }
 
-/// The group of one command. It is removed with it.
+/// Groups that could not be removed yet.
+#[derive(Debug, Default)]
+struct LeftGroups {
+    paths: BTreeSet<PathBuf>,
+    /// Whether a thread is retrying the removal.
+    removing: bool,
+}
+
+/// The group of one command, removed with it.
 #[derive(Debug)]
 pub(super) struct Group {
     path: PathBuf,
@@ -63,7 +85,7 @@ pub(super) struct Group {
 }
 
 impl Groups {
-    /// Divides the daemon's own group, where it may.
+    /// Divides the daemon's own group, if it is delegated.
     pub(super) fn prepare(limits: MemoryLimits) -> io::Result<Arc<Self>> {
         let mounted = Path::new(MOUNTED);
         let group = own_group(mounted)?;
@@ -79,33 +101,84 @@ impl Groups {
     fn below(group: &Path, limits: MemoryLimits) -> io::Result<Arc<Self>> {
         let commands = group.join(COMMANDS);
         make(&commands)?;
-        // What a daemon left behind that was killed.
-        for entry in fs::read_dir(&commands)?.flatten() {
-            remove(&entry.path());
-        }
+        // Groups of a daemon that was killed.
+        let stale = fs::read_dir(&commands)?.flatten().map(|entry| entry.path()).filter(|path| path.is_dir());
+        let stale: Vec<PathBuf> = stale.collect();
         set(&commands, "cgroup.subtree_control", CONTROLLERS)?;
         set(&commands, "memory.max", &limits.together.to_string())?;
         // A machine without swap has no such file.
         set(&commands, "memory.swap.max", "0").ok();
-        Ok(Arc::new(Self { commands, limits, next: AtomicU64::new(0), left: Mutex::default() }))
+        let groups = Arc::new(Self { commands, limits, next: AtomicU64::new(0), left: Mutex::default() });
+        for path in stale {
+            groups.end(path);
+        }
+        Ok(groups)
     }
 
-    /// Makes a group and moves a process into it, with all that it starts from now on.
+    /// Creates a group and moves a process into it, with its future descendants.
     pub(super) fn enter(self: &Arc<Self>, pid: u32, processes: u64) -> io::Result<Group> {
-        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
-        left.retain(|path| !remove(path));
-        drop(left);
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let path = self.commands.join(format!("command-{number}"));
-        make(&path)?;
+        self.fill(self.create()?, pid, processes)
+    }
+
+    /// Sets the limits of a new group and moves a process into it.
+    fn fill(self: &Arc<Self>, path: PathBuf, pid: u32, processes: u64) -> io::Result<Group> {
         let group = Group { path, groups: self.clone() };
         set(&group.path, "memory.max", &self.limits.command.to_string())?;
         set(&group.path, "memory.swap.max", "0").ok();
-        // All of a command ends, not only the process that asked for the last page.
+        // The whole command is ended, not only the process that requested the last page.
         set(&group.path, "memory.oom.group", "1")?;
         set(&group.path, "pids.max", &processes.to_string())?;
         set(&group.path, "cgroup.procs", &pid.to_string())?;
         Ok(group)
+    }
+
+    /// A new group.
+    fn create(&self) -> io::Result<PathBuf> {
+        loop {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            let path = self.commands.join(format!("command-{number}"));
+            match fs::create_dir(&path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                created => return created.map(|()| path),
+            }
+        }
+    }
+
+    /// Kills the remaining processes of a group, and removes it as soon as the kernel allows it.
+    fn end(self: &Arc<Self>, path: PathBuf) {
+        set(&path, "cgroup.kill", "1").ok();
+        if remove(&path) {
+            return;
+        }
+        let mut left = self.left();
+        left.paths.insert(path);
+        if left.removing {
+            return;
+        }
+        let groups = self.clone();
+        let removing = move || groups.remove_left();
+        // Without a thread the next failed removal retries.
+        left.removing = thread::Builder::new().name("command-groups".to_owned()).spawn(removing).is_ok();
+    }
+
+    fn remove_left(&self) {
+        for _ in 0..REMOVAL_ATTEMPTS {
+            thread::sleep(REMOVAL_PAUSE);
+            let mut left = self.left();
+            left.paths.retain(|path| !remove(path));
+            if left.paths.is_empty() {
+                left.removing = false;
+                return;
+            }
+        }
+        let mut left = self.left();
+        left.removing = false;
+        tracing::warn!(groups = left.paths.len(), "control groups not removed");
+    }
+
+    fn left(&self) -> MutexGuard<'_, LeftGroups> {
+        // No code panics while it holds the lock.
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -120,16 +193,11 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // Its processes have ended, or are to.
-        set(&self.path, "cgroup.kill", "1").ok();
-        if !remove(&self.path) {
-            let mut left = self.groups.left.lock().unwrap_or_else(PoisonError::into_inner);
-            left.insert(self.path.clone());
-        }
+        self.groups.end(std::mem::take(&mut self.path));
     }
 }
 
-/// What the events of a command's group say. `oom` counts the command's own limit, `oom_kill` any limit that ended it.
+/// Parses the events of a command's group. `oom` counts the command's own limit, `oom_kill` any limit that ended it.
 fn exceeded_in(events: &str, limits: &MemoryLimits) -> Option<Exceeded> {
     let count = |name: &str| {
         let line = events.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
@@ -145,7 +213,7 @@ fn exceeded_in(events: &str, limits: &MemoryLimits) -> Option<Exceeded> {
     })
 }
 
-/// Moves the daemon into a group below its own, and lets that divide memory. Undone where it fails.
+/// Moves the daemon into a group below its own, and enables memory control there. Undone on failure.
 fn divide(group: &Path) -> io::Result<()> {
     let own = std::process::id().to_string();
     let daemon = group.join(DAEMON);
@@ -159,7 +227,7 @@ fn divide(group: &Path) -> io::Result<()> {
     divided
 }
 
-/// Whether a group is the daemon's part of one that was divided.
+/// Whether a group is the daemon's part of a divided one.
 fn is_divided(group: &Path) -> bool {
     group.file_name().is_some_and(|name| name == DAEMON)
         && group.parent().is_some_and(|around| {
@@ -168,7 +236,7 @@ fn is_divided(group: &Path) -> bool {
         })
 }
 
-/// Whether the daemon may divide its group: it was handed over, and no other process is in it.
+/// Whether the daemon may divide its group: it is delegated, and no other process is in it.
 fn is_divisible(mounted: &Path, group: &Path) -> io::Result<()> {
     if !has_controllers(&fs::read_to_string(group.join("cgroup.controllers"))?) {
         return Err(other("the control group has no memory controller"));
@@ -183,8 +251,8 @@ fn is_divisible(mounted: &Path, group: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A group is handed over by giving it to the user, or by a mark that systemd sets. The topmost group that a
-/// container sees is its own; that of a machine has no limits.
+/// A group is delegated by its owner, or by an attribute that systemd sets. The topmost group that a container sees is
+/// its own; that of a machine has no limits.
 fn is_delegated(mounted: &Path, group: &Path) -> io::Result<bool> {
     let user = rustix::process::geteuid();
     if !user.is_root() {
@@ -226,7 +294,7 @@ fn make(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes a group; whether it is gone.
+/// Removes a group; returns whether it is gone.
 fn remove(path: &Path) -> bool {
     match fs::remove_dir(path) {
         Ok(()) => true,
@@ -235,7 +303,7 @@ fn remove(path: &Path) -> bool {
 }
 
 fn set(group: &Path, file: &str, value: &str) -> io::Result<()> {
-    // Never made: a file that is not there belongs to a controller that is not there.
+    // Never created: a missing file belongs to a missing controller.
     let opened = OpenOptions::new().write(true).open(group.join(file));
     opened.and_then(|mut file| file.write_all(value.as_bytes()))
 }
@@ -313,12 +381,12 @@ mod tests {
     fn each_command_has_a_group_with_its_limits_and_what_ended_it_is_known() {
         let dir = tempfile::tempdir().unwrap();
         let commands = dir.path().join(COMMANDS);
-        let command = commands.join("command-0");
         group(&commands, "");
-        group(&command, "");
         let groups = Groups::below(dir.path(), LIMITS).unwrap();
         assert_eq!(read(&commands, "memory.max"), LIMITS.together.to_string());
-        let entered = groups.enter(4711, 64).unwrap();
+        let command = commands.join("command-0");
+        group(&command, "");
+        let entered = groups.fill(command.clone(), 4711, 64).unwrap();
         for (file, expected) in [
             ("memory.max", LIMITS.command.to_string()),
             ("memory.swap.max", "0".to_owned()),
@@ -337,7 +405,39 @@ mod tests {
         assert_eq!(scope, Some((MemoryScope::Together, LIMITS.together)));
         drop(entered);
         assert_eq!(read(&command, "cgroup.kill"), "1");
-        assert!(groups.left.lock().unwrap().contains(&command), "tried again when the next one starts");
+        assert!(groups.left().paths.contains(&command), "tried again until the kernel lets it go");
+        fs::remove_dir_all(&command).unwrap();
+        while groups.left().removing {
+            thread::yield_now();
+        }
+        assert!(groups.left().paths.is_empty());
+    }
+
+    #[test]
+    fn what_a_killed_daemon_left_is_killed_and_its_groups_are_not_used_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let commands = dir.path().join(COMMANDS);
+        let stale = commands.join("command-0");
+        group(&commands, "");
+        group(&stale, "4711");
+        let groups = Groups::below(dir.path(), LIMITS).unwrap();
+        assert_eq!(read(&stale, "cgroup.kill"), "1");
+        assert!(groups.left().paths.contains(&stale));
+        assert_eq!(groups.create().unwrap(), commands.join("command-1"));
+        fs::remove_dir_all(&stale).unwrap();
+    }
+
+    #[test]
+    fn the_smallest_limit_of_the_groups_around_counts() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mounted, own) = (dir.path(), dir.path().join("service/daemon"));
+        group(&own, "");
+        assert_eq!(limit_around(mounted, &own), None);
+        put(&mounted.join("service/memory.max"), "400\n");
+        put(&mounted.join("memory.max"), "900\n");
+        assert_eq!(limit_around(mounted, &own), Some(400));
+        put(&own.join("memory.max"), "300\n");
+        assert_eq!(limit_around(mounted, &own), Some(300));
     }
 
     #[test]

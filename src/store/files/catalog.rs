@@ -1,5 +1,5 @@
-//! The list of threads, kept so that it need not be made from the thread files each time. A cache: each entry
-//! knows how long its thread file was, and one that no longer fits is made anew.
+//! The list of threads, cached so that it is not rebuilt from the thread files each time. Each entry has the length of
+//! its thread file; an outdated one is rebuilt.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -17,16 +17,16 @@ use crate::domain::{ThreadId, ThreadState, Timestamp};
 use crate::ports::ThreadSummary;
 use crate::uimessage::Role;
 
-/// A title is the beginning of the first thing said, up to so many characters.
+/// Longest title, in characters: the beginning of the first message.
 const TITLE_CHARS: usize = 60;
-/// The first thing said is looked for in so many lines.
+/// How many lines are searched for the first message.
 const TITLE_LINES: u64 = 32;
-/// The newest moment is looked for in so many: a snapshot of an answer carries the moment the answer began.
+/// How many lines are searched for the newest time: a snapshot of an answer has the time at which the answer began.
 const MOMENT_LINES: usize = 4;
-/// More lines than twice the threads and this are too many.
+/// The file is rewritten when it has more lines than twice the threads plus this.
 const SPARE_LINES: usize = 256;
 
-/// A thread, and how much of its file this tells of.
+/// A thread's summary, and the length of the file it was made from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Entry {
     length: u64,
@@ -34,21 +34,19 @@ pub(super) struct Entry {
     summary: ThreadSummary,
 }
 
-/// Every thread, once somebody has asked for them.
+/// Every thread; loaded on first use.
 #[derive(Debug, Default)]
 pub(super) struct Catalog {
     entries: Option<BTreeMap<ThreadId, Entry>>,
-    /// How many lines the file has.
     lines: usize,
 }
 
 impl Catalog {
-    /// Whether it has been read.
     pub(super) fn is_loaded(&self) -> bool {
         self.entries.is_some()
     }
 
-    /// Reads the file and compares it with the thread files; gives back those that it does not tell rightly.
+    /// Reads the file and compares it with the thread files; returns the threads whose entries are missing or outdated.
     pub(super) fn load(&mut self, layout: &Layout) -> io::Result<Vec<ThreadId>> {
         let bytes = match std::fs::read(layout.catalog()) {
             Ok(bytes) => bytes,
@@ -75,18 +73,18 @@ impl Catalog {
         Ok(stale)
     }
 
-    /// What it says of a thread.
+    /// The entry of a thread.
     pub(super) fn get(&self, thread: &ThreadId) -> Option<&Entry> {
         self.entries.as_ref()?.get(thread)
     }
 
-    /// Takes new entries, without writing them.
+    /// Adds entries, without writing them.
     pub(super) fn put(&mut self, fresh: &[Entry]) {
         let entries = self.entries.get_or_insert_default();
         entries.extend(fresh.iter().map(|entry| (entry.summary.thread_id.clone(), entry.clone())));
     }
 
-    /// Writes new entries behind the others; where those are mostly outdated, the file is written anew.
+    /// Appends entries to the file; rewrites it where most lines are outdated.
     pub(super) fn keep(&mut self, layout: &Layout, fresh: &[Entry]) -> io::Result<()> {
         if fresh.is_empty() {
             return Ok(());
@@ -104,7 +102,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// Every thread that says anything, the newest first.
+    /// Every thread with content, newest first.
     pub(super) fn newest_first(&self, is_open: impl Fn(&ThreadId) -> bool) -> Vec<ThreadSummary> {
         let entries = self.entries.iter().flat_map(BTreeMap::values);
         let spoken = entries.filter(|entry| entry.summary.message_count > 0);
@@ -147,7 +145,7 @@ pub(super) fn thread_files(layout: &Layout) -> io::Result<Vec<(ThreadId, u64)>> 
     Ok(files)
 }
 
-/// Makes an entry; what an older one tells of the same file need not be looked for again.
+/// Makes an entry; reuses the facts of an older entry of the same file.
 pub(super) fn summarize(view: &mut View, thread: &ThreadId, older: Option<&Entry>) -> Result<Entry, Fault> {
     let length = view.covered()?;
     let older = older.filter(|older| older.length <= length);

@@ -1,4 +1,4 @@
-//! A start that finds threads but no journal: what is unfinished is told by the thread files alone.
+//! Start with threads but without a journal: unfinished work is determined from the thread files alone.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -12,11 +12,10 @@ use super::lines::ended_lines;
 use crate::domain::ThreadId;
 use crate::uimessage::{UiMessage, fold, holds_all_unfinished, unfinished_runs};
 
-/// How much of the end of a file is looked at first.
+/// How much of the end of a file is read first.
 const FIRST_LOOK: u64 = 64 * 1024;
 
-/// The threads whose files end in something unfinished. To name one too many does no harm: whoever takes it up
-/// finds nothing to do.
+/// The threads whose files end in something unfinished. A false positive is harmless: its actor finds nothing to do.
 pub(super) fn unfinished_by_files(layout: &Layout) -> io::Result<BTreeSet<ThreadId>> {
     let mut open = BTreeSet::new();
     let threads = thread_files(layout)?;
@@ -29,10 +28,10 @@ pub(super) fn unfinished_by_files(layout: &Layout) -> io::Result<BTreeSet<Thread
             Ok(true) => {
                 open.insert(thread);
             }
-            Err(error) => tracing::warn!(%thread, %error, "a thread cannot be looked at"),
+            Err(error) => tracing::warn!(%thread, %error, "unreadable thread file skipped"),
         }
     }
-    tracing::warn!(unfinished = open.len(), "no journal was found; the thread files were asked instead");
+    tracing::warn!(unfinished = open.len(), "no journal found; thread files scanned");
     Ok(open)
 }
 
@@ -51,11 +50,11 @@ fn is_unfinished(path: &Path, length: u64) -> io::Result<bool> {
     }
 }
 
-/// The messages whose lines stand whole between two offsets.
+/// The messages whose lines are complete between two offsets.
 fn messages_from(file: &File, from: u64, to: u64) -> io::Result<Vec<UiMessage>> {
     let mut bytes = vec![0; usize::try_from(to.saturating_sub(from)).unwrap_or(0)];
     file.read_exact_at(&mut bytes, from)?;
-    // What the first line may lack makes it no message at all.
+    // A partial first line does not parse as a message.
     let messages = ended_lines(&bytes).filter_map(|line| serde_json::from_slice::<UiMessage>(line).ok());
     Ok(fold(messages.collect::<Vec<_>>()))
 }

@@ -1,5 +1,5 @@
-//! Reading threads: plain functions that block. The daemon calls them off its runtime; the command line uses
-//! them as they are, beside a running daemon, and then nothing is written, not even an index.
+//! Reads threads with blocking functions. The daemon calls them on blocking threads; the command line uses them
+//! directly, beside a running daemon, and then nothing is written, not even an index.
 
 use std::collections::BTreeSet;
 use std::future::ready;
@@ -21,7 +21,7 @@ use crate::domain::{MessageId, ThreadId};
 use crate::ports::{BoxFuture, Commit, StoreError, ThreadRecord, ThreadStore, ThreadSummary};
 use crate::uimessage::UiMessage;
 
-/// Indexes are brought up to date by one reader at a time; so many threads can be at once.
+/// One reader at a time updates an index; the locks are spread over this many stripes.
 const STRIPES: usize = 16;
 
 /// Reads the threads under one `.ship` directory.
@@ -34,8 +34,8 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Reads without a lock and without writing anything, whether a daemon runs or not. What a daemon that died
-    /// had in its journal only is not seen before the next one starts.
+    /// Reads without a lock and without writing anything, whether a daemon runs or not. Commits that a crashed daemon
+    /// left only in its journal are not visible before the next start.
     pub fn read_only(ship_dir: &Path) -> Self {
         Self::new(Layout::new(ship_dir), Keep::AsItIs)
     }
@@ -49,13 +49,13 @@ impl Reader {
         Self { layout, keep, stripes: Default::default(), catalog: Mutex::default() }
     }
 
-    /// The newest messages of a thread, back to the beginning of what is unfinished, and its outbox; an unknown
-    /// thread is an empty one.
+    /// The newest messages of a thread, back to the beginning of unfinished work, and its outbox; an unknown thread is
+    /// empty.
     pub fn load(&self, thread: &ThreadId) -> Result<ThreadRecord, StoreError> {
         self.load_with(thread, || self.unfinished().is_ok_and(|open| open.contains(thread)))
     }
 
-    /// As `load`, with what the writing side knows of work left.
+    /// As `load`, with the writer's knowledge of unfinished work.
     pub(super) fn load_with(
         &self,
         thread: &ThreadId,
@@ -68,12 +68,11 @@ impl Reader {
         Ok(ThreadRecord { tail, has_more, undelivered: outbox.undelivered, dead: outbox.dead.len() })
     }
 
-    /// Whether the thread has a message of this id, however old.
+    /// Whether the thread has a message of this id, of any age.
     pub fn contains(&self, thread: &ThreadId, id: &MessageId) -> Result<bool, StoreError> {
         Ok(self.ask(thread, |view| history::contains(view, id))?.unwrap_or_default())
     }
 
-    /// The messages of the run that this message belongs to.
     pub fn run_of(&self, thread: &ThreadId, id: &MessageId) -> Result<Vec<UiMessage>, StoreError> {
         Ok(self.ask(thread, |view| history::run_of(view, id))?.unwrap_or_default())
     }
@@ -88,7 +87,6 @@ impl Reader {
         Ok(self.ask(thread, |view| history::page(view, before, limit))?.unwrap_or_default())
     }
 
-    /// Whether there is such a thread.
     pub fn has(&self, thread: &ThreadId) -> bool {
         self.layout.thread(thread).is_file()
     }
@@ -99,8 +97,8 @@ impl Reader {
         self.list_with(|| Some(Survey { changed: None, open }))
     }
 
-    /// As `list`, with what the writing side knows. It is asked while the catalog is held: whoever comes later
-    /// then finds what it told.
+    /// As `list`, with the writer's knowledge. The writer is queried while the catalog is locked: a later caller then
+    /// finds the result in the catalog.
     pub(super) fn list_with(
         &self,
         survey: impl FnOnce() -> Option<Survey>,
@@ -118,32 +116,32 @@ impl Reader {
         for thread in stale {
             match self.ask(&thread, |view| summarize(view, &thread, catalog.get(&thread))) {
                 Ok(entry) => fresh.extend(entry),
-                Err(error) => tracing::warn!(%thread, %error, "a thread cannot be listed"),
+                Err(error) => tracing::warn!(%thread, %error, "thread not listed"),
             }
         }
         catalog.put(&fresh);
         if self.keep == Keep::UpToDate
             && let Err(error) = catalog.keep(&self.layout, &fresh)
         {
-            tracing::warn!(%error, "the list of threads could not be kept");
+            tracing::warn!(%error, "catalog write failed");
         }
         Ok(catalog.newest_first(|thread| open.contains(thread)))
     }
 
-    /// Threads with work left, by the journals as they stand.
+    /// Threads with work left, according to the journals.
     fn unfinished(&self) -> Result<BTreeSet<ThreadId>, StoreError> {
         let journals = self.layout.journals();
         let seqs = match live_journals(&self.layout) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             seqs => seqs.map_err(|source| refused(journals, source))?,
         };
-        // A daemon may be giving one up at this moment: the next one tells what it told.
+        // A daemon may be removing one at this moment: its successor has the same facts.
         let contents: Vec<_> =
             seqs.iter().filter_map(|seq| Contents::read(&self.layout.journal(*seq)).ok()).collect();
         Ok(open_threads(&contents))
     }
 
-    /// Asks a thread's file. An index that turns out damaged is thrown away, and the question asked again.
+    /// Queries a thread's file. A damaged index is removed, and the query repeated.
     fn ask<T>(
         &self,
         thread: &ThreadId,
@@ -159,7 +157,7 @@ impl Reader {
         let path = self.layout.index(thread);
         let answer = match once(self.keep, Care::Glance) {
             Err(Fault::Damaged) => {
-                tracing::warn!(index = %path.display(), "a damaged index is made anew");
+                tracing::warn!(index = %path.display(), "rebuilding a damaged index");
                 once(self.make_way(&path), Care::Whole)
             }
             answer => answer,
@@ -170,7 +168,7 @@ impl Reader {
         })
     }
 
-    /// Removes a damaged index where that is allowed, and says how to go on.
+    /// Removes a damaged index where that is allowed, and returns how to continue.
     fn make_way(&self, index: &Path) -> Keep {
         match self.keep {
             Keep::UpToDate if std::fs::remove_file(index).is_ok() => Keep::UpToDate,
@@ -184,7 +182,7 @@ impl Reader {
     }
 }
 
-/// For commands beside a daemon: reading only, and on the caller's thread, which has nothing else to do.
+/// For commands beside a daemon: read-only, and on the caller's thread, which has no other work.
 impl ThreadStore for Reader {
     fn load(&self, thread: &ThreadId) -> BoxFuture<'_, Result<ThreadRecord, StoreError>> {
         Box::pin(ready(self.load(thread)))
@@ -224,7 +222,8 @@ impl ThreadStore for Reader {
     }
 }
 
-/// What these locks guard is a cache that checks itself: a panic elsewhere is no reason to stop reading.
+/// Locks, ignoring poison: these locks guard a cache that validates itself, so a panic elsewhere is no reason to stop
+/// reading.
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

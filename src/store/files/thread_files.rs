@@ -1,4 +1,4 @@
-//! The store of the daemon: the port over the scribe and the reader.
+//! The daemon's thread store: the port over the writer thread and the reader.
 
 use std::path::Path;
 use std::sync::mpsc::Sender;
@@ -21,7 +21,7 @@ use crate::domain::{MessageId, ThreadId};
 use crate::ports::{BoxFuture, Commit, StoreError, StoreTotals, ThreadRecord, ThreadStore, ThreadSummary};
 use crate::uimessage::UiMessage;
 
-/// So many reads run at once; each has a thread of its own for as long as it takes.
+/// Most concurrent reads; each uses a blocking thread.
 const MAX_READS: usize = 8;
 
 /// The threads of one project, on its disk.
@@ -37,8 +37,8 @@ pub struct ThreadFiles {
 }
 
 impl ThreadFiles {
-    /// Takes the lock, replays what a crash left in the journal, and starts the scribe. Missing directories
-    /// are made. Blocks for a few milliseconds.
+    /// Takes the lock, replays the journal, and starts the writer thread. Missing directories are created. Blocks for a
+    /// few milliseconds.
     pub fn open(ship_dir: &Path) -> Result<Self, OpenError> {
         Self::open_on(Arc::new(SystemDisk), ship_dir, Bounds::default())
     }
@@ -76,7 +76,7 @@ impl ThreadFiles {
         commands.send(command).map_err(|_| StoreError::closed())
     }
 
-    /// Runs a read where it may block.
+    /// Runs a read on a blocking thread.
     fn read<T: Send + 'static>(
         &self,
         question: impl FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
@@ -94,12 +94,12 @@ impl ThreadFiles {
 }
 
 impl Drop for ThreadFiles {
-    /// Waits for the scribe, so that the lock is free and nothing is written any more when the store is gone.
+    /// Waits for the writer thread, so that the lock is free and no write follows when the store is gone.
     fn drop(&mut self) {
         self.commands = None;
         let scribe = self.scribe.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         if scribe.is_some_and(|scribe| scribe.join().is_err()) {
-            tracing::error!("the store's writer ended by a panic");
+            tracing::error!("store writer panicked");
         }
     }
 }
@@ -111,7 +111,7 @@ impl ThreadStore for ThreadFiles {
             reader.load_with(&thread, || {
                 let (answer, is_open) = oneshot::channel();
                 let asked = commands.as_ref().map(|to| to.send(Command::IsOpen(thread.clone(), answer)));
-                // Where nobody answers any more, it costs a longer look.
+                // Without an answer the read is longer than needed, but correct.
                 !matches!(asked, Some(Ok(()))) || is_open.blocking_recv().unwrap_or(true)
             })
         })
@@ -137,8 +137,8 @@ impl ThreadStore for ThreadFiles {
         self.read(move |reader| reader.page(&thread, before.as_ref(), limit))
     }
 
-    /// Submitted over at the call, not at the first poll: the order is that of the calls, and a caller that stops
-    /// waiting does not take the commit back.
+    /// Queued at the call, not at the first poll: the order is that of the calls, and a caller that stops waiting does
+    /// not revoke the commit.
     fn commit(&self, commit: Commit) -> BoxFuture<'_, Result<(), StoreError>> {
         let (ack, done) = oneshot::channel();
         let handed = draft(&self.layout, commit).and_then(|draft| self.tell(Command::Commit(draft, ack)));
@@ -175,12 +175,12 @@ impl ThreadStore for ThreadFiles {
         })
     }
 
-    /// Leaves a small journal and lets the lock go.
+    /// Leaves a small journal and releases the lock.
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             let (ack, done) = oneshot::channel();
             if self.tell(Command::Close(ack)).is_ok() && done.await.is_err() {
-                tracing::error!("the store's writer ended before it was told to");
+                tracing::error!("store writer ended early");
             }
         })
     }
@@ -195,7 +195,7 @@ impl ThreadStore for ThreadFiles {
     }
 }
 
-/// Makes the lines of a commit, on the caller's thread: the scribe has enough to do.
+/// Serializes the lines of a commit on the caller's thread, to relieve the writer thread.
 fn draft(layout: &Layout, commit: Commit) -> Result<Draft, StoreError> {
     let raw = |lines: Result<Vec<Box<RawValue>>, serde_json::Error>| {
         lines.map_err(|error| refused(layout.thread(&commit.thread), error.into()))

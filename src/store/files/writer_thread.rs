@@ -1,5 +1,5 @@
-//! The scribe: one thread that does all the writing. What waits for it is written together, so that many
-//! threads share one wait for the disk.
+//! The writer thread: one thread that does all the writing. Queued commits are written together, so that many threads
+//! share one sync.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -17,25 +17,24 @@ use super::writer::{Bounds, Draft, Survey, Writer};
 use crate::domain::ThreadId;
 use crate::ports::StoreError;
 
-/// At most this many commits are written together.
+/// Most commits written together.
 const MAX_BATCH: usize = 256;
 
-/// What the scribe is told.
+/// A command to the writer thread.
 #[derive(Debug)]
 pub(super) enum Command {
-    /// Write this, and say when it is as sure as it was asked to be.
+    /// Write a commit, and confirm it with the requested durability.
     Commit(Draft, oneshot::Sender<Result<(), StoreError>>),
     Survey(oneshot::Sender<Survey>),
-    /// Tell whether a thread has work left.
+    /// Report whether a thread has work left.
     IsOpen(ThreadId, oneshot::Sender<bool>),
-    /// Say that you are there.
+    /// Report that the thread is alive.
     Hello(oneshot::Sender<()>),
-    /// Finish, and say when everything is in its place.
+    /// Finish, and report when everything is written.
     Close(oneshot::Sender<()>),
 }
 
-/// Starts the scribe. It ends, and lets the lock go, when it is told to close or when nobody can tell it
-/// anything any more.
+/// Starts the writer thread. It ends, and releases the lock, on `Close` or when all senders are gone.
 pub(super) fn start(
     disk: Arc<dyn Disk>,
     layout: Layout,
@@ -50,7 +49,7 @@ pub(super) fn start(
         if recovered.gap {
             retirement.give_up(&old)?;
         } else {
-            // The receiver is in this function: it cannot be gone.
+            // The receiver is in this function, so it exists.
             retired.send(old).map_err(|_| StoreError::closed())?;
         }
     }
@@ -109,8 +108,8 @@ impl WriterThread {
         self.end(done);
     }
 
-    /// Writes the commits together; where that fails, each by itself, so that one that cannot be written takes
-    /// no other with it.
+    /// Writes the commits together; if that fails, each by itself, so that one that cannot be written does not fail the
+    /// others.
     fn write(&mut self, batch: Vec<(Draft, oneshot::Sender<Result<(), StoreError>>)>) {
         let drafts: Vec<&Draft> = batch.iter().map(|(draft, _)| draft).collect();
         let together = drafts.len() > 1 && self.writer.write(&drafts).is_ok();
@@ -120,22 +119,21 @@ impl WriterThread {
                 self.writer.stats.count_failure();
                 tracing::error!(thread = %draft.thread, %error, cause = %Cause(error), "commit failed");
             }
-            // Whoever asked may have gone; what is written stays written.
+            // The caller may be gone; the write stays.
             ack.send(written).unwrap_or_else(drop);
         }
     }
 
-    /// With an asker everything is put in order first; without one the journal stays as it is, as after a
-    /// crash.
+    /// On `Close` the journal is replaced by a short one; otherwise it stays, as after a crash.
     fn end(mut self, done: Option<oneshot::Sender<()>>) {
         if done.is_some()
             && let Err(error) = self.writer.close()
         {
-            tracing::warn!(%error, "the journal stays for the next start");
+            tracing::warn!(%error, "journal not shortened");
         }
         drop(self.writer);
         if self.retirement.join().is_err() {
-            tracing::error!("giving up old journals ended by a panic");
+            tracing::error!("journal removal panicked");
         }
         drop(self.lock);
         if let Some(done) = done {
@@ -144,7 +142,7 @@ impl WriterThread {
     }
 }
 
-/// The system's own words behind an error, for the log.
+/// The IO error behind an error, for the log.
 struct Cause<'a>(&'a StoreError);
 
 impl std::fmt::Display for Cause<'_> {

@@ -15,6 +15,9 @@ use crate::sandbox::{self, Ended, LaunchError, Running, Spec};
 /// How long helpers may take for what is theirs to do, on a machine that is busy.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Its number is the same on every Linux.
+const SIGKILL: i32 = 9;
+
 /// How long pipes may stay open when every process has ended.
 const PIPES: Duration = Duration::from_secs(2);
 
@@ -50,8 +53,9 @@ pub(super) async fn run(
             biased;
             ended = &mut work => {
                 if let Some(exceeded) = memory.ended_by_kernel() {
-                    // Its helpers ended with it, and may have told nothing.
-                    return Ok((Why::OutOfMemory(exceeded), ended.ok(), started.elapsed()));
+                    // The kernel killed its helpers with it, which then report nothing.
+                    let ended = ended.unwrap_or(Ended::Killed(SIGKILL));
+                    return Ok((Why::OutOfMemory(exceeded), Some(ended), started.elapsed()));
                 }
                 return Ok((Why::Done, Some(known(ended)?), started.elapsed()));
             }

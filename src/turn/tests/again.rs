@@ -1,4 +1,4 @@
-//! Words about questions that are settled, and words that only a model can make something of.
+//! Texts about settled approvals, and texts that only a model can classify.
 
 use serde_json::json;
 
@@ -8,13 +8,13 @@ use crate::policy::reply::{Leaning, ModelHint};
 use crate::turn::{Effect, Event, Lookups, ReplyToken};
 use crate::uimessage::{Part, UiMessage};
 
-/// A run that asks about one call, or about several.
+/// A run that asks for approval of one or several calls.
 fn asking(driver: &mut Driver, names: &[&str]) {
     driver.say("do it");
     driver.model(calls(names.iter().map(|name| call(name, "ask", json!({}))).collect()));
 }
 
-/// What the daemon answered to the message of this id.
+/// The daemon's reply to the message of this id.
 fn reply(driver: &Driver, message: &str) -> Option<String> {
     let of = |line: &UiMessage| {
         line.parts.iter().find_map(|part| match part {
@@ -58,9 +58,9 @@ fn deciding_again_in_words_says_who_decided() {
             "{effects:?}"
         );
     }
-    // The model hears nothing of it.
+    // The model does not see it.
     assert!(!driver.context().iter().any(|line| line.contains("A1")), "{:?}", driver.context());
-    // It is written down that somebody tried.
+    // The attempt is in the audit trail.
     driver.arrive("once more", IngressKind::Said(said("approve A1")));
     let audited = driver.effects.iter().any(|effect| matches!(effect, Effect::Audit(_)));
     assert!(audited);
@@ -95,7 +95,7 @@ fn one_reply_can_settle_a_question_and_hear_of_another() {
     let effects = driver.take_effects();
     assert!(effects.contains(&"save A2 Denied".to_owned()), "{effects:?}");
     assert!(!effects.contains(&"save A1 Denied".to_owned()), "{effects:?}");
-    // One that is settled is not asked for again while another waits.
+    // A settled approval is not asked again while another is pending.
     let mut driver = Driver::new();
     asking(&mut driver, &["c1", "c2"]);
     driver.say("approve A1");
@@ -179,7 +179,7 @@ fn a_model_that_reads_a_yes_only_asks_back() {
         !effects.iter().any(|effect| effect.starts_with("save") || effect.starts_with("run")),
         "{effects:?}"
     );
-    // A clear word then decides, and what was asked back about is no message for the model.
+    // A clear answer then decides, and the text that was questioned is not shown to the model.
     driver.say("yes");
     driver.tool("c1", "done");
     driver.model(words("all done"));
@@ -232,7 +232,7 @@ fn of_several_waiting_messages_only_the_one_that_was_asked_back_about_is_taken_o
         reply(&driver, LOOSE).as_deref(),
         Some("Do you mean: deny A1?\nAnswer `approve A1` or `deny A1`.")
     );
-    // Whoever waits for an answer to it must not hear the neighbour's.
+    // The waiter of this message must not get the other message's outcome.
     let (own, _) = driver.conversation.run_of(&id(LOOSE)).unwrap();
     let moved = format!("{:?}", Effect::Moved { message: id(LOOSE), to: own.clone() });
     let effects = driver.take_effects();
@@ -280,7 +280,7 @@ fn a_model_is_shown_nothing_of_those_who_may_not_decide_nor_what_is_not_a_short_
     driver.arrive("passed on", IngressKind::Said(forwarded));
     let effects = driver.take_effects();
     assert!(!effects.iter().any(|effect| effect.contains("ReadReply")), "{effects:?}");
-    // By the rules alone no model is asked either.
+    // With rules only, no model is called.
     let mut driver = Driver::new();
     asking(&mut driver, &["c1"]);
     driver.say(LOOSE);

@@ -1,4 +1,4 @@
-//! Asking people, their answers, and a crash in between.
+//! Approvals, their answers, and crashes in between.
 
 use serde_json::json;
 
@@ -101,8 +101,8 @@ fn an_old_handle_works_after_a_restart_and_the_call_runs_once() {
     assert_eq!(effects.iter().filter(|effect| effect.starts_with("run ask")).count(), 1, "{effects:?}");
 }
 
-/// Wherever it is cut, between the record and the lines too, the call runs at most once; and a call that had begun
-/// is asked about.
+/// Wherever the run is interrupted, also between the record and the lines, the call runs at most once; a call that had
+/// begun is asked about.
 #[test]
 fn cut_anywhere_an_approved_call_never_runs_twice() {
     let mut driver = asking();
@@ -190,7 +190,7 @@ fn what_was_said_of_a_lost_call_holds_when_only_the_record_has_it() {
     }
 }
 
-/// Cut off twice: first before the lines had the answer, then before they had the run.
+/// Interrupted twice: first before the lines had the answer, then before they had the run.
 #[test]
 fn a_rerun_that_was_cut_off_twice_is_not_taken_for_done() {
     let mut driver = Driver::new();
@@ -245,7 +245,7 @@ fn a_call_that_only_looked_is_simply_run_again_whatever_its_tool_could_do() {
     assert!(effects.contains(&"run peek c1".to_owned()), "{effects:?}");
 }
 
-/// Cut between withdrawing the old approval and asking anew.
+/// Interrupted between withdrawing the old approval and asking again.
 #[test]
 fn a_call_that_was_found_changed_is_asked_about_anew_after_a_crash_too() {
     let mut driver = asking();
@@ -369,7 +369,7 @@ fn a_scope_becomes_a_grant() {
     assert!(driver.take_effects().iter().any(|effect| effect.starts_with("grant A1 Minutes(10)")));
 }
 
-/// What the audit trail was told of answers since the last look: the outcome, and by whom.
+/// The audit lines of answers since the last call: the outcome, and by whom.
 fn audited(driver: &mut Driver) -> Vec<String> {
     let told = driver.effects.iter().filter_map(|effect| match effect {
         crate::turn::Effect::Audit(line) => {

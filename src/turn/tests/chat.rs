@@ -1,4 +1,4 @@
-//! A chat whose questions have to be sent, and people who speak in it by the platform's clock.
+//! A chat whose questions have to be sent, and people whose messages carry the platform's time.
 
 use serde_json::json;
 
@@ -11,7 +11,7 @@ use crate::uimessage::Part;
 pub(super) const ADA: &str = "web:user:u";
 pub(super) const OWNER: &str = "web:user:owner";
 pub(super) const BOB: &str = "web:user:bob";
-/// When the day begins, by both clocks.
+/// The start time, by both clocks.
 pub(super) const DAWN: i64 = 1_700_000_000_123;
 
 /// A chat whose questions have to be sent.
@@ -24,12 +24,11 @@ pub(super) fn chat() -> Driver {
     driver
 }
 
-/// The rules of such a chat.
 pub(super) fn push() -> Rules {
     Rules { capabilities: Capabilities { delivery: Delivery::Push, ..Capabilities::pull() }, ..rules() }
 }
 
-/// Somebody says something at a time of the platform's that reaches us now.
+/// A person's message that was written at a platform time and arrives now.
 pub(super) fn says(driver: &mut Driver, by: &str, at: i64, what: Said) -> String {
     let message = format!("m{}", driver.lines.len());
     let mut event = event(&message, IngressKind::Said(what));
@@ -52,7 +51,7 @@ pub(super) fn says_now(driver: &mut Driver, by: &str, what: Said) -> String {
     says(driver, by, now, what)
 }
 
-/// Everything that was asked since the last look is shown now: the message is called like the question.
+/// Delivers all questions since the last call: the platform message has the approval's id.
 pub(super) fn deliver(driver: &mut Driver) {
     let now = Timestamp::from_millis(driver.now);
     for intent in asked(driver) {
@@ -72,12 +71,12 @@ pub(super) fn asked(driver: &Driver) -> Vec<Intent> {
     said.flatten().filter(|intent| matches!(intent, Intent::ApprovalRequest { .. })).collect()
 }
 
-/// The model wants to do something that needs a yes.
+/// The model makes a call that needs approval.
 pub(super) fn wants(driver: &mut Driver, name: &str) {
     driver.model(calls(vec![call(name, "ask", json!({ "command": name }))]));
 }
 
-/// Ada has asked for something, and the first question is on her screen.
+/// Ada has made a request, and the first question was delivered.
 pub(super) fn waiting() -> Driver {
     let mut driver = chat();
     says(&mut driver, ADA, DAWN, said("clean up"));
@@ -86,7 +85,7 @@ pub(super) fn waiting() -> Driver {
     driver
 }
 
-/// What became of a question; one that was approved runs at once.
+/// The state of an approval; an approved one runs at once.
 pub(super) fn state(driver: &Driver, number: u32) -> String {
     let known = driver.book.values().find(|approval| approval.number.0 == number).unwrap();
     state_word(known).replace("Spent", "Approved")

@@ -1,5 +1,5 @@
-//! Since when a question can have been seen, and when words were said: what was not sent, what may have been sent, and
-//! clocks that are off.
+//! When a question can have been seen and when a text was written: unsent questions, sends without a response, and
+//! clock differences.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ fn what_has_not_been_sent_has_not_been_seen() {
         let told = says_now(&mut driver, ADA, said(text));
         assert!(told.contains("A1") && state(&driver, 1) == "Pending", "{text}: {told}");
     }
-    // A try that came to nothing has shown nothing either.
+    // A failed attempt has shown nothing either.
     let question = asked(&driver).pop().unwrap();
     driver.conversation.note_sending(&question, Timestamp::from_millis(driver.now));
     driver.conversation.note_sent(&question, Err(&held()));
@@ -32,7 +32,7 @@ fn what_has_not_been_sent_has_not_been_seen() {
     says_now(&mut driver, ADA, said("ok"));
     assert_eq!(state(&driver, 1), "Pending");
     driver.conversation.note_sending(&question, Timestamp::from_millis(driver.now));
-    // Its receipt may be slower than the person.
+    // The receipt may arrive after the answer.
     driver.now += 3_000;
     says_now(&mut driver, ADA, said("ok"));
     assert_eq!(state(&driver, 1), "Approved");
@@ -48,8 +48,8 @@ fn cut_off() -> DeliveryError {
 
 #[test]
 fn what_may_have_come_through_may_have_been_seen_from_the_first_try_on() {
-    // What becomes of two tries, four seconds apart; whether what was said between them counts, once another question
-    // has gone.
+    // The results of two attempts, four seconds apart, and whether a text written between them counts once another
+    // question was settled.
     for (first, second, counts) in [
         (cut_off(), None, true),
         (cut_off(), Some(cut_off()), true),
@@ -130,7 +130,7 @@ fn a_question_that_was_left_in_the_outbox_may_have_been_seen() {
 
 #[test]
 fn how_far_the_clocks_are_apart_is_learned_from_the_first_message_of_a_run() {
-    // Two messages were joined: the second came after the run had begun.
+    // Two messages were joined: the second arrived after the run had begun.
     let mut driver = chat();
     says(&mut driver, ADA, DAWN, said("clean up"));
     driver.now += 500;
@@ -140,7 +140,7 @@ fn how_far_the_clocks_are_apart_is_learned_from_the_first_message_of_a_run() {
     driver.now = DAWN + 5_000;
     says_now(&mut driver, OWNER, said("no"));
     driver.model(words("I leave it"));
-    // What says it was said after it was answered tells nothing.
+    // A message dated after its answer says nothing about the clocks.
     let mut lines = driver.lines.clone();
     let mut odd = lines[0].clone();
     (odd.id, odd.metadata.correlation_id) = ("odd".parse().unwrap(), "odd".parse().unwrap());
@@ -158,25 +158,25 @@ fn how_far_the_clocks_are_apart_is_learned_from_the_first_message_of_a_run() {
 #[test]
 fn what_was_said_before_a_question_was_shown_is_asked_back_though_nothing_else_was_ever_asked() {
     let hour = 3_600_000;
-    // When the request is said and when the answer is, by the platform's clock; whether it approves. The request comes in
-    // at once, the question is shown five seconds later, and the answer comes in after nine.
+    // The platform times of request and answer, and whether it approves. The request arrives at once, the question is
+    // shown five seconds later, and the answer arrives after nine.
     for (request, answer, approves) in [
         (DAWN, DAWN + 9_000, true),
         (DAWN, DAWN + 4_000, false),
         (DAWN, DAWN, false),
         (DAWN, DAWN - 60_000, false),
         (DAWN, 1_000, false),
-        // A clock that is off, by half a minute or a day.
+        // A clock that is off by half a minute or a day.
         (DAWN - 30_000, DAWN - 30_000 + 9_000, true),
         (DAWN - 30_000, DAWN - 30_000 + 2_000, false),
         (DAWN + 30_000, DAWN + 30_000 + 9_000, true),
         (DAWN + 30_000, DAWN + 30_000 + 2_000, false),
         (DAWN + 24 * hour, DAWN + 24 * hour + 9_000, true),
         (DAWN + 24 * hour, DAWN + 24 * hour + 1_000, false),
-        // One that is hours behind, or counts messages, tells no time.
+        // A clock that is hours behind, or counts messages, is ignored.
         (DAWN - 24 * hour, DAWN - 24 * hour + 1_000, true),
         (1_000, 2_000, true),
-        // A second that was cut off.
+        // A time truncated to the second.
         (DAWN, (DAWN + 5_000) / 1000 * 1000, true),
     ] {
         for words in ["yes", "approve A1", "全部同意"] {
@@ -199,7 +199,7 @@ fn what_was_said_before_a_question_was_shown_is_asked_back_though_nothing_else_w
 
 #[test]
 fn a_yes_counts_for_a_later_question_only_from_when_it_was_shown() {
-    // When the answer is said, from when the first question was asked on; whether it approves the second one.
+    // When the answer is written, relative to the first question; whether it approves the second one.
     for (answer, approves) in [
         (70_000, true),
         (61_000, true),
@@ -264,12 +264,12 @@ fn a_yes_for_what_went_before_a_restart_does_not_approve_what_is_asked_after_it(
 fn a_yes_from_before_a_restart_is_no_answer_to_what_is_asked_after_it() {
     let mut driver = waiting();
     let (lines, book) = (driver.lines.clone(), driver.book.clone());
-    // What was on the screen before is answered by what was said meanwhile.
+    // A question that was shown before is answered by a text written meanwhile.
     let mut again = Driver::resumed(push(), lines.clone(), book.clone());
     again.now = DAWN + 30_000;
     says(&mut again, ADA, DAWN + 4_000, said("yes"));
     assert_eq!(state(&again, 1), "Approved");
-    // What is asked only afterwards is not.
+    // A question that is asked afterwards is not.
     driver = Driver::resumed(push(), lines, book);
     driver.now = DAWN + 70_000;
     driver.feed(Event::Tick);

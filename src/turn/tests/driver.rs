@@ -1,4 +1,4 @@
-//! Drives a conversation: performs its effects on a list of lines, and answers for the model and the tools.
+//! Drives a conversation: performs its effects on a list of lines, and simulates the model and the tools.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -102,8 +102,8 @@ pub(super) fn trouble(kind: ErrorKind) -> Result<Completion, ModelError> {
     Err(ModelError { kind, detail: "scripted".to_owned(), retry_after: None })
 }
 
-/// A tool named `ask` asks, one named `forbidden` never runs, any other may; one named `peek` could change things, but
-/// its calls only look.
+/// A tool named `ask` needs approval, `forbidden` never runs, any other may; `peek` could have side effects, but its
+/// calls are read-only.
 fn judge(name: &str, input: &Value, world: &str) -> Judgement {
     let ruling = match name {
         "ask" => Ruling::Ask,
@@ -131,16 +131,16 @@ fn judge(name: &str, input: &Value, world: &str) -> Judgement {
     }
 }
 
-/// A conversation and the world around it.
+/// A conversation and its simulated environment.
 pub(super) struct Driver {
     pub(super) conversation: Conversation,
     pub(super) lines: Vec<UiMessage>,
-    /// Every effect since the last look.
+    /// Every effect since the last call.
     pub(super) effects: Vec<Effect>,
     pub(super) now: i64,
-    /// The record of approvals, as it is on the disk.
+    /// The approval records, as they are on the disk.
     pub(super) book: BTreeMap<String, Approval>,
-    /// What a look at a call finds besides its arguments; changes when a file does.
+    /// What judging a call depends on besides its arguments; changes when a file does.
     pub(super) world: String,
     tickets: u64,
     runs: u64,
@@ -156,7 +156,7 @@ impl Driver {
         Self::resumed(rules, lines, BTreeMap::new())
     }
 
-    /// A restart: the lines and the record are all that is left.
+    /// A restart: only the lines and the records are left.
     pub(super) fn resumed(rules: Rules, lines: Vec<UiMessage>, book: BTreeMap<String, Approval>) -> Self {
         Self::resumed_at(1000, rules, lines, book)
     }
@@ -180,7 +180,7 @@ impl Driver {
         driver
     }
 
-    /// Feeds an event and performs what needs no answer; a slot is granted at once.
+    /// Feeds an event and performs the effects that need no answer; a slot is granted at once.
     pub(super) fn feed(&mut self, event: Event) -> &mut Self {
         let mut events = vec![event];
         while let Some(event) = events.pop() {
@@ -228,7 +228,7 @@ impl Driver {
         answer.expect("every arrival is answered")
     }
 
-    /// What the actor would bring: the questions in the record that the words decide by their names.
+    /// The actor's look-ups: the approvals that a text decides by number or id.
     fn look_up(&self, kind: &IngressKind) -> Lookups {
         let words = match kind {
             IngressKind::Said(said) => said.text.clone(),
@@ -263,7 +263,7 @@ impl Driver {
         self.feed(Event::ToolEnded { call, outcome: Ok(json!(output)) })
     }
 
-    /// The names of the effects since the last look.
+    /// The names of the effects since the last call.
     pub(super) fn take_effects(&mut self) -> Vec<String> {
         let name = |effect: &Effect| match effect {
             Effect::Commit { messages, durability, .. } => {
@@ -294,7 +294,7 @@ impl Driver {
         to_model(self.conversation.context()).iter().map(short).collect()
     }
 
-    /// The conversation as the file tells it: role, text, status.
+    /// The conversation as stored: role, text, status.
     pub(super) fn transcript(&self) -> Vec<String> {
         let line = |message: &UiMessage| match message.role {
             Role::User => format!("user {}: {}", message.id, message.text()),
@@ -323,7 +323,7 @@ pub(super) fn short(message: &ModelMessage) -> String {
     }
 }
 
-/// What every provider demands: each call has exactly one result, right behind it.
+/// The requirement of every provider: each call has exactly one result, right after it.
 pub(super) fn assert_provider_valid(messages: &[ModelMessage]) {
     let mut expected: Vec<String> = Vec::new();
     for message in messages {

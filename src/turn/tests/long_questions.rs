@@ -1,4 +1,4 @@
-//! Questions about calls that are too long to be shown whole.
+//! Approvals of calls that are too long to be shown whole.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::domain::{Capabilities, Intent, LengthUnit};
 use crate::turn::{Effect, Rules};
 use crate::uimessage::Part;
 
-/// A chat with short messages, where a call waits for a yes.
+/// A chat with short messages, where a call needs approval.
 fn asked_about(text: &str, files: bool) -> Driver {
     let push = push();
     let capabilities =
@@ -20,7 +20,7 @@ fn asked_about(text: &str, files: bool) -> Driver {
     driver
 }
 
-/// What is sent, and how much was kept before it.
+/// The messages sent, and how much was stored before them.
 fn sent(driver: &Driver) -> (Vec<(String, Intent)>, Vec<usize>) {
     let (mut sent, mut kept) = (Vec::new(), Vec::new());
     for effect in &driver.effects {

@@ -1,4 +1,4 @@
-//! The machine, driven by hand: no model, no disk, no clock.
+//! Tests of the state machine without a model, a disk or a clock.
 
 mod again;
 mod approvals;

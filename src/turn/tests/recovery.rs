@@ -1,4 +1,4 @@
-//! Killed anywhere, taken up again: every question is answered once, and every prompt is one a provider takes.
+//! Interrupted anywhere and resumed: every question is answered once, and every prompt is valid for providers.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -7,7 +7,7 @@ use super::driver::{Driver, assert_provider_valid, call, calls, rules, words};
 use crate::domain::{ApprovalKind, Command, CorrelationId, WhileRunning};
 use crate::uimessage::{Role, RunStatus, UiMessage, fold, to_model, unfinished_runs};
 
-/// Answers until nothing is left to do. Every run looks once, then speaks.
+/// Answers until no work is left. Every run makes one read-only call, then answers.
 fn drive_to_rest(driver: &mut Driver) {
     for round in 0..200 {
         if driver.conversation.is_idle() {
@@ -56,7 +56,7 @@ fn assert_answered_once(lines: &[UiMessage], accepted: &[String]) {
     }
 }
 
-/// A day in the life of a thread: merging, waiting, tools, stopping.
+/// A sequence with merging, waiting, tools and a stop.
 fn busy_day(while_running: WhileRunning) -> Vec<UiMessage> {
     let mut settings = rules();
     settings.while_running = while_running;
@@ -120,7 +120,7 @@ fn a_call_that_only_looks_is_simply_run_again() {
     assert_eq!(again.transcript(), ["user m1: m1", "run_1.1 Done: done"]);
 }
 
-/// A run that looks at long things until it has filled some messages.
+/// A run whose long tool results fill several messages.
 fn long_run() -> Vec<UiMessage> {
     let mut driver = Driver::new();
     driver.say("m1");
@@ -198,7 +198,7 @@ fn stopped_and_asked_again_by_turns_and_cut_in_the_middle_it_ends_well() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Whatever happens in whatever order, and wherever it is cut.
+    /// Any sequence of events, interrupted at any point.
     #[test]
     fn any_day_cut_anywhere_ends_well(moves in proptest::collection::vec(0_u8..8, 1..40), cut in 0.0_f64..1.0, mode in 0_u8..3) {
         assert_ends_well(&moves, cut, mode);

@@ -1,4 +1,4 @@
-//! A bare yes counts for a question that whoever says it can have seen, and for no other.
+//! A bare yes counts only for a question that its author can have seen.
 
 use serde_json::json;
 
@@ -11,7 +11,7 @@ use crate::turn::{Event, Lookups, ReplyToken};
 
 #[test]
 fn a_yes_for_a_question_that_expired_does_not_approve_the_one_that_came_after_it() {
-    // How long after the new question is shown it is said and comes in; what; whether it approves.
+    // How long after the new question is shown the text is written and arrives; the text; whether it approves.
     let plain = |text: &str| said(text);
     for (said_after, comes_after, what, approves) in [
         (-1_000, 500, plain("yes"), false),
@@ -19,23 +19,23 @@ fn a_yes_for_a_question_that_expired_does_not_approve_the_one_that_came_after_it
         (-1_000, 20_000, plain("全部同意"), false),
         (900, 1_000, plain("yes"), false),
         (12_000, 12_500, plain("yes"), true),
-        // Nobody knew its number yet.
+        // Its number was not known yet.
         (-1_000, 500, plain("approve A2"), false),
         (-1_000, 500, plain("/approve A2"), false),
         (500, 600, plain("approve A2"), true),
-        // Its command and its tool may be those of the one before.
+        // Its command and its tool may be the same as the one before.
         (-1_000, 500, plain("approve rm"), false),
         (-1_000, 500, plain("approve ask"), false),
         (-1_000, 500, plain("同意 ask"), false),
         (12_000, 12_500, plain("approve ask"), true),
         (-1_000, 500, quoting("yes", "A2", ""), true),
         (12_000, 12_500, quoting("yes", "A1", ""), false),
-        // Which message showed what is not known any more, but it says so itself.
+        // The platform message is no longer known, but its text has the number.
         (-1_000, 500, quoting("yes", "9", "🔴 A2: may I do this?\n\nrm"), true),
         (-1_000, 500, quoting("yes", "9", "🟡 **A2：可以执行吗？**"), true),
         (12_000, 12_500, quoting("yes", "9", "🔴 A1: may I do this?\n\nls"), false),
         (12_000, 12_500, quoting("yes", "9", "how are you?"), true),
-        // People speak of numbers as well, and of paper.
+        // People mention numbers and paper sizes too.
         (12_000, 12_500, quoting("yes", "9", "shall we print it on A4?"), true),
         (12_000, 12_500, quoting("yes", "9", "A4 or A1, I cannot tell"), true),
         (-1_000, 500, quoting("yes", "9", "what about A2?"), false),
@@ -74,7 +74,7 @@ fn a_yes_that_was_said_twice_answers_one_question() {
     driver.now += 100;
     says(&mut driver, ADA, first + 700, said("yes"));
     assert_eq!(state(&driver, 2), "Pending", "it was said before A2 was shown");
-    // Whoever answered the last one themselves may answer the next one at once.
+    // A person who answered the last one may answer the next one at once.
     says_now(&mut driver, ADA, said("yes"));
     assert_eq!(state(&driver, 2), "Approved");
 }
@@ -113,7 +113,7 @@ fn of_several_questions_a_reply_means_the_one_it_points_at() {
     assert_eq!((state(&driver, 2), numbers(&driver).len()), ("Denied".to_owned(), 0));
 }
 
-/// What was approved is done, and half a second ago Ada's next request led to another question.
+/// The approved call has ended, and half a second ago Ada's next request led to another approval.
 fn and_now_the_rest(driver: &mut Driver) {
     driver.tool("ls", "done");
     driver.model(words("done"));

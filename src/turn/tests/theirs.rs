@@ -1,4 +1,4 @@
-//! Who is there, and what is theirs: what somebody began is theirs to end where others speak as well.
+//! Participants and their rights: a person may end what that person began where others speak as well.
 
 use super::driver::{Driver, call, calls, event, id, rules, said, words};
 use crate::domain::{AuthorRole, ChatKind, Command, IngressKind, Language, ThreadState};
@@ -34,7 +34,7 @@ fn order(driver: &mut Driver, by: &str, role: AuthorRole, command: Command) -> S
     arrive(driver, &message, by, role, IngressKind::Command(command.into()))
 }
 
-/// A group in which Ada's request waits for a yes.
+/// A group in which Ada's request needs approval.
 fn group(language: Language) -> Driver {
     let mut settings = rules();
     settings.language = Some(language);
@@ -92,13 +92,13 @@ fn what_others_wait_for_is_not_thrown_away_and_a_refusal_changes_nothing() {
     say(&mut driver, BOB, "and the logs");
     let told = order(&mut driver, ADA, AuthorRole::Person, Command::New);
     assert!(told.contains("Somebody else's request"), "Bob's message waits: {told}");
-    // A run may be ended by whoever began it all the same, and what waits is next.
+    // A run may be stopped by its requester, and the waiting message is next.
     order(&mut driver, ADA, AuthorRole::Person, Command::Stop);
     assert_eq!(driver.conversation.requester().unwrap().as_str(), BOB);
     assert!(driver.context().contains(&"user clean up".to_owned()), "a refused /new forgets nothing");
     driver.model(words("done"));
     assert!(driver.conversation.is_idle());
-    // Where nothing is going on, anybody may begin anew.
+    // Without work in progress, any person may begin a new conversation.
     let told = order(&mut driver, "web:user:cid", AuthorRole::Person, Command::New);
     assert!(told.contains("new conversation"), "{told}");
     assert!(!driver.context().contains(&"user clean up".to_owned()));
@@ -132,7 +132,7 @@ fn a_second_person_is_not_forgotten_when_their_words_are_out_of_memory() {
     says(&mut driver, "m4", ADA);
     says(&mut driver, "m5", ADA);
     assert_eq!(driver.conversation.private_with(), None);
-    // All that is left in memory was said by Ada.
+    // All messages left in memory are Ada's.
     let from = driver.lines.iter().position(|line| line.id == id("m5")).unwrap();
     let mut later = Driver::with(rules(), driver.lines.split_off(from));
     assert_eq!(later.conversation.private_with(), None);

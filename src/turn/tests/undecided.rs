@@ -1,5 +1,5 @@
-//! Words that decide nothing though they read as a yes: struck through, quoted, code, passed on, sent by a program, or
-//! changed afterwards.
+//! Texts that decide nothing though they read as a yes: struck through, quoted, code, forwarded, automatic, or edited
+//! afterwards.
 
 use super::chat::{ADA, numbers, quoting, says_now, state, waiting};
 use super::driver::{event, said};
@@ -34,7 +34,7 @@ fn a_yes_that_is_struck_through_quoted_code_passed_on_or_automatic_decides_nothi
         (forwarded("/approve A1"), false),
         (automatic("yes"), false),
         (automatic("approve A1"), false),
-        // The words that it replies to are not its own.
+        // The quoted text is not part of the reply.
         (quoting("thanks", "9", "yes"), false),
         (quoting("hm", "A1", "approve A1"), false),
     ] {

@@ -1,4 +1,4 @@
-//! Speaking by a tool, beside the answer.
+//! Messages that a tool posts beside the answer.
 
 use serde_json::json;
 
@@ -12,7 +12,7 @@ fn text(text: &str) -> Intent {
     Intent::AssistantText { text: text.to_owned() }
 }
 
-/// Has a call speak, and gives what became of it and what is to be delivered.
+/// Posts a message from a call, and returns its acceptance and the deliveries.
 fn voice(driver: &mut Driver, from: &str, intent: Intent) -> (Acceptance, Vec<Intent>) {
     driver.effects.clear();
     let saying = Saying {
@@ -38,7 +38,7 @@ fn here() -> String {
     thread().to_string()
 }
 
-/// A driver whose model has called a tool that speaks.
+/// A driver whose model has called a tool that posts a message.
 fn speaking() -> Driver {
     let mut driver = Driver::new();
     driver.say("m1");

@@ -1,4 +1,4 @@
-//! Messages and commands that come while a run is in flight.
+//! Messages and commands that arrive while a run is in flight.
 
 use serde_json::json;
 

@@ -3,6 +3,8 @@
 
 mod as_user;
 mod bench;
+#[cfg(target_arch = "x86_64")]
+mod control_groups;
 mod end;
 mod everyday;
 mod git_programs;

@@ -1,5 +1,6 @@
 //! What concerns all chat platforms.
 
 mod irc;
+mod soak;
 mod table;
 mod together;

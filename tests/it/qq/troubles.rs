@@ -100,7 +100,7 @@ async fn a_token_that_expires_is_replaced_and_no_secret_is_in_the_logs() {
     assert_eq!(world.qq.look(|rules| rules.tokens.len()), 2);
     assert!(daemon.stop().await.success());
     let logged = log(&world.project);
-    assert!(logged.contains("the access token was refused"), "{logged}");
+    assert!(logged.contains("access token refused"), "{logged}");
     assert!(!logged.contains(SECRET) && !logged.contains("tok-canary"), "a secret in the logs");
 }
 

@@ -1,4 +1,4 @@
-// The rows of the access panel: who asks, who was let in, which groups are open.
+// The rows of the access panel: open requests, admitted people, open groups.
 
 import { callName, ROLES, USUAL_ROLE } from './access.js';
 import { AskFirst, attempt, button, problemLine } from './controls.js';
@@ -8,8 +8,7 @@ import { channelOf } from './thread.js';
 
 const place = (id) => channelName(channelOf(id)).replace(/^the /, '');
 
-// Who somebody is: what people call them, where they are, and how they are
-// written in ship.json, which is what cannot be made up.
+// A person: display name, platform, and the id as written in ship.json, which cannot be forged.
 function identity(id, name) {
   return h('div', { class: 'who-line' },
     h('strong', { 'data-testid': 'who-name', text: name || id.split(':').slice(2).join(':') }),
@@ -17,13 +16,13 @@ function identity(id, name) {
     h('code', { class: 'who-id', text: id }));
 }
 
-/** The choices of a role. One that this page does not know yet is kept as it is. */
+/** The options of a role. A role that this page does not know is kept. */
 export function roleOptions(current = USUAL_ROLE) {
   const names = ROLES.includes(current) ? ROLES : [...ROLES, current];
   return names.map((name) => h('option', { value: name, text: t('roles')[name] ?? name, selected: name === current }));
 }
 
-/** Somebody who asks. Their code is theirs to tell: it is never shown here. */
+/** A person who requests access. The code is theirs to pass on: it is never shown here. */
 export class AskingRow {
   constructor(person) {
     this.when = h('span');
@@ -40,7 +39,7 @@ export class AskingRow {
 }
 
 export class MemberRow {
-  /** `setRole(id, role)` and `remove(id)` change it at the daemon. */
+  /** `setRole(id, role)` and `remove(id)` send the change to the daemon. */
   constructor(person, { setRole, remove }) {
     const who = callName(person);
     this.role = person.role ?? USUAL_ROLE;
@@ -50,10 +49,10 @@ export class MemberRow {
       class: 'scope', 'aria-label': t('roleOf', { who }), title: t('roleOf', { who }), 'data-testid': 'member-role',
       onchange: () => this.choose(),
     }, ...roleOptions(this.role));
-    // Not at once: with the keyboard every role on the way would be given.
+    // Not on change: with the keyboard every role on the way would be saved.
     this.save = button('approve', t('roleSave'), {
       testid: 'member-role-save', described: t('roleSaveLabel', { who }),
-      // The button goes with the difference, so the focus goes back to the choice.
+      // The button disappears once saved, so the focus returns to the select.
       onclick: async () => (await this.attempt(() => setRole(person, this.select.value))) && this.select.focus(),
     });
     this.hint = h('p', { class: 'let-in-hint', 'data-testid': 'member-role-hint' });
@@ -72,7 +71,7 @@ export class MemberRow {
     return attempt(this.el, this.problem, act);
   }
 
-  // What a role means is told while it is being chosen.
+  // Explains a role while it is being chosen.
   choose() {
     const chosen = this.select.value;
     this.save.hidden = chosen === this.role;
@@ -83,7 +82,7 @@ export class MemberRow {
 
   update(person) {
     const role = person.role ?? USUAL_ROLE;
-    // Changed here or elsewhere; a choice that is not saved yet stays.
+    // Changed here or elsewhere; an unsaved choice stays.
     if (role !== this.role) {
       const untouched = this.select.value === this.role || this.select.value === role;
       this.role = role;

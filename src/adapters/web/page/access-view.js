@@ -1,6 +1,5 @@
-// The access panel: letting somebody in by the code they told, and everybody who
-// was let in before. The code is typed and never clicked: that the person has it
-// is what shows who they are.
+// The access panel: admitting a person by their pairing code, and the list of admitted people. The
+// code is typed and never clicked: knowing it proves who the person is.
 
 import { callName, USUAL_ROLE } from './access.js';
 import { AskingRow, GroupRow, MemberRow, roleOptions } from './access-rows.js';
@@ -61,7 +60,7 @@ export class AccessView {
         const given = member?.role ?? USUAL_ROLE;
         this.tell(t('letInDone', { who: this.fullName(member), role: t('roles')[given] ?? given }));
       } catch (error) {
-        // A wrong code is the common case, and told in the reader's language.
+        // A wrong code is the common case, so its message is in the reader's language.
         if (error.status === 404) error.message = t('codeWrong');
         throw error;
       }
@@ -89,7 +88,7 @@ export class AccessView {
   async remove(who) {
     await this.access.remove(who.id);
     this.tell(t(who.openedAt ? 'groupClosed' : 'removed', { who: callName(who) }));
-    // The button that had the focus went with its row.
+    // The focused button was removed with its row.
     $('access-body').focus();
   }
 
@@ -99,7 +98,7 @@ export class AccessView {
     $('let-in-hint').dataset.role = role;
   }
 
-  // Nobody can do anything about the wait, so the form says how long it is.
+  // The wait cannot be shortened, so the form shows how long it is.
   renderLock() {
     const { locked, lockedUntil } = this.access;
     $('let-in-submit').disabled = locked;
@@ -110,7 +109,7 @@ export class AccessView {
     this.wasLocked = locked;
   }
 
-  /** Another language: everything is built anew. */
+  /** Rebuilds everything, for another language. */
   reset() {
     for (const [, rows] of this.lists) rows.clear();
     const chosen = $('let-in-role').value || USUAL_ROLE;
@@ -129,7 +128,7 @@ export class AccessView {
     setText($('access-failed'), failed ? problemWords(failed) : '');
     for (const [name, rows, items] of this.lists) {
       rows.render(items());
-      // What could not be asked is not known to be empty.
+      // After a failed request the list is unknown, not empty.
       $(`${name}-none`).hidden = failed !== null || items().length > 0;
     }
     this.renderLock();

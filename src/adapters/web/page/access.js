@@ -1,16 +1,16 @@
-// Who may talk to the agent, who asks to, and which groups are open to everybody
-// in them. Knows nothing of the DOM.
+// People with access, open requests, and groups that are open to all their members. Knows nothing
+// of the DOM.
 
 import { api } from './api.js';
 import { Source } from './source.js';
 
-/** From the least to the most. */
+/** In ascending order. */
 export const ROLES = ['guest', 'member', 'owner'];
 
-/** What somebody is whose role was not said. */
+/** The role of a person without one. */
 export const USUAL_ROLE = 'member';
 
-/** What people call somebody, if they do, or else how they are written in ship.json. */
+/** The display name, or else the id as written in ship.json. */
 export const callName = (person) => person.name || person.id;
 
 export class Access extends Source {
@@ -19,7 +19,7 @@ export class Access extends Source {
     this.people = [];
     this.chats = [];
     this.waiting = [];
-    /** Until when no code is looked at, after too many wrong ones. */
+    /** Until when codes are refused, after too many wrong ones. */
     this.lockedUntil = 0;
   }
 
@@ -34,7 +34,7 @@ export class Access extends Source {
     this.waiting = asking;
   }
 
-  /** Gives who was let in. */
+  /** Returns the admitted person. */
   async letIn(code, role) {
     try {
       return await api.letIn(code, role);
@@ -54,7 +54,7 @@ export class Access extends Source {
     }
   }
 
-  /** Takes access from a person or a group. Who has none any more is no trouble. */
+  /** Revokes the access of a person or a group. Access that is already gone is no error. */
   async remove(id) {
     try {
       await api.removeAccess(id);

@@ -1,11 +1,11 @@
-// The buttons that answer a question, wherever it is shown: how far a yes
-// reaches is chosen beside it. The daemon alone knows who was first.
+// The buttons that decide an approval, wherever it is shown, with the scope of a yes beside them.
+// Only the daemon knows which decision was first.
 
 import { api } from './api.js';
 import { h } from './dom.js';
 import { personName, t } from './strings.js';
 
-// What the daemon is sent for each choice.
+// The request value of each choice.
 const SCOPES = {
   once: 'once',
   thread: 'thread',
@@ -19,21 +19,22 @@ const SCOPES = {
 const kindOf = (name) => SCOPES[name].type ?? SCOPES[name];
 const scopesOf = (offered) => Object.keys(SCOPES).filter((name) => (offered ?? ['once']).includes(kindOf(name)));
 
-/** How far an approval reached, in words. */
+/** The scope of an approval as text. */
 export function scopeWords(scope) {
   if (!scope || scope.type === 'once') return '';
   if (scope.type === 'minutes' || scope.type === 'program') return t('scopeMinutes', { count: scope.minutes });
   return t('scopes')[scope.type] ?? scope.type;
 }
 
-/** What became of a question, in words: what, by whom, how far, why. */
+/** The outcome of an approval as text: what, by whom, scope, reason. */
 export function outcomeWords(approval) {
   const who = approval.decidedBy ? personName(approval.decidedBy) : '';
   const key = { approved: 'wasApproved', spent: 'wasApproved', denied: 'wasDenied', expired: 'wasExpired', cancelled: 'wasCancelled' }[approval.state];
   return key ? t(key, { who }) : '';
 }
 
-// Somebody else was quicker: say who, in the reader's language where it can be found out.
+// Another person decided first: names them, in the reader's language if the approval can be
+// fetched.
 async function conflictWords(id, error) {
   const known = (await api.approvals().catch(() => [])).find((approval) => approval.id === id);
   const words = known ? outcomeWords(known) : '';
@@ -42,8 +43,8 @@ async function conflictWords(id, error) {
 
 export class AnswerView {
   /**
-   * `question`: `{id, kind, scopes}`. `decided(approval)` is called with what the
-   * daemon made of an answer, `trouble()` when it took none.
+   * `question`: `{id, kind, scopes}`. `decided(approval)` is called with the daemon's result,
+   * `trouble()` on an error.
    */
   constructor(question, { decided, trouble } = {}) {
     this.question = question;
@@ -80,7 +81,7 @@ export class AnswerView {
       const words = error.status === 409 ? await conflictWords(this.question.id, error) : error.message || t('offline');
       this.problem.textContent = words;
       this.problem.hidden = false;
-      // What is decided cannot be answered again; anything else can.
+      // A decided approval cannot be decided again; after any other error it can.
       if (error.status !== 409) for (const control of controls) control.disabled = false;
       this.trouble();
     }

@@ -8,29 +8,32 @@ export class ApiError extends Error {
     super(message);
     this.name = 'ApiError';
     this.status = status;
-    /** Seconds after which it may work, where the daemon said so. */
+    /** Seconds of `Retry-After`, if the daemon sent it. */
     this.retryAfter = retryAfter;
   }
 }
 
 let unauthorized = () => {};
 
-/** Called when the daemon wants a login, whichever call met it: the login form is page-wide. */
+/** Called when any request needs a login: the login form is page-wide. */
 export function onUnauthorized(callback) {
   unauthorized = callback;
 }
 
-// A daemon which hangs must end in a message with a retry, not in a spinner.
+// A request to a daemon that hangs must end in a message with a retry, not in a spinner.
 const TIMEOUT_MS = 20_000;
 const FILE_TIMEOUT_MS = 120_000;
 
-/** Sends a request with the login of this page; with another one if the first was for another project. */
+/**
+ * Sends a request with the login of this page, and retries with the login of another project if the
+ * daemon names one.
+ */
 async function send(path, { headers = {}, ...options } = {}) {
   for (;;) {
     const used = session.credential();
     const authorization = used === null ? {} : { authorization: `Bearer ${used}` };
     const response = await fetch(path, { cache: 'no-store', redirect: 'error', headers: { ...headers, ...authorization }, ...options });
-    // Who wants a login says for which project.
+    // A daemon that requires a login names its project.
     const project = /realm="([^"]*)"/.exec(response.headers.get('www-authenticate') ?? '')?.[1];
     const wanted = response.status === 401 || project !== undefined;
     if (wanted && session.refused(used, project)) continue;
@@ -39,7 +42,7 @@ async function send(path, { headers = {}, ...options } = {}) {
   }
 }
 
-/** Does a request and reads its body by `read(response)`, within a time. */
+/** Makes a request and reads its body with `read(response)`, within a deadline. */
 async function within(ms, path, options, read, sender = send) {
   const abort = new AbortController();
   const timer = setTimeout(() => abort.abort(), ms);
@@ -62,12 +65,12 @@ async function call(method, path, body, sender = send) {
   try {
     return JSON.parse(text);
   } catch {
-    // Accepting calls (202, 204) need no body; readers check what they get.
+    // Accepting calls (202, 204) need no body; callers check the result.
     return null;
   }
 }
 
-// Error bodies are plain text by contract; a proxy's HTML page helps nobody.
+// Error bodies are plain text by contract; a proxy's HTML page is not shown.
 function plain(text) {
   const trimmed = text.trim();
   return trimmed.startsWith('<') ? '' : trimmed.slice(0, 500);
@@ -84,7 +87,7 @@ const threadPath = (threadId) => `/api/threads/${encodeURIComponent(threadId)}`;
 export const PAGE_SIZE = 50;
 
 export const api = {
-  /** Keeps the session that the daemon gives for its token. */
+  /** Stores the session that the daemon issues for its token. */
   login: async (token) => session.keep(await call('POST', '/api/login', { token }, fetch)),
 
   renewLogin: async () => session.keep(await call('POST', '/api/session')),
@@ -125,12 +128,12 @@ export const api = {
 
   async access() {
     const body = await call('GET', '/api/access');
-    // A code is told by whoever asks, not by this page; so it is forgotten here at once.
+    // The person who requests access passes the code on, not this page; so it is dropped here.
     const asking = list(body?.asking).map(({ code: _, ...person }) => person);
     return { people: list(body?.people), chats: list(body?.chats), asking };
   },
 
-  /** Gives who was let in. */
+  /** Returns the admitted person. */
   letIn: async (code, role) => (await call('POST', '/api/access/approve', { code, role }))?.member ?? null,
 
   setRole: (who, role) => call('POST', accessPath(who), { role }),
@@ -143,6 +146,6 @@ export const api = {
   /** A file of a message, as a blob. */
   file: (path) => within(FILE_TIMEOUT_MS, path, {}, (response) => response.blob()),
 
-  /** An address that downloads a file of a message; it works for a minute. */
+  /** A URL that downloads a file of a message; it is valid for a minute. */
   fileLink: async (path) => (await call('POST', `${path}/link`))?.url ?? '',
 };

@@ -1,5 +1,5 @@
-// The console's beginning and its wiring: which thread is open, what the header
-// says, how often to ask. The parts themselves live in the other modules.
+// The console's entry point: the open thread, the header, and the polling intervals. The parts are
+// in the other modules.
 
 import { Access } from './access.js';
 import { AccessView } from './access-view.js';
@@ -18,7 +18,7 @@ import { LogView } from './view.js';
 
 const THREADS_EVERY_MS = 4_000;
 const INFO_EVERY_MS = 30_000;
-// What a panel shows while somebody looks at it, and who asks while nobody does.
+// Polling of an open panel, and of access requests while it is closed.
 const PANEL_EVERY_MS = 4_000;
 const ASKING_EVERY_MS = 10_000;
 // How long a hidden, idle tab keeps its connection.
@@ -82,14 +82,14 @@ function open(threadId) {
   composer.focus();
 }
 
-// The open thread's own state is known at once, the others' with the next list.
+// The open thread's own state is known at once, that of the others with the next list.
 function stateChanged() {
   renderThreads();
   refreshThreads();
 }
 
 function newChat() {
-  // An untouched new chat is as new as another one.
+  // An unused new chat is reused.
   if (page.thread?.writable && page.thread.loaded && page.thread.store.entries.length === 0) {
     closeDrawer();
     composer.focus();
@@ -102,8 +102,7 @@ function route() {
   const { hash } = location;
   const token = /^#token=([^&]+)/.exec(hash)?.[1];
   if (token) {
-    // Out of the address bar at once: it must not end up in history or in a
-    // screenshot.
+    // Removed from the address bar at once: it must not end up in history or in a screenshot.
     history.replaceState(null, '', location.pathname + location.search);
     login.withToken(decode(token));
     return;
@@ -122,7 +121,7 @@ function decode(text) {
   }
 }
 
-// --- what follows from a change ---
+// --- rendering ---
 
 function changed() {
   const { thread } = page;
@@ -157,7 +156,7 @@ function renderActivity(thread) {
   const words = [];
   if (notice) words.push(notice.text);
   else if (thread.state === 'awaiting-approval') {
-    // The step itself asks; saying it twice would not make it clearer.
+    // The step itself shows the approval; a second notice would repeat it.
     if (!last?.message.parts.some((part) => part?.state === 'approval-requested')) words.push(t('awaiting'));
   } else if (thread.running && thread.stopping) words.push(t('stopping'));
   else if (thread.running && !speaking) words.push(t('working'));
@@ -197,12 +196,12 @@ function renderInfo() {
   renderFoot($('sidebar-foot'), info, signOut);
 }
 
-// --- asking the daemon ---
+// --- polling ---
 
 let threadsTimer = 0;
 
-// Several reasons to ask often come together; one request answers them all. The first sets the time, so that many in a
-// row do not put it off for ever.
+// Several refreshes close together become one request. The first one sets the time, so that a
+// series of them cannot delay it forever.
 function refreshThreads() {
   threadsTimer ||= setTimeout(async () => {
     threadsTimer = 0;
@@ -211,12 +210,12 @@ function refreshThreads() {
     try {
       page.threads = await api.threads();
       renderThreads();
-      // The daemon answers, so the thread's stream need not wait out its back-off.
+      // The daemon responds, so the thread's stream need not wait for its back-off.
       page.thread?.resume();
       inbox.heard(page.threads);
       if (approvals.isOpen) approvals.render();
     } catch {
-      // The connection's own state tells of an unreachable daemon.
+      // The connection state shows an unreachable daemon.
     }
   }, 150);
 }
@@ -225,7 +224,7 @@ async function refreshInfo() {
   page.infoAsked = Date.now();
   const before = JSON.stringify(page.info);
   page.info = await api.info();
-  // A login that cannot be renewed now is renewed later.
+  // A failed renewal is retried later.
   if (isOld()) api.renewLogin().catch(() => {});
   if (JSON.stringify(page.info) === before) return;
   applyLanguage();
@@ -253,8 +252,7 @@ document.addEventListener('visibilitychange', () => {
   }
 });
 
-// A page that the browser keeps for "back" is frozen with whatever its stream was
-// doing, and hears of no other tab.
+// A page in the back/forward cache is frozen with its stream, and gets no events of other tabs.
 window.addEventListener('pagehide', () => page.thread?.pause());
 window.addEventListener('pageshow', (event) => {
   if (!event.persisted) return;
@@ -362,18 +360,18 @@ document.addEventListener('keydown', (event) => {
   }
 });
 
-// --- beginning ---
+// --- start ---
 
-/** Covers the page with the login form; what was written stays. */
+/** Covers the page with the login form; a typed draft stays. */
 function askForLogin() {
   page.thread?.pause();
-  // A panel lies above everything, the form included.
+  // A panel is above everything, also the form.
   approvals.close();
   people.close();
   login.show();
 }
 
-/** Leaves nothing of the conversation on the page. */
+/** Removes the conversation from the page. */
 function signOut() {
   forget();
   location.reload();

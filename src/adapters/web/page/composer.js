@@ -1,11 +1,10 @@
-// The message box: growing with its text, sending on Enter, and keeping what
-// was typed in each thread while the person looks at another.
+// The message box: grows with its text, sends on Enter, and keeps the draft of each thread.
 
 import { setAttr, setText } from './dom.js';
 import { channelName, t } from './strings.js';
 import { channelOf } from './thread.js';
 
-// Higher, the box would hide the conversation it is about.
+// A higher box would hide the conversation.
 const MAX_HEIGHT_PX = 240;
 
 export class Composer {
@@ -29,8 +28,8 @@ export class Composer {
     window.addEventListener('resize', () => this.fit());
   }
 
-  // Enter also confirms a candidate of an input method. Three signs of that:
-  // the flag, our own book-keeping, and 229, which Safari still sends.
+  // Enter also confirms a candidate of an input method. Three indicators: the flag, our own
+  // tracking, and 229, which Safari still sends.
   onKey(event) {
     if (event.key !== 'Enter' || event.shiftKey || event.altKey) return;
     if (event.isComposing || this.composing || event.keyCode === 229) return;
@@ -74,7 +73,7 @@ export class Composer {
     this.hint.hidden = !thread.writable;
     this.readonly.hidden = thread.writable;
     if (!thread.writable) setText(this.readonly, t('readonly', { channel: channelName(channelOf(thread.id)) }));
-    // Hiding a focused button would lose the keyboard's place on the page.
+    // Hiding a focused button would lose the focus.
     const hide = !thread.running;
     if (hide && document.activeElement === this.stopButton) this.input.focus();
     if (this.stopButton.hidden !== hide) this.stopButton.hidden = hide;
@@ -83,7 +82,7 @@ export class Composer {
     setAttr(this.stopButton, 'aria-disabled', thread.stopping ? 'true' : null);
   }
 
-  /** Not on touch screens, where focus throws up a keyboard over the page. */
+  /** Not on touch screens, where focus opens a keyboard over the page. */
   focus() {
     if (!this.form.hidden && !matchMedia('(pointer: coarse)').matches) this.input.focus({ preventScroll: true });
   }

@@ -1,10 +1,10 @@
-// What the lists of grants and of people share: buttons that change something at
-// the daemon, a word beside them when it did not work, and rows that stay.
+// Shared by the lists of grants and of people: buttons that send a change to the daemon, the error
+// message beside them, and rows that keep their state.
 
 import { h, setText } from './dom.js';
 import { t } from './strings.js';
 
-/** What went wrong, in words. */
+/** The text of an error. */
 export const problemWords = (error) => error.message || t('offline');
 
 export function button(name, label, { testid, described, ...listeners }) {
@@ -16,8 +16,8 @@ export function button(name, label, { testid, described, ...listeners }) {
 export const problemLine = () => h('p', { class: 'answer-problem', role: 'alert', 'data-testid': 'answer-problem', hidden: true });
 
 /**
- * Does something that takes a moment: `el`'s controls rest meanwhile, and
- * `problem` tells when it failed. Gives whether it worked.
+ * Runs an action: disables `el`'s controls meanwhile, and shows an error in `problem`. Returns
+ * whether it succeeded.
  */
 export async function attempt(el, problem, act) {
   const controls = [...el.querySelectorAll('button, select, input')].filter((control) => !control.disabled);
@@ -33,14 +33,14 @@ export async function attempt(el, problem, act) {
     return false;
   } finally {
     for (const control of controls) control.disabled = false;
-    // A control that rests loses the focus, and the person their place.
+    // A disabled control loses the focus.
     if (controls.includes(focused) && focused.isConnected) focused.focus();
   }
 }
 
-/** A button that asks once more in its place before it does what it says. */
+/** A button that asks for confirmation in its place. */
 export class AskFirst {
-  /** `words`: `{label, described, question, yes, no}`; `act()` is what a yes does. */
+  /** `words`: `{label, described, question, yes, no}`; `act()` runs after a yes. */
   constructor(name, words, act) {
     const back = () => {
       this.asking.hidden = true;
@@ -58,7 +58,7 @@ export class AskFirst {
     this.no = button('keep', words.no, { testid: `${name}-no`, onclick: back });
     this.asking = h('div', {
       class: 'asking-first', role: 'group', 'aria-label': words.question, hidden: true,
-      // Escape takes back the question, not the whole panel.
+      // Escape closes the confirmation, not the whole panel.
       onkeydown: (event) => {
         if (event.key !== 'Escape') return;
         event.preventDefault();
@@ -72,9 +72,9 @@ export class AskFirst {
   }
 }
 
-/** One row per item, kept by its id: what is half chosen in it survives a refresh. */
+/** One row per item, kept by its id: an unsaved choice survives a refresh. */
 export class Rows {
-  /** `make(item)` gives `{el, update(item)}`. */
+  /** `make(item)` returns `{el, update(item)}`. */
   constructor(list, make) {
     this.list = list;
     this.make = make;
@@ -99,7 +99,7 @@ export class Rows {
     }
   }
 
-  /** Another language: everything is built anew. */
+  /** Rebuilds everything, for another language. */
   clear() {
     this.rows.clear();
     this.list.replaceChildren();

@@ -71,7 +71,7 @@ export function setAttr(el, name, value) {
   }
 }
 
-/** Where a link may lead: web and mail only; anything else gives null. */
+/** The URL if a link may lead there: web and mail only; else null. */
 export function safeHref(url) {
   try {
     const parsed = new URL(url);
@@ -102,7 +102,7 @@ export async function copyText(text) {
   }
 }
 
-/** A copy button which says "copied" for a moment. `read` is asked on click. */
+/** A copy button that shows "copied" for a moment. `read` is called on click. */
 export function copyButton(labels, read) {
   const label = h('span', { class: 'copy-label', text: labels.copy });
   return h('button', {
@@ -133,7 +133,7 @@ export const prefs = {
     try {
       localStorage.setItem(`ship.${key}`, value);
     } catch {
-      // Blocked storage only costs the memory of the choice.
+      // With blocked storage the choice is not remembered.
     }
   },
 };

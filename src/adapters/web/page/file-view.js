@@ -1,21 +1,21 @@
-// A file of a message: a picture that is shown, or a name that downloads it.
-// Both need the login, so neither is a plain address in the page: pictures are
-// fetched as blobs, downloads go over a link that is signed when it is clicked.
+// A file of a message: an image that is shown, or a name that downloads it. Both need the login, so
+// neither is a plain URL in the page: images are fetched as blobs, downloads use a link that is
+// signed on click.
 
 import { api } from './api.js';
 import { attempt, problemLine } from './controls.js';
 import { h, icon, safeHref } from './dom.js';
 import { t } from './strings.js';
 
-// Opened by itself, a blob is a document of this origin: no other types.
+// A blob that is opened is a document of this origin: no other types.
 const PICTURE = /^image\/(?:png|jpeg|gif|webp)$/;
 const INLINE_PICTURE = /^data:image\/(?:png|jpeg|gif|webp|avif|svg\+xml)[;,]/i;
 
-// How many pictures keep their object URL; older ones are revoked.
+// How many images keep their object URL; older ones are revoked.
 const KEPT = 40;
 const objectUrls = new Map();
 
-/** The address of an image to show. */
+/** The URL of an image to show. */
 function pictureUrl(file) {
   const known = objectUrls.get(file);
   if (known) return known;
@@ -33,7 +33,7 @@ function pictureUrl(file) {
   return url;
 }
 
-// Pictures are fetched shortly before they come into sight.
+// Images are fetched shortly before they become visible.
 const wanted = new WeakMap();
 const sight = new IntersectionObserver((seen) => {
   for (const { isIntersecting, target } of seen) {
@@ -43,7 +43,7 @@ const sight = new IntersectionObserver((seen) => {
   }
 }, { scrollMargin: '600px' });
 
-/** The path of a file of the daemon's own, in one spelling; null for others. */
+/** The normalised path of a file of this daemon; null for others. */
 export function ownFile(url) {
   const found = /^\/api\/files\/([^/?#\\]+)\/([^/?#\\]+)$/.exec(url);
   if (!found) return null;
@@ -65,7 +65,7 @@ export class FileView {
     const url = String(part.url ?? '');
     const isPicture = String(part.mediaType).startsWith('image/');
     const name = part.filename || t(isPicture ? 'image' : 'file');
-    // A message comes again with every change of it; its picture stays.
+    // A message is rendered again with every change; its image stays.
     const key = JSON.stringify([url, isPicture, name]);
     if (this.key === key) return;
     this.key = key;
@@ -83,7 +83,7 @@ export class FileView {
       try {
         img.src = await pictureUrl(file);
       } catch {
-        // The next update of the message tries again.
+        // The next update of the message retries.
         this.key = null;
         if (img.isConnected) this.showDownload(file, name);
       }
@@ -102,7 +102,7 @@ export class FileView {
       problem);
   }
 
-  // Inline data may be saved, never opened: as a page it would be a document.
+  // A data URL may be saved, never opened: it would be a document.
   showLink(url, name) {
     const data = url.startsWith('data:');
     const href = data ? url : safeHref(url);

@@ -1,5 +1,5 @@
-// What was allowed for longer than once: the list, and taking something back.
-// The model is DOM-free; the view lives in a tab of the approvals panel.
+// Grants beyond a single call: the list, and revoking one. The model is DOM-free; the view is in a
+// tab of the approvals panel.
 
 import { api } from './api.js';
 import { attempt, button, problemLine, problemWords, Rows } from './controls.js';
@@ -20,7 +20,7 @@ export class Grants extends Source {
     this.list = await api.grants();
   }
 
-  /** Gives whether it was there: it may have run out, or somebody else was quicker. */
+  /** Returns whether the grant still existed: it may have expired or been revoked elsewhere. */
   async revoke(id) {
     let held = true;
     try {
@@ -79,7 +79,7 @@ class GrantRow {
 }
 
 export class GrantsView {
-  /** `threadTitle(threadId)` gives what people call a thread. */
+  /** `threadTitle(threadId)` returns the title of a thread. */
   constructor(grants, { threadTitle }) {
     this.grants = grants;
     this.rows = new Rows($('grants-list'), (grant) => new GrantRow(grant, { threadTitle, revoke: (id) => this.revoke(id) }));
@@ -88,11 +88,11 @@ export class GrantsView {
   async revoke(id) {
     const held = await this.grants.revoke(id);
     setText($('grants-result'), t(held ? 'revoked' : 'revokedBefore', { number: id }));
-    // The button that had the focus went with its row.
+    // The focused button was removed with its row.
     $('inbox-body').focus();
   }
 
-  /** Somebody looks at the list, and not yet at what they did there before. */
+  /** The list is opened: clears the result of the last action. */
   look() {
     setText($('grants-result'), '');
     this.grants.refresh();
@@ -107,7 +107,7 @@ export class GrantsView {
     this.rows.render(this.grants.list);
   }
 
-  /** What there is to say instead of a list, if anything. */
+  /** The text shown instead of a list, if any. */
   get note() {
     const { failed, list } = this.grants;
     if (failed) return problemWords(failed);

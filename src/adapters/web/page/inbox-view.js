@@ -1,5 +1,4 @@
-// The approvals panel: what waits for a decision in any thread, what was decided
-// before, and what was allowed for longer than once.
+// The approvals panel: pending approvals of all threads, decided ones, and grants.
 
 import { AnswerView, outcomeWords, scopeWords } from './answer-view.js';
 import { problemWords } from './controls.js';
@@ -25,7 +24,7 @@ function riskChip(risk) {
   return h('span', { class: 'risk', 'data-risk': risk, text: t('risks')[risk] ?? String(risk) });
 }
 
-/** One question that waits. Keeps its elements: a chosen scope must survive a refresh. */
+/** A pending approval. Keeps its elements: a chosen scope must survive a refresh. */
 class PendingCard {
   constructor(approval, { threadTitle, decided }) {
     this.threadTitle = threadTitle;
@@ -75,7 +74,7 @@ function historyRow(approval, threadTitle) {
 }
 
 export class InboxView {
-  /** `titleOf(threadId)` gives what the sidebar calls a thread, if it does. */
+  /** `titleOf(threadId)` returns the sidebar's title of a thread, if it has one. */
   constructor(inbox, grants, { titleOf }) {
     this.inbox = inbox;
     this.titleOf = titleOf;
@@ -123,7 +122,7 @@ export class InboxView {
     this.render();
   }
 
-  /** Another language: everything is built anew. */
+  /** Rebuilds everything, for another language. */
   reset() {
     this.cards.clear();
     $('inbox-pending').replaceChildren();
@@ -162,7 +161,7 @@ export class InboxView {
     const list = $('inbox-pending');
     const alive = new Set(pending.map((approval) => approval.id));
     for (const [id, card] of this.cards) {
-      // Somebody else decided it: what they decided stays to be read for as long as the panel is open.
+      // Decided elsewhere: the outcome stays readable while the panel is open.
       if (alive.has(id) || !card.answer.problem.hidden) continue;
       card.el.remove();
       this.cards.delete(id);

@@ -1,5 +1,5 @@
-// The approvals of all threads: how many wait, which they are, and what became
-// of earlier ones. Knows nothing of the DOM.
+// The approvals of all threads: the pending ones, their number, and decided ones. Knows nothing of
+// the DOM.
 
 import { api } from './api.js';
 import { Source } from './source.js';
@@ -14,13 +14,14 @@ export class Inbox extends Source {
     this.seen = '';
   }
 
-  /** The thread list tells cheaply whether something may have changed. */
+  /** The thread list shows cheaply whether something may have changed. */
   heard(threads) {
     const waiting = threads.filter((thread) => thread.pendingApprovals > 0);
     const seen = JSON.stringify(waiting.map((thread) => [thread.threadId, thread.pendingApprovals, thread.updatedAt]));
-    // The list and the questions are asked for one after the other: what was true in between is not the last word.
+    // The thread list and the approvals are separate requests: they may disagree about changes in
+    // between.
     const agreed = waiting.reduce((sum, thread) => sum + thread.pendingApprovals, 0) === this.pending.length;
-    // A daemon that could not be reached is back: what it was asked is asked again.
+    // After a failed request the approvals are fetched again.
     if (seen === this.seen && agreed && !this.failed) return;
     this.seen = seen;
     this.refresh();
@@ -36,7 +37,7 @@ export class Inbox extends Source {
     this.history = history;
   }
 
-  /** History is read only while somebody looks at it. */
+  /** The history is fetched only while it is shown. */
   want(history) {
     this.wantsHistory = history;
     return this.refresh();

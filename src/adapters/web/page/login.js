@@ -17,7 +17,7 @@ export class Login {
     $('login-form').addEventListener('submit', (event) => {
       event.preventDefault();
       const token = $('login-token').value.trim();
-      // People paste what they have: the whole URL is as good as the token.
+      // People paste what they have: the whole URL works like the token.
       if (token) this.withToken(/#token=([^&\s]+)/.exec(token)?.[1] ?? token);
     });
   }
@@ -40,7 +40,7 @@ export class Login {
     if (this.visible) return;
     this.visible = true;
     $('login').hidden = false;
-    // What lies behind must be out of reach for keyboard and reader alike.
+    // The page behind must be unreachable for keyboard and screen reader.
     $('app').inert = true;
     $('login-token').focus();
   }

@@ -1,6 +1,6 @@
-// Markdown to DOM nodes. Builds elements one by one from the parsed tree, so
-// there is no way for content to become markup, and re-renders only the blocks
-// which changed, so that a long reply stays cheap while it grows.
+// Markdown to DOM nodes. Builds elements one by one from the parsed tree, so that content cannot
+// become markup, and re-renders only the changed blocks, so that a long reply stays cheap while it
+// grows.
 
 import { copyButton, h, safeHref } from './dom.js';
 import { parseBlocks } from './md-blocks.js';
@@ -11,7 +11,7 @@ import { t } from './strings.js';
 // only, and runs out of sight cost nothing (see chat.css).
 const RUN = 48;
 
-/** Per container: what is shown, and the part of it that cannot change again. */
+/** Per container: the current blocks, and the prefix that cannot change again. */
 const memory = new WeakMap();
 
 /**
@@ -43,8 +43,8 @@ export function renderMarkdown(container, source, growing = false) {
   for (const extra of state.shown.splice(state.settled + blocks.length)) extra.el.remove();
   while (container.lastChild && !container.lastChild.hasChildNodes()) container.lastChild.remove();
 
-  // More text can change the last block, and (a list going on after a blank
-  // line) the one before it. All others are settled and not read again.
+  // More text can change the last block, and (a list that continues after a blank line) the one
+  // before it. All others are settled and not parsed again.
   const done = Math.max(0, blocks.length - 2);
   if (done > 0) {
     for (let line = 0; line < blocks[done].start; line++) state.offset += lines[line].length + 1;
@@ -80,10 +80,10 @@ function renderBlock(block, open = false) {
   }
 }
 
-// What a line of a difference is, by how it begins.
+// The class of a diff line, by its prefix.
 const DIFF_LINES = [[/^(?:\+\+\+|---) /, 'diff-file'], [/^@@/, 'diff-hunk'], [/^\+/, 'diff-add'], [/^-/, 'diff-del']];
 
-// Each line with its own line break inside: what is copied is the text as it was.
+// Each line holds its own line break, so that copying yields the original text.
 function diffLines(text) {
   return text.split('\n').map((line, at, lines) => {
     const kind = DIFF_LINES.find(([pattern]) => pattern.test(line))?.[1];
@@ -147,8 +147,8 @@ const nodes = (tree) => tree.map((node) => {
     case 'link':
       return link(node.href, node.title, nodes(node.c));
     case 'image':
-      // Never loaded: fetching a picture a model names would tell its host
-      // that, and when, the text was read.
+      // Never loaded: fetching an image that a model names would tell its host that, and when, the
+      // text was read.
       return link(node.href, '', [document.createTextNode(`[${t('image')}${node.s ? `: ${node.s}` : ''}]`)]);
     default:
       return h(node.t, null, nodes(node.c));

@@ -1,7 +1,7 @@
-// Inline Markdown to a small tree. Pure, and linear in practice for any input:
-// a model may send 100 KB of asterisks, and the page must not notice.
+// Inline Markdown to a small tree. Pure, and linear in practice for any input: a model may send 100
+// KB of asterisks, and the page must stay responsive.
 
-// Depth beyond which emphasis stays flat; nobody reads more, the DOM suffers.
+// Depth beyond which emphasis stays flat, to keep the DOM small.
 const MAX_DEPTH = 24;
 
 const PLAIN = /[^\\`*_~[\]!<&:\n]+/y;
@@ -12,8 +12,8 @@ const ENTITIES = {
 };
 const AUTOLINK = /<((?:https?:\/\/|mailto:)[^\s<>]*|[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+)>/iy;
 const BREAK_TAG = /<br[ ]?\/?>/iy;
-// Bare addresses end at the first non-ASCII character: in Chinese prose the
-// next word follows without a space.
+// Bare URLs end at the first non-ASCII character: in Chinese prose the next word follows without a
+// space.
 const BARE = /:\/\/[\w\-.~:/?#[\]@!$&'()*+,;=%]+/y;
 // `(target "title")` after a link text; the target may hold balanced parens.
 const TARGET = /\([ \n]{0,4}(?:<([^<>\n]*)>|([^\s()<][^\s()]*(?:\([^\s()]*\)[^\s()]*)*)?)(?:[ \n]{1,4}(?:"([^"]*)"|'([^']*)'))?[ \n]{0,4}\)/y;
@@ -187,7 +187,7 @@ function bareLink(source, at, before) {
   const scheme = /(?:^|[^\p{L}\p{N}]|[^\x00-\x7f])(https?)$/iu.exec(before.slice(-6))?.[1];
   const found = scheme && match(BARE, source, at);
   if (!found) return null;
-  // Punctuation at the end belongs to the sentence, not to the address.
+  // Punctuation at the end belongs to the sentence, not to the URL.
   let rest = trimEndOf(found[0], ".,;:!?'*~");
   while (rest.endsWith(')') && !rest.includes('(')) rest = rest.slice(0, -1);
   return rest.length > 3 ? { scheme, rest } : null;

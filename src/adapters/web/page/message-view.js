@@ -18,7 +18,7 @@ class TextView {
   update(part, { live }) {
     const text = String(part.text ?? '');
     const growing = live && part.state === 'streaming';
-    // People's words are shown as typed; only replies are Markdown.
+    // User messages are shown as typed; only replies are Markdown.
     if (this.plain) setText(this.el, text);
     else renderMarkdown(this.el, text, growing);
     this.el.hidden = text.trim() === '';
@@ -49,7 +49,7 @@ class ErrorView {
   update(part) {
     const { kind, text, retryable, detail } = part.data ?? {};
     setAttr(this.el, 'data-kind', kind ?? null);
-    // The daemon's own words name settings and commands in backticks.
+    // The daemon's error texts name settings and commands in backticks.
     const words = h('div', { class: 'error-text md' });
     renderMarkdown(words, String(text ?? ''));
     this.el.replaceChildren(
@@ -57,7 +57,7 @@ class ErrorView {
       h('div', null,
         h('p', { class: 'error-title' }, t('errorTitle'), kind && kind !== 'error' ? h('code', { text: String(kind) }) : null),
         text ? words : null,
-        // The provider's own words: whoever reads this page operates the agent.
+        // The provider's own message: the reader of this page operates the agent.
         detail ? h('pre', { class: 'error-detail', text: String(detail) }) : null,
         retryable ? h('p', { class: 'error-hint', text: t('errorRetryable') }) : null));
   }
@@ -122,7 +122,7 @@ export class MessageView {
     setAttr(article, 'data-id', entry.id);
     setAttr(article, 'data-status', message.metadata?.status ?? null);
     setAttr(article, 'data-local', local?.state ?? null);
-    // Readers are told of a reply once it is whole, not letter by letter.
+    // Screen readers announce a reply when it is complete, not character by character.
     setAttr(article, 'aria-busy', live ? 'true' : null);
     article.className = `msg msg-${command ? 'command' : role}${typedCommand ? ' msg-typed-command' : ''}`;
 
@@ -172,7 +172,7 @@ export class MessageView {
     }
     const who = this.context.foreign && command.author ? h('span', { class: 'chip-author', text: `${command.author} ` }) : null;
     const chip = h('div', { class: 'chip' }, who, h('code', { text: name }));
-    // The stopped message says it already; the record needs no more than a word.
+    // The stopped message shows it already; the record is kept short.
     if (name === '/stop') {
       chip.append(h('span', { class: 'chip-reply', text: String(command.reply ?? '') }));
       this.body.replaceChildren(chip);
@@ -197,7 +197,7 @@ export class MessageView {
 
   updateMeta(message, role, live, command) {
     const { authorName, authorId, timestamp, status } = message.metadata ?? {};
-    // In a thread of another channel whoever speaks is somebody else.
+    // In a thread of another channel the author is another person.
     const person = () => (this.context.foreign ? authorName || String(authorId ?? '').split(':').pop() : '') || t('you');
     const name = role === 'user' ? person() : this.context.agentName();
     setText(this.author, name);
@@ -208,7 +208,7 @@ export class MessageView {
       setText(this.clock, clock(at));
       setAttr(this.clock, 'datetime', new Date(at).toISOString());
     }
-    // `running` in a thread at rest: the daemon ended in the middle of the turn.
+    // `running` in an idle thread: the daemon ended in the middle of the turn.
     const words = { stopped: 'stopped', failed: 'failed', running: live ? null : 'interrupted' };
     const word = role === 'assistant' && !command ? words[status] : null;
     this.mark.hidden = !word;

@@ -1,5 +1,5 @@
-// A panel at the side of the page, the button that opens it, and how many wait
-// in it. A native dialog, so that focus and Escape behave by themselves.
+// A panel at the side of the page, the button that opens it, and its count. A native dialog, so
+// that focus and Escape work by themselves.
 
 import { setAttr, setText } from './dom.js';
 
@@ -14,8 +14,7 @@ export class Panel {
     this.opened = opened;
     this.button.addEventListener('click', () => this.open());
     $(`${name}-close`).addEventListener('click', () => this.close());
-    // A click beside the panel lands on the dialog itself; the link to a thread
-    // leads away from it.
+    // A click beside the panel hits the dialog itself; a link to a thread leaves it.
     this.el.addEventListener('click', (event) => {
       if (event.target === this.el || event.target.closest('a[href^="#/t/"]')) this.close();
     });
@@ -34,7 +33,7 @@ export class Panel {
     this.el.close();
   }
 
-  /** The button says in `label` how many wait, and shows it. */
+  /** Shows the count on the button, with `label` as its accessible name. */
   renderCount(count, label) {
     setAttr(this.button, 'data-count', String(count));
     setAttr(this.button, 'aria-label', label);

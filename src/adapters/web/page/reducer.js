@@ -35,12 +35,12 @@ function lastIndex(parts, test) {
   return -1;
 }
 
-// Ids may be used again by a later step, so only an open part answers to one.
+// A later step may reuse an id, so only an open part matches.
 function openPart(message, type, id) {
   const exact = lastIndex(message.parts, (p) => p.type === type && p.state === 'streaming' && p.id === id);
   if (exact >= 0) return exact;
-  // A whole message may have replaced the live copy in mid-text and taken the
-  // ids with it; the text then goes on in the last part, if that is still open.
+  // A whole message may have replaced the live copy in mid-text and removed the ids; the text then
+  // continues in the last part, if that is still open.
   const tail = message.parts.length - 1;
   const last = message.parts[tail];
   return last?.type === type && last.state === 'streaming' && last.id === undefined ? tail : -1;
@@ -63,7 +63,7 @@ function closeTexts(message) {
   return withParts(message, message.parts.map((p) => (p.state === 'streaming' ? { ...p, state: 'done' } : p)));
 }
 
-// Changes the tool part of a call; makes it first when the chunk names a tool.
+// Changes the tool part of a call; creates it first when the chunk names a tool.
 function tool(message, chunk, change) {
   const at = lastIndex(message.parts, (p) => isTool(p) && p.toolCallId === chunk.toolCallId);
   if (at >= 0) return replaceAt(message, at, change);
@@ -93,7 +93,7 @@ function data(message, chunk) {
   return push(message, part);
 }
 
-// A turn's end may be told by metadata too; that word is more exact than ours.
+// Metadata may report a turn's end too; that status is more exact.
 function end(message, chunk, status) {
   const closed = closeTexts(message);
   const current = closed.metadata?.status;

@@ -1,6 +1,6 @@
-// The login of this page: a session credential in the storage of the page's
-// origin. An origin has one port, so no server on another port can read it.
-// There is one entry per project: projects may take turns at one address.
+// The login of this page: a session credential in the storage of the page's origin. An origin has
+// one port, so no server on another port can read it. There is one entry per project: several
+// projects may use one address in turn.
 
 const CURRENT = 'ship.login';
 const entry = (project) => `${CURRENT}.${project}`;
@@ -40,7 +40,7 @@ const project = () => storage.getItem(CURRENT) ?? '';
 /** The credential to send, or null. */
 export const credential = () => read(project())?.session ?? null;
 
-/** Keeps what the daemon gave for the token, or for an older session. */
+/** Stores the session that the daemon issued for the token, or for an older session. */
 export function keep(answer) {
   if (typeof answer?.session !== 'string') return;
   const owner = String(answer.project ?? '');
@@ -55,9 +55,8 @@ export function isOld() {
 }
 
 /**
- * The daemon of project `owner` did not accept the credential `used`. Gives
- * whether there is another one to try. A login of another project is kept: its
- * daemon may come back to this address.
+ * The daemon of project `owner` refused the credential `used`. Returns whether there is another one
+ * to try. A login of another project is kept: its daemon may return to this address.
  */
 export function refused(used, owner) {
   if (credential() === used) {

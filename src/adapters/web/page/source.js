@@ -1,16 +1,16 @@
-// Something that the daemon is asked for again and again. Knows nothing of the DOM.
+// Data that is polled from the daemon. Knows nothing of the DOM.
 
 export class Source {
-  /** `changed()` after any change, also for the worse. */
+  /** `changed()` is called after any change, also after an error. */
   constructor(changed) {
     this.changed = changed;
-    /** Why the last question got no answer, or null. */
+    /** The error of the last request, or null. */
     this.failed = null;
     this.asking = null;
     this.askedAt = 0;
   }
 
-  /** Asks the daemon; one question at a time, and once more if asked meanwhile. */
+  /** Fetches; one request at a time, and once more if called meanwhile. */
   refresh() {
     if (this.asking) {
       this.again = true;
@@ -33,7 +33,7 @@ export class Source {
     return this.asking;
   }
 
-  /** Asks unless it was asked not long ago. */
+  /** Fetches unless the last request is more recent than this. */
   refreshAfter(ms) {
     if (Date.now() - this.askedAt >= ms) this.refresh();
   }

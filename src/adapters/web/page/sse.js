@@ -1,4 +1,4 @@
-// Reads server-sent events from text that arrives in pieces. DOM-free.
+// Parses server-sent events from text that arrives in pieces. DOM-free.
 
 export class EventParser {
   /** `dispatch(name, data)` is called for every complete event. */
@@ -10,7 +10,7 @@ export class EventParser {
   }
 
   push(text) {
-    // A carriage return at the end may be the first half of a line end.
+    // A carriage return at the end may be the first half of a line break.
     const lines = (this.rest + text).split(/\r\n|\n|\r(?!$)/);
     this.rest = lines.pop();
     for (const line of lines) this.line(line);

@@ -1,13 +1,13 @@
-// The messages of the open thread, merged from four sources which overlap in
-// time: history pages, committed messages, live chunks and the person's own
-// unsent words. DOM-free. The one promise: no message is ever shown twice.
+// The messages of the open thread, merged from four sources that overlap in time: history pages,
+// committed messages, live chunks and the person's own unsent messages. DOM-free. The guarantee: no
+// message is shown twice.
 
 import { applyChunk, emptyMessage } from './reducer.js';
 
 const ENDED = new Set(['done', 'stopped', 'failed']);
 const isEnded = (message) => ENDED.has(message.metadata?.status);
 
-// How much of a turn a copy has seen; to tell an old snapshot from a new one.
+// How much of a turn a copy holds; distinguishes an old snapshot from a new one.
 function weight(message) {
   let sum = message.parts.length;
   for (const part of message.parts) if (typeof part.text === 'string') sum += part.text.length;
@@ -46,7 +46,7 @@ export class MessageStore {
     return this.entries.some((entry) => entry.message.parts.some(asks));
   }
 
-  /** The oldest message the daemon knows of: where an earlier page ends. */
+  /** The oldest message that the daemon has: where an earlier page ends. */
   oldestId() {
     return this.entries.find((entry) => !entry.local && !entry.live)?.id ?? null;
   }
@@ -62,7 +62,7 @@ export class MessageStore {
     entry.touched = ++this.clock;
   }
 
-  /** A committed message: takes its place by id, or comes last. */
+  /** A committed message: replaces the one with its id, or is appended. */
   upsert(message) {
     if (!wellFormed(message)) return;
     let entry = this.byId.get(message.id);
@@ -91,8 +91,8 @@ export class MessageStore {
       entry = this.make(messageId, emptyMessage(messageId));
       this.entries.push(entry);
     }
-    // Late chunks of a turn whose record has come already add nothing; only
-    // `start` says that the message is being written anew.
+    // Late chunks of a turn whose record has arrived add nothing; only `start` means that the
+    // message is written again.
     if (chunk.type !== 'start' && !entry.live && isEnded(entry.message)) return;
     entry.message = applyChunk(entry.message, chunk);
     entry.live = !isEnded(entry.message);
@@ -100,7 +100,7 @@ export class MessageStore {
     this.changed();
   }
 
-  /** What a running call said last. Kept beside the message: it is no part of it. */
+  /** The last progress of a running call. Kept beside the message: it is not part of it. */
   progress(toolCallId, text) {
     const entry = this.entries.findLast((known) => known.live && known.message.parts.some((part) => part?.toolCallId === toolCallId));
     if (!entry) return;
@@ -110,13 +110,13 @@ export class MessageStore {
     this.changed();
   }
 
-  /** The thread came to rest: nothing is being written any more. */
+  /** The thread is idle: no message is live any more. */
   rest() {
     for (const entry of this.entries) {
       if (!entry.live) continue;
       entry.live = false;
-      // Drawn anew, but not newer than a page that is on its way: a turn that
-      // ended while nobody listened is known from that page alone.
+      // Rendered again, but not newer than a page in flight: a turn that ended while the page was
+      // not connected is known from that page alone.
       entry.rev++;
     }
     this.changed();
@@ -145,7 +145,7 @@ export class MessageStore {
     this.changed();
   }
 
-  /** The daemon took the message, perhaps under an id of its own. */
+  /** The daemon accepted the message, perhaps under an id of its own. */
   confirmLocal(id, messageId) {
     const entry = this.byId.get(id);
     if (messageId && messageId !== id && entry?.local) {
@@ -163,7 +163,7 @@ export class MessageStore {
     this.markLocal(id, 'sent');
   }
 
-  // The local copy of a typed command goes when its record comes, if not before.
+  // The local copy of a typed command is removed when its record arrives, if not before.
   settleCommand(message) {
     const command = commandOf(message);
     if (!command) return;
@@ -182,15 +182,15 @@ export class MessageStore {
   // --- history ---
 
   /**
-   * Merges the newest page. `since` is the clock when it was asked for: what
-   * changed later is newer than the page. `running` keeps the live message.
+   * Merges the newest page. `since` is the clock at the time of the request: later changes are
+   * newer than the page. `running` keeps the live message.
    */
   mergeNewest(messages, { since, running, reset = false }) {
     const page = messages.filter(wellFormed);
     const ids = new Set(page.map((message) => message.id));
     const before = this.entries;
     const overlap = reset ? -1 : before.findIndex((entry) => ids.has(entry.id) && !entry.local);
-    // Without a common message there is a gap in between; the page starts over.
+    // Without a common message there is a gap in between; the page replaces all.
     const kept = overlap > 0 ? before.slice(0, overlap).filter((entry) => !ids.has(entry.id)) : [];
 
     const result = [...kept];
@@ -207,7 +207,7 @@ export class MessageStore {
       result.push(entry);
     }
 
-    // What the page does not know yet keeps its place after its neighbour.
+    // Entries that the page does not contain yet keep their place after their neighbour.
     const placed = new Set(result);
     let previous = null;
     for (const entry of before) {

@@ -1,5 +1,5 @@
-// One server-sent event stream which keeps itself alive. Read with fetch, not
-// with EventSource: that cannot send the Authorization header.
+// One server-sent event stream that reconnects by itself. Read with fetch, not with EventSource:
+// that cannot send the Authorization header.
 
 import { EventParser } from './sse.js';
 
@@ -10,15 +10,14 @@ const SILENCE_MS = 45_000;
 
 export class EventStream {
   /**
-   * `open(signal)` gives the response. `event(name, data)`, `up()` on every
-   * (re)connection, `down(refused)` on every loss; `refused` means the daemon
-   * answered, but not with a stream.
+   * `open(signal)` returns the response. `event(name, data)`, `up()` on every (re)connection,
+   * `down(refused)` on every loss; `refused` means that the daemon answered, but not with a stream.
    */
   constructor(open, { event, up, down }) {
     this.open = open;
     this.handlers = { event, up, down };
     this.failures = 0;
-    /** Of the connection there is, or is being made; null between two. */
+    /** Of the current connection; null between two. */
     this.abort = null;
     this.timer = 0;
     this.ended = false;
@@ -43,7 +42,7 @@ export class EventStream {
       refused = !isStream(response);
       if (!refused && this.abort === abort) await this.read(response, abort, heard);
     } catch {
-      // Told below, like a stream that ended without an error.
+      // Handled below, like a stream that ended without an error.
     }
     clearTimeout(silence);
     abort.abort();
@@ -73,7 +72,7 @@ export class EventStream {
     this.handlers.down(refused);
   }
 
-  /** Skips what is left of the back-off, when there is reason to hope. */
+  /** Skips the rest of the back-off. */
   retryNow() {
     if (this.ended || this.abort) return;
     this.failures = 0;
@@ -92,7 +91,7 @@ export class EventStream {
 
 const isStream = (response) => response.ok && (response.headers.get('content-type') ?? '').startsWith('text/event-stream');
 
-// A line that is not JSON is the daemon's fault, not a reason to stop here.
+// A line that is not JSON is a fault of the daemon, not a reason to stop here.
 function parse(data) {
   try {
     return JSON.parse(data);

@@ -1,5 +1,4 @@
-// What the console says about standing permissions and about who may talk to the
-// agent, in both languages.
+// The console's texts about grants and access, in both languages.
 
 export const ACCESS = {
   en: {

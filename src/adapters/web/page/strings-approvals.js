@@ -1,4 +1,4 @@
-// What the console says about approvals and the sandbox, in both languages.
+// The console's texts about approvals and the sandbox, in both languages.
 
 export const APPROVALS = {
   en: {

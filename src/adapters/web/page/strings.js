@@ -1,4 +1,4 @@
-// Every word the console says, in both languages.
+// All texts of the console, in both languages.
 
 import { ACCESS } from './strings-access.js';
 import { APPROVALS } from './strings-approvals.js';
@@ -226,7 +226,7 @@ let current = 'en';
 
 export const language = () => current;
 
-/** The language to speak: a choice made here, the daemon's setting, the browser. */
+/** The language: the choice made here, the daemon's setting, or the browser's. */
 export function chooseLanguage(remembered, configured) {
   const wish = [remembered, configured].find((value) => value === 'zh' || value === 'en');
   current = wish ?? ((navigator.language ?? '').toLowerCase().startsWith('zh') ? 'zh' : 'en');
@@ -244,14 +244,14 @@ export function channelName(channel) {
   return CHANNELS[current][channel] ?? channel.charAt(0).toUpperCase() + channel.slice(1);
 }
 
-/** Who somebody is: `123 (Telegram)` of `telegram:user:123`. */
+/** A person's name: `123 (Telegram)` of `telegram:user:123`. */
 export function personName(authorId) {
   const [channel, , ...rest] = String(authorId ?? '').split(':');
   let name = rest.join(':');
   try {
     name = decodeURIComponent(name);
   } catch {
-    // Shown as it stands.
+    // Shown undecoded.
   }
   const place = channelName(channel || '?').replace(/^the /, '');
   if (!name) return place;
@@ -278,7 +278,7 @@ export function dayLabel(ms) {
   return format('day', { year: 'numeric', month: 'long', day: 'numeric' }).format(ms);
 }
 
-/** A time as the daemon writes it, in words: "Today 14:03". Nothing if there is none. */
+/** A time of the daemon as text: "Today 14:03". Empty if there is none. */
 export function moment(text) {
   const at = Date.parse(text ?? '');
   return Number.isFinite(at) ? `${dayLabel(at)} ${clock(at)}` : '';

@@ -1,5 +1,5 @@
-// Runs before the first paint (see index.html), so that a person who chose
-// dark never sees a white flash. Without a choice the system preference rules.
+// Runs before the first paint (see index.html), so that a person who chose dark never sees a white
+// flash. Without a choice the system preference applies.
 (function () {
   try {
     var theme = localStorage.getItem('ship.theme');
@@ -7,6 +7,6 @@
       document.documentElement.dataset.theme = theme;
     }
   } catch (_) {
-    // Storage can be blocked; the system preference is a fine answer then.
+    // Storage can be blocked; then the system preference applies.
   }
 })();

@@ -1,5 +1,5 @@
-// The open conversation: its history, its event stream and its sending, behind
-// one object the page can open and close. Knows nothing of the DOM.
+// The open thread: its history, its event stream and its sending, as one object that the page opens
+// and closes. Knows nothing of the DOM.
 
 import { api, ApiError, PAGE_SIZE } from './api.js';
 import { MessageStore } from './store.js';
@@ -7,7 +7,7 @@ import { EventStream } from './stream.js';
 
 export const isWritable = (threadId) => threadId.startsWith('web:');
 
-/** The channel a thread came in by: `telegram` of `telegram:chat:-100`. */
+/** The channel of a thread: `telegram` of `telegram:chat:-100`. */
 export const channelOf = (threadId) => threadId.split(':', 1)[0];
 
 const REFRESH_AGAIN_MS = 3_000;
@@ -30,7 +30,7 @@ function uuid() {
 }
 
 export class Thread {
-  /** `changed()` after any change; `stateChanged()` when the turn's state moved. */
+  /** `changed()` after any change; `stateChanged()` when the turn's state changed. */
   constructor(id, { changed, stateChanged }) {
     this.id = id;
     this.writable = isWritable(id);
@@ -43,7 +43,7 @@ export class Thread {
     };
     this.store = new MessageStore(this.notify);
     this.state = 'idle';
-    /** Whether the state above is what the daemon said, and not a guess. */
+    /** Whether `state` came from the daemon and is not a guess. */
     this.known = false;
     this.queued = 0;
     this.pendingApprovals = 0;
@@ -69,8 +69,8 @@ export class Thread {
       up: () => {
         this.connection = 'open';
         this.notify();
-        // Only now: a page fetched before the subscription could miss what was
-        // committed in between.
+        // Only now: a page fetched before the subscription could miss messages committed in
+        // between.
         this.refresh();
       },
       down: (refused) => {
@@ -81,7 +81,7 @@ export class Thread {
     });
   }
 
-  /** Lets go of the connection while nobody looks (browsers allow six in all). */
+  /** Closes the connection while the tab is hidden (browsers allow six in all). */
   pause() {
     this.stream?.close();
     this.stream = null;
@@ -130,7 +130,7 @@ export class Thread {
     this.pendingApprovals = Number(data.pendingApprovals) || 0;
     if (this.state === 'idle') {
       this.stopping = false;
-      // Progress ends with the turn; an error must stay long enough to be read.
+      // Progress ends with the turn; an error stays long enough to be read.
       if (this.notice?.kind === 'progress') this.notice = null;
       this.store.rest();
     } else if (before === 'idle') {
@@ -146,7 +146,7 @@ export class Thread {
     this.notify();
   }
 
-  /** Fetches the newest page; one at a time, and once more if asked meanwhile. */
+  /** Fetches the newest page; one request at a time, and once more if called meanwhile. */
   refresh(reset = false) {
     if (this.refreshing) {
       this.refreshAgain = { reset: reset || this.refreshAgain?.reset === true };
@@ -154,8 +154,8 @@ export class Thread {
     }
     this.refreshing = this.loadNewest(reset)
       .catch((error) => {
-        // A lost connection is the stream's matter and a 401 the login's; any
-        // other refusal is asked again, or the conversation would stay blank.
+        // The stream handles a lost connection and the login form a 401; any other refusal is
+        // retried, or the conversation would stay blank.
         if (error.status === 401 || this.connection !== 'open') return;
         clearTimeout(this.refreshTimer);
         this.refreshTimer = setTimeout(() => this.closed || this.refresh(reset), REFRESH_AGAIN_MS);
@@ -175,7 +175,7 @@ export class Thread {
     const first = !this.loaded;
     this.loaded = true;
     const { connected } = this.store.mergeNewest(messages, { since, running: this.running, reset });
-    // Earlier pages already here stay; otherwise a full page promises more.
+    // Earlier pages already here stay; otherwise a full page means that there is more.
     if (first || !connected) this.hasEarlier = messages.length >= PAGE_SIZE;
     this.notify();
   }
@@ -205,7 +205,7 @@ export class Thread {
     return this.deliver(id, text);
   }
 
-  /** The same id again: if the first try did arrive, the daemon sees a duplicate. */
+  /** Retries with the same id: if the first attempt did arrive, the daemon sees a duplicate. */
   retry(id) {
     const local = this.store.get(id)?.local;
     if (!local || local.state !== 'failed') return;

@@ -30,7 +30,7 @@ class ThreadItem {
     setText(this.title, title);
     const word = state === 'running' ? t('working') : waits ? t('awaiting') : '';
     setAttr(this.dot, 'title', word || null);
-    // The state in words too: a coloured dot says nothing to a screen reader.
+    // The state as text too: a coloured dot says nothing to a screen reader.
     setText(this.detail, [channel === 'web' ? '' : channelName(channel).replace(/^the /, ''), word].filter(Boolean).join(' · '));
     const at = Date.parse(thread.updatedAt ?? '');
     setText(this.time, Number.isFinite(at) ? age(at) : '');
@@ -44,7 +44,7 @@ export class ThreadsView {
     this.list.addEventListener('keydown', (event) => this.onKey(event));
   }
 
-  /** `currentId` is listed even before the daemon has heard of it. */
+  /** `currentId` is listed even before the daemon has the thread. */
   render(threads, currentId) {
     const shown = threads.some((thread) => thread.threadId === currentId) || !currentId
       ? threads
@@ -59,7 +59,7 @@ export class ThreadsView {
       }
       item.update(thread, thread.threadId === currentId);
       alive.add(thread.threadId);
-      // Moving a focused link would drop the focus; its turn comes later.
+      // Moving a focused link would drop the focus; it is moved later.
       if (item.el === at) at = at.nextSibling;
       else if (item.el.contains(document.activeElement) && item.el.isConnected) continue;
       else this.list.insertBefore(item.el, at);
@@ -81,7 +81,7 @@ export class ThreadsView {
   }
 }
 
-/** Channels with their state, the version, and a way to sign out, at the foot of the sidebar. */
+/** The footer of the sidebar: channels with their state, the version, and the sign-out button. */
 export function renderFoot(foot, info, signOut) {
   const adapters = Array.isArray(info?.adapters) ? info.adapters : [];
   foot.replaceChildren(
@@ -98,7 +98,7 @@ export function renderFoot(foot, info, signOut) {
       info ? h('button', { type: 'button', class: 'foot-button', 'data-testid': 'sign-out', text: t('signOut'), onclick: signOut }) : null));
 }
 
-// What keeps commands in; nothing until the daemon has found out.
+// The sandbox of commands; empty until the daemon knows it.
 function sandboxLine(sandbox) {
   if (!sandbox) return [];
   const { level, required, reasons } = sandbox;
@@ -107,7 +107,7 @@ function sandboxLine(sandbox) {
     h('span', { class: 'adapter-dot' }), h('span', { text: t('sandbox')[key] ?? String(level) }))];
 }
 
-/** The empty conversation: who is here, and something to begin with. */
+/** The empty conversation: a greeting and suggestions. */
 export function renderWelcome(section, name, say) {
   section.replaceChildren(
     waves(),
@@ -120,7 +120,7 @@ export function renderWelcome(section, name, say) {
           suggestion.text === suggestion.label ? null : h('code', { text: suggestion.text }))))));
 }
 
-// The sidebar's mark, larger and afloat.
+// The sidebar's logo, enlarged.
 function waves() {
   const mark = document.querySelector('.mark').cloneNode(true);
   mark.classList.add('mark-large');

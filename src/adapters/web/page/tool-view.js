@@ -1,5 +1,4 @@
-// One tool call as a collapsible step: a line that tells what happens, and
-// inside it exactly what went in and what came out.
+// One tool call as a collapsible step: a summary line, and inside it the exact input and output.
 
 import { AnswerView } from './answer-view.js';
 import { copyButton, h, icon, setAttr, setText } from './dom.js';
@@ -11,7 +10,7 @@ import { t } from './strings.js';
 const SHOWN_CHARS = 12_000;
 const SUMMARY_CHARS = 140;
 
-// The fields which say most about a call, in order of preference.
+// The most informative fields of a call, in order of preference.
 const TELLING = ['command', 'cmd', 'query', 'pattern', 'url', 'path', 'file', 'filename', 'name', 'text', 'prompt'];
 
 const ICONS = {
@@ -25,13 +24,13 @@ const ICONS = {
   halted: 'halted',
 };
 
-/** What the icon and the word show; a call cut off with its turn is not running. */
+/** The state that icon and label show; a call cut off with its turn is not running. */
 function phase(part, { live, broken }) {
   const state = ICONS[part.state] && part.state !== 'halted' ? part.state : 'input-available';
   if (state === 'approval-requested' && broken) return 'halted';
   if (part.preliminary && live) return 'input-available';
   if (state === 'approval-responded' && part.approval?.approved === false) return 'output-denied';
-  // With a yes it runs; that it was asked about is no longer the news.
+  // An approved call runs; the approval is no longer shown.
   if (state === 'approval-responded' && live) return 'input-available';
   const moving = ICONS[state] === 'running';
   return moving && !live ? 'halted' : state;
@@ -63,8 +62,8 @@ function pretty(value) {
   }
 }
 
-// Most tools give one long text and some facts about it. As JSON the text would
-// be a single line full of escapes.
+// Most tools return one long text and some fields. As JSON the text would be a single line full of
+// escapes.
 const TEXTS = ['content', 'stdout', 'text'];
 
 function textAndFacts(output) {
@@ -122,8 +121,8 @@ export class ToolView {
   }
 
   /**
-   * `broken`: the turn was stopped or failed, so nobody will ask any more.
-   * `progress`: the last line that the running call said.
+   * `broken`: the turn was stopped or failed, so the approval is void. `progress`: the last
+   * progress of the running call.
    */
   update(part, turn) {
     this.shown = part;
@@ -145,7 +144,7 @@ export class ToolView {
     this.updateApproval(part, now);
   }
 
-  // Built only when looked at: a long thread holds hundreds of closed steps.
+  // Built only when opened: a long thread holds hundreds of closed steps.
   fill() {
     if (!this.details.open || this.filled) return;
     this.filled = true;
@@ -166,7 +165,7 @@ export class ToolView {
     this.body.replaceChildren(...sections);
   }
 
-  // Outside the <details>: a question to the person must not be folded away.
+  // Outside the <details>: an approval must not be folded away.
   updateApproval(part, now) {
     const waits = now === 'approval-requested';
     this.approval.hidden = !waits;
@@ -181,7 +180,7 @@ export class ToolView {
     this.approval.append(icon('waiting'), this.question(part), answer.el);
   }
 
-  // What is asked: its number and what would be done, then why it is asked.
+  // The approval: its number and what would be done, then the reason.
   question(part) {
     const { number, kind, summary, details } = part.approval?.descriptor ?? {};
     const title = [number, summary].filter(Boolean).join(' · ');

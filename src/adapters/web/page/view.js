@@ -1,11 +1,11 @@
-// The log: keeps one view per message in order, follows the newest text while
-// the person is at the end, and leaves them alone when they read further up.
+// The log: keeps one view per message in order, follows the newest text while the person is at the
+// end, and keeps the position when they read further up.
 
 import { setAttr, setText } from './dom.js';
 import { MessageView } from './message-view.js';
 import { dayLabel, t } from './strings.js';
 
-// This close to the end counts as being there.
+// Within this distance the person counts as being at the end.
 const NEAR_PX = 60;
 
 export class LogView {
@@ -22,12 +22,12 @@ export class LogView {
     this.scroller.addEventListener('scroll', () => this.onScroll(), { passive: true });
     this.jump.addEventListener('click', () => this.toEnd(true));
     this.earlierButton.addEventListener('click', earlier);
-    // Reaching the top loads more, unless the last try failed: then the button.
+    // Reaching the top loads more, unless the last attempt failed: then the button does.
     new IntersectionObserver((seen) => {
       if (!seen.some((entry) => entry.isIntersecting)) return;
       if (this.thread && !this.thread.earlierFailed && !this.pinned) earlier();
     }, { root: this.scroller, rootMargin: '240px 0px 0px 0px' }).observe(this.earlier);
-    // Pictures, fonts and unfolding steps change heights after rendering.
+    // Images, fonts and unfolding steps change heights after rendering.
     const sizes = new ResizeObserver(() => {
       if (this.pinned && !this.folding) this.toEnd(false);
       this.updateJump();
@@ -52,7 +52,7 @@ export class LogView {
     this.reset();
   }
 
-  /** Builds everything anew: another thread, or another language. */
+  /** Rebuilds everything, for another thread or language. */
   reset() {
     this.log.replaceChildren();
     this.views.clear();
@@ -64,7 +64,7 @@ export class LogView {
   /** Renders in the next frame; many chunks cost one rendering. */
   schedule() {
     if (this.frame) return;
-    // Frames stop in hidden tabs, where nobody needs them; a timer is not used.
+    // Frames stop in hidden tabs, where rendering is not needed; so no timer is used.
     this.frame = requestAnimationFrame(() => {
       this.frame = 0;
       this.render();
@@ -79,7 +79,7 @@ export class LogView {
     this.renderEarlier(thread);
     if (this.pinned) this.toEnd(false);
     else if (anchor?.el.isConnected) {
-      // Content put in above must not move what is being read.
+      // Content inserted above must not move what is being read.
       const moved = anchor.el.getBoundingClientRect().top - anchor.top;
       if (Math.abs(moved) > 1) this.scroller.scrollTop += moved;
     }
@@ -98,7 +98,7 @@ export class LogView {
       } else view.update(entry);
       alive.add(entry);
 
-      // Dates are costly for something asked of every row in every frame.
+      // Formatting a date is costly for every row in every frame.
       const time = Number(entry.message.metadata?.timestamp);
       if (view.time !== time) {
         view.time = time;
@@ -128,7 +128,7 @@ export class LogView {
     setAttr(this.earlierButton, 'aria-busy', thread.loadingEarlier ? 'true' : null);
   }
 
-  // The first message in sight, and where it stands.
+  // The first visible message and its position.
   anchor() {
     const top = this.scroller.getBoundingClientRect().top;
     const rows = this.log.children;
@@ -148,8 +148,8 @@ export class LogView {
     return scrollHeight - scrollTop - clientHeight < NEAR_PX;
   }
 
-  // Only a move upwards lets go of the end: while text grows, the page's own
-  // scrolling is always a little behind and must not count as the person's.
+  // Only scrolling upwards leaves the end: while text grows, the page's own scrolling lags a little
+  // and must not count as the person's.
   onScroll() {
     const top = this.scroller.scrollTop;
     if (this.isNearEnd()) this.pinned = true;

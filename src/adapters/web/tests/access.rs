@@ -1,4 +1,4 @@
-//! Who is let in.
+//! Authentication and host checks.
 
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
@@ -40,7 +40,7 @@ async fn everything_under_api_needs_the_token() {
     let (stage, mut threads) = TestServer::new();
     for (method, path) in GUARDED {
         assert_eq!(status(&stage, bare(method, path)).await, 401, "{method} {path}");
-        // A stage of its own: wrong tokens are counted.
+        // A server of its own: wrong tokens are counted.
         let (fresh, _threads) = TestServer::new();
         let wrong = bare(method, path).header("authorization", "Bearer s3cre");
         assert_eq!(status(&fresh, wrong).await, 401, "{method} {path}");

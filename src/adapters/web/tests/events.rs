@@ -1,4 +1,4 @@
-//! Everything that happens in one thread, as it happens.
+//! The event stream of a thread.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! One request in, the whole answer out.
+//! `POST /api/execute`.
 
 use serde_json::{Value, json};
 

@@ -151,7 +151,7 @@ async fn a_long_token_is_accepted_from_a_limited_address() {
 
 #[tokio::test(start_paused = true)]
 async fn a_short_token_is_not_looked_at_from_a_limited_address() {
-    // Else the limit would only change the answer to wrong guesses, and the right one would be found all the same.
+    // Otherwise the limit would only change the response to wrong guesses, and the right one would still be found.
     let (stage, _threads) = TestServer::new();
     let session = session(&stage).await;
     for _ in 0..10 {

@@ -1,4 +1,4 @@
-//! The web adapter from the outside: requests in, bytes out, with the threads and the disk played by the test.
+//! The web adapter from the outside: requests in, bytes out, with the threads and the store played by the test.
 
 mod access;
 mod chat;

@@ -1,4 +1,4 @@
-//! The console's files, the probes and what the daemon says about itself.
+//! The console's files, the probes and `/api/info`.
 
 use serde_json::json;
 

@@ -68,7 +68,7 @@ async fn a_stop_lets_open_requests_end_and_takes_no_new_ones() {
 
     running.stop.cancel();
     let refused = async {
-        // The listener closes as soon as the adapter has heard of the stop.
+        // The listener closes as soon as the adapter sees the stop.
         while TcpStream::connect(("127.0.0.1", running.port)).await.is_ok() {
             tokio::task::yield_now().await;
         }

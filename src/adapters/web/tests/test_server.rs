@@ -1,4 +1,4 @@
-//! What the tests stand on: a router, a door that the test answers, and a store in memory.
+//! The fixture: a router, threads that the test answers, and a store in memory.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -32,7 +32,7 @@ use crate::uimessage::{Metadata, Part, Role, RunStatus, TextPart, UiMessage};
 pub(super) const TOKEN: &str = "s3cret";
 pub(super) const NOW: Timestamp = Timestamp::from_millis(1_767_225_600_000);
 
-/// A clock that stands at `NOW` until a test moves it.
+/// A clock at `NOW` until a test moves it.
 #[derive(Debug)]
 pub(super) struct ManualClock(AtomicI64);
 
@@ -138,10 +138,10 @@ impl ThreadStore for FakeStore {
     }
 }
 
-/// The threads' side of the door, answered by the test.
+/// The threads' end of the handle, answered by the test.
 pub(super) struct Threads(mpsc::Receiver<Request>);
 
-/// The threads' side of a place in the front row.
+/// The threads' end of a subscription.
 pub(super) struct Front {
     pub(super) thread: ThreadId,
     pub(super) view: watch::Sender<ThreadView>,
@@ -168,7 +168,7 @@ impl Threads {
         self.0.try_recv().is_err()
     }
 
-    /// Drops the next question.
+    /// Drops the next request.
     pub(super) async fn says_nothing(&mut self) {
         drop(self.next().await);
     }
@@ -231,7 +231,7 @@ impl Threads {
     }
 }
 
-/// A body that is read bit by bit.
+/// A body that is read chunk by chunk.
 pub(super) struct Reader(BodyDataStream);
 
 impl Reader {
@@ -239,7 +239,7 @@ impl Reader {
         Self(response.into_body().into_data_stream())
     }
 
-    /// The next bytes; nothing at the end.
+    /// The next bytes; `None` at the end.
     pub(super) async fn next(&mut self) -> Option<String> {
         let bytes = self.0.next().await?.unwrap();
         Some(String::from_utf8(bytes.to_vec()).unwrap())
@@ -340,7 +340,7 @@ pub(super) fn io(door: ThreadsHandle) -> AdapterIo {
     AdapterIo { door, health: HealthReporter::new().0, clock: Arc::new(ManualClock::default()) }
 }
 
-/// A request that is let in.
+/// An authenticated request.
 pub(super) fn request(method: &str, path: &str) -> http::request::Builder {
     HttpRequest::builder()
         .method(method)
@@ -407,7 +407,7 @@ pub(super) fn outcome(status: RunStatus, messages: Vec<UiMessage>) -> RunOutcome
     }
 }
 
-/// A hook that answers with what was sent to it, for whoever knows its word.
+/// A hook that returns the request's body, if the caller sends its secret.
 #[derive(Debug)]
 struct EchoHook;
 

@@ -1,4 +1,4 @@
-//! The list of threads, their messages, and saying something in them.
+//! Listing threads, their messages, and writing to them.
 
 use serde_json::{Value, json};
 

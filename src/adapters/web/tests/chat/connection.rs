@@ -1,4 +1,4 @@
-//! How long a stream stays, and who may come back to it.
+//! How long a stream lasts, and who may resume it.
 
 use super::super::test_server::{Reader, TestServer, message, outcome, text};
 use super::stream::{THREAD, answer, begin, lines, says};

@@ -146,7 +146,7 @@ async fn a_command_is_answered_by_its_record() {
         data: {"type":"finish","finishReason":"stop","messageMetadata":{"status":"done"}}
         data: [DONE]"#,
     );
-    // Under an id of its own: that of the record is the id of what was typed.
+    // The answer has an id of its own: the record's id is that of the typed message.
     let expected = expected.replace(r#""messageId":"a1""#, r#""messageId":"a1.reply""#);
     assert_eq!(body, expected);
 }
@@ -196,7 +196,7 @@ async fn a_run_over_several_messages_is_one_answer() {
     let mut reader = Reader::new(response);
     let (bytes, (_, reply)) = tokio::join!(reader.next(), threads.is_awaited());
     assert!(bytes.unwrap().ends_with("\"delta\":\"on\"}\n\n"));
-    // The client misses the end of the first message; it is on the disk.
+    // The client misses the end of the first message; it is stored.
     stage.store.put(first(RunStatus::Continued, "one"));
     let second = message(THREAD, "a2", Role::Assistant, None, vec![Part::StepStart, Part::text("two")]);
     front.live(&second);

@@ -1,4 +1,4 @@
-//! `POST /api/chat` and what comes back, byte for byte.
+//! `POST /api/chat` and its response, byte for byte.
 
 mod connection;
 mod golden;

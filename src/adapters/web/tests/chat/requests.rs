@@ -1,4 +1,4 @@
-//! What can be asked for, and what is refused.
+//! Accepted and refused requests.
 
 use serde_json::{Value, json};
 

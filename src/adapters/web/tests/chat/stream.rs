@@ -1,4 +1,4 @@
-//! A stream that was asked for, with the thread played by the test.
+//! A requested stream, with the thread played by the test.
 
 use axum::body::Body;
 use axum::http::Response;
@@ -38,7 +38,7 @@ pub(super) async fn begin(
     (response, front, event)
 }
 
-/// Lets a run grow through states to its end and gives what a client reads.
+/// Plays a run through states to its end and returns what a client reads.
 pub(super) async fn golden(states: &[UiMessage], end: RunOutcome) -> String {
     let (stage, mut threads) = TestServer::new();
     let (response, front, _) = begin(&stage, &mut threads, says("hi")).await;
