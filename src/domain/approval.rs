@@ -123,7 +123,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// What sort of scope it is, whatever its length.
+    /// The kind of scope, without its length.
     pub const fn kind(self) -> ScopeKind {
         match self {
             Self::Once => ScopeKind::Once,

@@ -86,7 +86,7 @@ impl Tool for MemoryUpsert {
     }
 }
 
-/// Arguments that name a change, whatever is remembered so far.
+/// The change that valid arguments ask for.
 struct Wanted {
     about: About,
     action: Action,
