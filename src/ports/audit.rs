@@ -35,6 +35,8 @@ pub enum AuditEvent {
     AccessChanged,
     /// An owner opened a group by a message there.
     AccessOpened,
+    /// The operator stopped a thread.
+    ThreadStopped,
     /// Lines were lost before this one.
     LinesLost,
 }

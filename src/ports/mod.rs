@@ -9,6 +9,7 @@ mod adapter_def;
 mod adapter_parts;
 mod approvals;
 mod audit;
+mod changes;
 mod clock;
 mod file_store;
 mod grants;
@@ -44,6 +45,7 @@ pub use audit::{
     Audit, AuditEvent, AuditLine, AuditLines, AuditOutcome, AuditQuery, AuditVerdict, Redaction,
     StoredAuditLine,
 };
+pub use changes::{Change, Changes};
 pub use clock::{Clock, Ids, RandomIds, SystemClock};
 pub use file_store::{FileStore, FileWriter, OpenFile};
 pub use grants::{Grants, Revoker};
@@ -54,7 +56,8 @@ pub use key_value_store::KeyValueStore;
 pub use memory::Memory;
 pub use model::{CallDelta, Completion, Model, ModelDelta, ModelError, Prompt, ToolCall, Usage};
 pub use store::{
-    Commit, Durability, OutboxEntry, OutboxLine, StoreTotals, ThreadRecord, ThreadStore, ThreadSummary, Work,
+    Among, Commit, Durability, ListPosition, OutboxEntry, OutboxLine, StoreTotals, ThreadPage, ThreadQuery,
+    ThreadRecord, ThreadStore, ThreadSummary, Work,
 };
 pub use store_error::{StoreError, StoreErrorKind};
 pub use threads_handle::{

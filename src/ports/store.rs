@@ -1,11 +1,13 @@
 //! The port of the thread store.
 
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::{BoxFuture, Receipt, StoreError};
-use crate::domain::{DeliveryId, MessageId, OutboundIntent, ThreadId, ThreadState, Timestamp};
+use crate::domain::{DeliveryId, MessageId, OutboundIntent, Platform, ThreadId, ThreadState, Timestamp};
 use crate::uimessage::UiMessage;
 
 /// The durability of a write.
@@ -95,6 +97,107 @@ pub struct ThreadSummary {
     pub pending_approvals: u64,
 }
 
+/// A part of the list of threads, which is ordered by the time of the last message, newest first.
+#[derive(Clone, Debug)]
+pub struct ThreadQuery {
+    /// The most threads to give.
+    pub limit: usize,
+    /// Only threads behind this position.
+    pub before: Option<ListPosition>,
+    pub platform: Option<Platform>,
+    pub among: Among,
+}
+
+impl ThreadQuery {
+    /// The newest threads, of any platform.
+    pub const fn newest(limit: usize) -> Self {
+        Self { limit, before: None, platform: None, among: Among::All }
+    }
+
+    /// The page that this query asks for, out of all threads: for stores that have them all in memory.
+    pub fn page_of(&self, mut all: Vec<ThreadSummary>) -> ThreadPage {
+        let order = |at: Timestamp, thread: &ThreadId| (Reverse(at), thread.clone());
+        all.sort_by_cached_key(|summary| order(summary.updated_at, &summary.thread_id));
+        let behind = match &self.before {
+            None => None,
+            Some(ListPosition::Time(at, thread)) => Some((*at, thread.clone())),
+            Some(ListPosition::Thread(thread)) => match all.iter().find(|known| known.thread_id == *thread) {
+                Some(known) => Some((known.updated_at, Some(thread.clone()))),
+                None => return ThreadPage::default(),
+            },
+        };
+        all.retain(|summary| {
+            let is_behind = match &behind {
+                None => true,
+                Some((at, None)) => summary.updated_at < *at,
+                Some((at, Some(thread))) => {
+                    order(summary.updated_at, &summary.thread_id) > order(*at, thread)
+                }
+            };
+            is_behind
+                && self.platform.as_ref().is_none_or(|platform| summary.thread_id.platform() == platform)
+                && match &self.among {
+                    Among::All => true,
+                    Among::Only(only) => only.contains(&summary.thread_id),
+                    Among::Except(except) => !except.contains(&summary.thread_id),
+                }
+        });
+        let more = all.len() > self.limit;
+        all.truncate(self.limit);
+        let next = all.last().filter(|_| more);
+        let next = next.map(|last| ListPosition::Time(last.updated_at, Some(last.thread_id.clone())));
+        ThreadPage { threads: all, next }
+    }
+}
+
+/// Which threads a query is about. The store does not know the live states, so a caller that does names the threads.
+#[derive(Clone, Debug)]
+pub enum Among {
+    All,
+    Only(BTreeSet<ThreadId>),
+    Except(BTreeSet<ThreadId>),
+}
+
+/// A position in the list of threads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ListPosition {
+    /// Behind the threads that are newer than this time, and behind the named one of the same time.
+    Time(Timestamp, Option<ThreadId>),
+    /// Behind this thread, at the time it has now.
+    Thread(ThreadId),
+}
+
+impl std::fmt::Display for ListPosition {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Time(at, None) => f.write_str(&at.rfc3339()),
+            Self::Time(at, Some(thread)) => write!(f, "{},{thread}", at.rfc3339()),
+            Self::Thread(thread) => thread.fmt(f),
+        }
+    }
+}
+
+impl std::str::FromStr for ListPosition {
+    type Err = crate::domain::BadId;
+
+    /// `TIME`, `TIME,THREAD` or `THREAD`.
+    fn from_str(raw: &str) -> Result<Self, Self::Err> {
+        let (time, thread) = raw.split_once(',').map_or((raw, None), |(time, thread)| (time, Some(thread)));
+        match Timestamp::parse_rfc3339(time) {
+            Some(at) => Ok(Self::Time(at, thread.map(str::parse).transpose()?)),
+            None => raw.parse().map(Self::Thread),
+        }
+    }
+}
+
+/// Some threads of the list, newest first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ThreadPage {
+    pub threads: Vec<ThreadSummary>,
+    /// Where the list goes on; nothing at its end.
+    pub next: Option<ListPosition>,
+}
+
 /// Write statistics since the store was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoreTotals {
@@ -129,13 +232,18 @@ pub trait ThreadStore: Send + Sync + std::fmt::Debug {
     /// Writes atomically, in the order of the calls.
     fn commit(&self, commit: Commit) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// Every thread, newest first.
-    fn list(&self) -> BoxFuture<'_, Result<Vec<ThreadSummary>, StoreError>>;
+    /// A page of the list of threads.
+    fn list(&self, query: ThreadQuery) -> BoxFuture<'_, Result<ThreadPage, StoreError>>;
 
     fn exists(&self, thread: &ThreadId) -> BoxFuture<'_, Result<bool, StoreError>>;
 
-    /// Threads that had work left when the last daemon ended.
+    /// Threads that had work left when the last daemon ended, as far as that is known at the start.
     fn unfinished(&self) -> Vec<ThreadId>;
+
+    /// Further such threads, which a scan in the background finds. Ends with the scan; only the first caller gets them.
+    fn found_unfinished(&self) -> BoxFuture<'_, Vec<ThreadId>> {
+        Box::pin(std::future::ready(Vec::new()))
+    }
 
     /// Whether the writer still processes commits. Waits for as long as the store waits.
     fn answers(&self) -> BoxFuture<'_, bool> {
@@ -150,5 +258,26 @@ pub trait ThreadStore: Send + Sync + std::fmt::Debug {
     /// Its write statistics; zero where it does not count.
     fn totals(&self) -> StoreTotals {
         StoreTotals::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_position_in_the_list_can_be_written_and_read() {
+        let thread: ThreadId = "telegram:chat:-1:topic:7".parse().unwrap();
+        let at = Timestamp::from_millis(1_767_225_600_123);
+        for position in [
+            ListPosition::Time(at, Some(thread.clone())),
+            ListPosition::Time(at, None),
+            ListPosition::Thread(thread),
+        ] {
+            assert_eq!(position.to_string().parse::<ListPosition>().unwrap(), position);
+        }
+        for bad in ["", "yesterday", "2026-01-01T00:00:00Z,", "web"] {
+            assert!(bad.parse::<ListPosition>().is_err(), "{bad:?}");
+        }
     }
 }

@@ -119,7 +119,7 @@ impl Actor {
             runtime.check_arguments(&id),
             ThreadRecord::default(),
         );
-        let (stage, view) = Publisher::new();
+        let (stage, view) = Publisher::new(id.clone(), runtime.changes.clone());
         let actor = Self {
             id,
             runtime,

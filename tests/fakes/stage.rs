@@ -15,10 +15,10 @@ use shipagent::metrics::Metrics;
 use shipagent::policy::Rights;
 use shipagent::policy::grants::Proposal;
 use shipagent::ports::{
-    Acceptance, Adapter, AdapterIo, BoxFuture, CallToJudge, Commit, Completion, Delivering, DeliveryError,
-    FixedInstructions, Judge, Judgement, Model, ModelDelta, ModelError, OutboxEntry, Prompt, RandomIds,
-    Receipt, Ruling, Running, StoreError, StoreErrorKind, SystemClock, ThreadRecord, ThreadStore,
-    ThreadSummary, ThreadsHandle, ToolBox,
+    Acceptance, Adapter, AdapterIo, BoxFuture, CallToJudge, Changes, Commit, Completion, Delivering,
+    DeliveryError, FixedInstructions, Judge, Judgement, Model, ModelDelta, ModelError, OutboxEntry, Prompt,
+    RandomIds, Receipt, Ruling, Running, StoreError, StoreErrorKind, SystemClock, ThreadPage, ThreadQuery,
+    ThreadRecord, ThreadStore, ThreadsHandle, ToolBox,
 };
 use shipagent::store::memory::{InMemoryAudit, InMemoryGrants};
 use shipagent::store::{AttachmentFiles, FileAccess, FileApprovals, ThreadFiles};
@@ -208,8 +208,8 @@ impl ThreadStore for FailingStore {
         self.inner.commit(commit)
     }
 
-    fn list(&self) -> BoxFuture<'_, Result<Vec<ThreadSummary>, StoreError>> {
-        self.inner.list()
+    fn list(&self, query: ThreadQuery) -> BoxFuture<'_, Result<ThreadPage, StoreError>> {
+        self.inner.list(query)
     }
 
     fn exists(&self, thread: &ThreadId) -> BoxFuture<'_, Result<bool, StoreError>> {
@@ -222,6 +222,10 @@ impl ThreadStore for FailingStore {
 
     fn unfinished(&self) -> Vec<ThreadId> {
         self.inner.unfinished()
+    }
+
+    fn found_unfinished(&self) -> BoxFuture<'_, Vec<ThreadId>> {
+        self.inner.found_unfinished()
     }
 }
 
@@ -287,6 +291,7 @@ impl Stage {
             },
             slots: Arc::new(Semaphore::new(4)),
             metrics: metrics.clone(),
+            changes: Changes::default(),
             redactor: Redactor::new([""; 0]).unwrap(),
         };
         let (router, door) = Router::new(Arc::new(runtime), stop.clone());

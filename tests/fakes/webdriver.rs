@@ -112,6 +112,11 @@ impl Browser {
         self.post("goog/cdp/execute", json!({ "cmd": command, "params": parameters })).await;
     }
 
+    /// Runs a script at the beginning of every page from now on.
+    pub(crate) async fn on_every_page(&self, script: &str) {
+        self.devtools("Page.addScriptToEvaluateOnNewDocument", json!({ "source": script })).await;
+    }
+
     /// Goes to an address and waits until the page is loaded.
     pub(crate) async fn visit(&self, url: &str) {
         self.post("url", json!({ "url": url })).await;

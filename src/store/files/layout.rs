@@ -110,6 +110,11 @@ impl Layout {
         self.state().join("catalog.jsonl")
     }
 
+    /// Stands there while it is not known which threads are unfinished: a scan for them has not ended.
+    pub(super) fn scan_marker(&self) -> PathBuf {
+        self.state().join("scan-needed")
+    }
+
     pub(super) fn journals(&self) -> PathBuf {
         self.state().join("journal")
     }

@@ -1,4 +1,5 @@
-//! Start with threads but without a journal: unfinished work is determined from the thread files alone.
+//! A start that finds threads but no journal: what is unfinished is told by the thread files alone. A few files are
+//! looked at before the start goes on, many in the background.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -6,33 +7,62 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use super::catalog::thread_files;
+use super::catalog::visit_thread_files;
 use super::layout::Layout;
 use super::lines::ended_lines;
 use crate::domain::ThreadId;
 use crate::uimessage::{UiMessage, fold, holds_all_unfinished, unfinished_runs};
 
-/// How much of the end of a file is read first.
+/// How much of the end of a file is looked at first.
 const FIRST_LOOK: u64 = 64 * 1024;
+/// So many files are looked at before the start goes on.
+const AT_ONCE: usize = 256;
 
-/// The threads whose files end in something unfinished. A false positive is harmless: its actor finds nothing to do.
-pub(super) fn unfinished_by_files(layout: &Layout) -> io::Result<BTreeSet<ThreadId>> {
-    let mut open = BTreeSet::new();
-    let threads = thread_files(layout)?;
-    if threads.is_empty() {
-        return Ok(open);
-    }
-    for (thread, length) in threads {
-        match is_unfinished(&layout.thread(&thread), length) {
-            Ok(false) => {}
-            Ok(true) => {
-                open.insert(thread);
-            }
-            Err(error) => tracing::warn!(%thread, %error, "unreadable thread file skipped"),
+/// What a look at a few of the files found.
+#[derive(Debug)]
+pub(super) struct FirstLook {
+    pub(super) open: BTreeSet<ThreadId>,
+    /// Whether there are files that were not looked at.
+    pub(super) more: bool,
+}
+
+/// Looks at as many files as a start has time for.
+pub(super) fn first_look(layout: &Layout) -> io::Result<FirstLook> {
+    let (mut open, mut count) = (BTreeSet::new(), 0_usize);
+    visit_thread_files(layout, |thread, metadata| {
+        count = count.saturating_add(1);
+        if count <= AT_ONCE {
+            look(layout, thread, metadata.len(), &mut open);
         }
+        count <= AT_ONCE
+    })?;
+    if count > 0 {
+        tracing::warn!(unfinished = open.len(), "journal missing, thread files scanned");
     }
-    tracing::warn!(unfinished = open.len(), "no journal found; thread files scanned");
-    Ok(open)
+    Ok(FirstLook { open, more: count > AT_ONCE })
+}
+
+/// Looks at every file, for as long as `goes_on`. Nothing where it was stopped.
+pub(super) fn scan(layout: &Layout, goes_on: impl Fn() -> bool) -> io::Result<Option<BTreeSet<ThreadId>>> {
+    let (mut open, mut whole) = (BTreeSet::new(), true);
+    visit_thread_files(layout, |thread, metadata| {
+        look(layout, thread, metadata.len(), &mut open);
+        whole = goes_on();
+        whole
+    })?;
+    Ok(whole.then_some(open))
+}
+
+/// Notes a thread whose file ends in something unfinished. To name one too many does no harm: its actor finds nothing to
+/// do.
+fn look(layout: &Layout, thread: ThreadId, length: u64, open: &mut BTreeSet<ThreadId>) {
+    match is_unfinished(&layout.thread(&thread), length) {
+        Ok(false) => {}
+        Ok(true) => {
+            open.insert(thread);
+        }
+        Err(error) => tracing::warn!(%thread, %error, "thread file not readable"),
+    }
 }
 
 fn is_unfinished(path: &Path, length: u64) -> io::Result<bool> {
@@ -50,11 +80,11 @@ fn is_unfinished(path: &Path, length: u64) -> io::Result<bool> {
     }
 }
 
-/// The messages whose lines are complete between two offsets.
+/// The messages whose lines stand whole between two offsets.
 fn messages_from(file: &File, from: u64, to: u64) -> io::Result<Vec<UiMessage>> {
     let mut bytes = vec![0; usize::try_from(to.saturating_sub(from)).unwrap_or(0)];
     file.read_exact_at(&mut bytes, from)?;
-    // A partial first line does not parse as a message.
+    // What the first line may lack makes it no message at all.
     let messages = ended_lines(&bytes).filter_map(|line| serde_json::from_slice::<UiMessage>(line).ok());
     Ok(fold(messages.collect::<Vec<_>>()))
 }

@@ -1,13 +1,14 @@
 //! Reads threads with blocking functions. The daemon calls them on blocking threads; the command line uses them
 //! directly, beside a running daemon, and then nothing is written, not even an index.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::future::ready;
 use std::io;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::catalog::{Catalog, summarize};
+use super::catalog::{Catalog, Chosen, hash_of};
 use super::disk::refused;
 use super::head::Care;
 use super::history;
@@ -16,13 +17,22 @@ use super::journal::{Contents, live_journals, open_threads};
 use super::layout::{FileKey, Layout, Stream};
 use super::lines::fnv;
 use super::outbox::Outbox;
+use super::summary::{Entry, summarize};
 use super::writer::Survey;
-use crate::domain::{MessageId, ThreadId};
-use crate::ports::{BoxFuture, Commit, StoreError, ThreadRecord, ThreadStore, ThreadSummary};
+use crate::domain::{MessageId, ThreadId, ThreadState};
+use crate::ports::{
+    BoxFuture, Commit, ListPosition, StoreError, ThreadPage, ThreadQuery, ThreadRecord, ThreadStore,
+    ThreadSummary,
+};
 use crate::uimessage::UiMessage;
 
 /// One reader at a time updates an index; the locks are spread over this many stripes.
 const STRIPES: usize = 16;
+
+/// So many summaries are made while a caller waits for the list; more are made in the background.
+const AT_ONCE: usize = 256;
+/// So many are made between two looks at whether the background work is to stop.
+const BACKGROUND_BATCH: usize = 64;
 
 /// Reads the threads under one `.ship` directory.
 #[derive(Debug)]
@@ -93,39 +103,112 @@ impl Reader {
 
     /// Every thread, newest first.
     pub fn list(&self) -> Result<Vec<ThreadSummary>, StoreError> {
+        Ok(self.list_read_only(&ThreadQuery::newest(usize::MAX))?.threads)
+    }
+
+    fn list_read_only(&self, query: &ThreadQuery) -> Result<ThreadPage, StoreError> {
         let open = self.unfinished()?;
-        self.list_with(|| Some(Survey { changed: None, open }))
+        self.list_with(query, || Some(Survey { changed: None, open }))
     }
 
     /// As `list`, with the writer's knowledge. The writer is queried while the catalog is locked: a later caller then
     /// finds the result in the catalog.
     pub(super) fn list_with(
         &self,
+        query: &ThreadQuery,
         survey: impl FnOnce() -> Option<Survey>,
-    ) -> Result<Vec<ThreadSummary>, StoreError> {
+    ) -> Result<ThreadPage, StoreError> {
         let mut catalog = held(&self.catalog);
         let (changed, open) = match survey() {
             Some(survey) => (survey.changed, survey.open),
             None => (None, BTreeSet::new()),
         };
-        let stale = match changed {
-            Some(changed) if catalog.is_loaded() => changed.into_iter().collect(),
+        match changed {
+            Some(changed) if catalog.is_loaded() => {
+                let changed: Vec<ThreadId> = changed.into_iter().collect();
+                catalog.mark_stale(changed.iter().cloned());
+                self.renew(&mut catalog, &changed);
+            }
             _ => catalog.load(&self.layout).map_err(|source| refused(self.layout.catalog(), source))?,
-        };
-        let mut fresh = Vec::new();
-        for thread in stale {
-            match self.ask(&thread, |view| summarize(view, &thread, catalog.get(&thread))) {
+        }
+        if catalog.stale() <= AT_ONCE || self.keep != Keep::UpToDate {
+            let stale = catalog.some_stale(usize::MAX);
+            self.renew(&mut catalog, &stale);
+        }
+        let chosen = catalog.choose(query);
+        let unknown = catalog.stale_among(&chosen);
+        self.renew(&mut catalog, &unknown);
+        Ok(self.page_of(&mut catalog, &chosen, &open))
+    }
+
+    /// The summaries of chosen threads, those that say anything.
+    fn page_of(&self, catalog: &mut Catalog, chosen: &Chosen, open: &BTreeSet<ThreadId>) -> ThreadPage {
+        let mut page = ThreadPage::default();
+        for (at, hash) in &chosen.threads {
+            let entry = match catalog.entry(&self.layout, *hash) {
+                Ok(entry) => entry,
+                Err(error) => {
+                    tracing::warn!(%error, "thread list damaged, read again");
+                    catalog.unload();
+                    return page;
+                }
+            };
+            let Some(Entry { mut summary, .. }) = entry else { continue };
+            let is_open = open.contains(&summary.thread_id);
+            summary.state = if is_open { ThreadState::Running } else { ThreadState::Idle };
+            page.next = chosen.more.then(|| ListPosition::Time(*at, Some(summary.thread_id.clone())));
+            if summary.message_count > 0 {
+                page.threads.push(summary);
+            }
+        }
+        // A thread without a summary was chosen by the time of its file.
+        page.threads.sort_by_key(|summary| (Reverse(summary.updated_at), hash_of(&summary.thread_id)));
+        page
+    }
+
+    /// Makes the summaries of these threads anew.
+    fn renew(&self, catalog: &mut Catalog, threads: &[ThreadId]) {
+        if threads.is_empty() {
+            return;
+        }
+        let older = |thread: &ThreadId| catalog.entry(&self.layout, hash_of(thread)).ok().flatten();
+        let fresh = self.summaries(threads, older);
+        catalog.put(&self.layout, self.keep == Keep::UpToDate, threads, fresh);
+    }
+
+    fn summaries(&self, threads: &[ThreadId], older: impl Fn(&ThreadId) -> Option<Entry>) -> Vec<Entry> {
+        let mut fresh = Vec::with_capacity(threads.len());
+        for thread in threads {
+            let older = older(thread);
+            match self.ask(thread, |view| summarize(view, thread, older.as_ref())) {
                 Ok(entry) => fresh.extend(entry),
                 Err(error) => tracing::warn!(%thread, %error, "thread not listed"),
             }
         }
-        catalog.put(&fresh);
-        if self.keep == Keep::UpToDate
-            && let Err(error) = catalog.keep(&self.layout, &fresh)
-        {
-            tracing::warn!(%error, "catalog write failed");
-        }
-        Ok(catalog.newest_first(|thread| open.contains(thread)))
+        fresh
+    }
+
+    /// Whether summaries are left to be made in the background.
+    pub(super) fn has_backlog(&self) -> bool {
+        held(&self.catalog).stale() > 0
+    }
+
+    /// Makes some of the summaries that are left. The list can be read meanwhile.
+    pub(super) fn shorten_backlog(&self) {
+        let (threads, older): (Vec<ThreadId>, Vec<Option<Entry>>) = {
+            let catalog = held(&self.catalog);
+            let threads = catalog.some_stale(BACKGROUND_BATCH);
+            let older =
+                threads.iter().map(|thread| catalog.entry(&self.layout, hash_of(thread)).ok().flatten());
+            let older = older.collect();
+            (threads, older)
+        };
+        let known = |thread: &ThreadId| {
+            let at = threads.iter().position(|other| other == thread)?;
+            older.get(at)?.clone()
+        };
+        let fresh = self.summaries(&threads, known);
+        held(&self.catalog).put(&self.layout, self.keep == Keep::UpToDate, &threads, fresh);
     }
 
     /// Threads with work left, according to the journals.
@@ -209,8 +292,8 @@ impl ThreadStore for Reader {
         Box::pin(ready(Err(StoreError::closed())))
     }
 
-    fn list(&self) -> BoxFuture<'_, Result<Vec<ThreadSummary>, StoreError>> {
-        Box::pin(ready(self.list()))
+    fn list(&self, query: ThreadQuery) -> BoxFuture<'_, Result<ThreadPage, StoreError>> {
+        Box::pin(ready(self.list_read_only(&query)))
     }
 
     fn exists(&self, thread: &ThreadId) -> BoxFuture<'_, Result<bool, StoreError>> {

@@ -1,7 +1,7 @@
 //! The start after any end of the process: writes what the journals have and the data files lack.
 //!
-//! The cost depends on the journals alone, never on the number or length of thread files; only without any journal are
-//! the ends of the thread files read.
+//! The cost depends on the journals alone, never on how many thread files there are or how long they are; only
+//! where there is no journal at all are the ends of the thread files looked at, and of many files in the background.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -9,12 +9,13 @@ use std::io;
 use std::os::unix::fs::FileExt;
 
 use super::archive::Retired;
+use super::atomic;
 use super::data_files::forget_index;
 use super::disk::{Disk, refused};
 use super::journal::{Contents, Journal, live_journals, open_threads};
 use super::layout::{FileKey, Layout, Stream};
 use super::lines::{last_end, length, to_u64};
-use super::lost_journal::unfinished_by_files;
+use super::lost_journal::first_look;
 use super::record::{Append, Record};
 use crate::domain::ThreadId;
 use crate::ports::StoreError;
@@ -32,6 +33,8 @@ pub(super) struct Recovered {
     /// Whether a file was shorter than the journals expect. Replaying them again would write lines twice: they must be
     /// removed before anything else happens.
     pub(super) gap: bool,
+    /// Whether further threads with work left are to be looked for among the thread files.
+    pub(super) scan: bool,
 }
 
 pub(super) fn recover(disk: &dyn Disk, layout: &Layout) -> Result<Recovered, StoreError> {
@@ -47,11 +50,18 @@ pub(super) fn recover(disk: &dyn Disk, layout: &Layout) -> Result<Recovered, Sto
         contents.push((seq, read));
     }
 
-    let open = if contents.is_empty() {
-        unfinished_by_files(layout).map_err(|source| refused(layout.threads(), source))?
-    } else {
-        open_threads(contents.iter().map(|(_, contents)| contents))
-    };
+    let mut open = open_threads(contents.iter().map(|(_, contents)| contents));
+    let mut scan = layout.scan_marker().exists();
+    if contents.is_empty() {
+        let found = first_look(layout).map_err(|source| refused(layout.threads(), source))?;
+        open.extend(found.open);
+        if found.more && !scan {
+            // Before the first journal: a start that finds one relies on it.
+            let marker = layout.scan_marker();
+            atomic::swap(&marker, b"", 0o600).map_err(|source| refused(marker, source))?;
+            scan = true;
+        }
+    }
     let mut images: BTreeMap<FileKey, Image> = BTreeMap::new();
     for (_, contents) in &contents {
         for (key, append) in contents.records.iter().flat_map(appends) {
@@ -87,7 +97,7 @@ pub(super) fn recover(disk: &dyn Disk, layout: &Layout) -> Result<Recovered, Sto
         touched: self::touched(contents),
     };
     let retired = contents.iter().map(archive).collect();
-    Ok(Recovered { journal, open, touched, retired, gap })
+    Ok(Recovered { journal, open, touched, retired, gap, scan })
 }
 
 fn touched(contents: &Contents) -> BTreeSet<FileKey> {

@@ -94,6 +94,8 @@ pub(super) struct Writer {
     pub(super) journal: Journal,
     pub(super) files: DataFiles,
     pub(super) open: BTreeSet<ThreadId>,
+    /// Whether `open` may lack threads, because the scan for them has not ended.
+    pub(super) scanning: bool,
     /// Files with content from the journal.
     pub(super) touched: BTreeSet<FileKey>,
     /// Receives old journals for removal.
@@ -124,6 +126,7 @@ impl Writer {
             journal,
             files,
             open: BTreeSet::new(),
+            scanning: false,
             touched: BTreeSet::new(),
             retired,
             suspect: false,
@@ -337,6 +340,22 @@ impl Writer {
             }
         };
         Ok(())
+    }
+
+    /// Whether a thread may have work left.
+    pub(super) fn may_be_open(&self, thread: &ThreadId) -> bool {
+        self.scanning || self.open.contains(thread)
+    }
+
+    /// Takes in what the scan found. The marker goes when a journal tells of it.
+    pub(super) fn end_scan(&mut self, found: BTreeSet<ThreadId>) -> Result<(), StoreError> {
+        self.open.extend(found);
+        self.pay_debts()?;
+        self.rotate()?;
+        self.sync_journal()?;
+        self.scanning = false;
+        let marker = self.layout.scan_marker();
+        self.disk.remove(&marker).map_err(|source| refused(marker, source))
     }
 
     /// The changes since the last query.

@@ -1,7 +1,9 @@
 //! The writer thread: one thread that does all the writing. Queued commits are written together, so that many threads
 //! share one sync.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::JoinHandle;
 
@@ -11,6 +13,7 @@ use super::archive::Retirement;
 use super::disk::{Disk, refused};
 use super::layout::Layout;
 use super::lock::Lock;
+use super::lost_journal;
 use super::recover::Recovered;
 use super::stats::Stats;
 use super::writer::{Bounds, Draft, Survey, Writer};
@@ -28,10 +31,49 @@ pub(super) enum Command {
     Survey(oneshot::Sender<Survey>),
     /// Report whether a thread has work left.
     IsOpen(ThreadId, oneshot::Sender<bool>),
+    /// Take in the threads with work left that a scan found, and pass them on.
+    Found(BTreeSet<ThreadId>, oneshot::Sender<Vec<ThreadId>>),
     /// Report that the thread is alive.
     Hello(oneshot::Sender<()>),
     /// Finish, and report when everything is written.
     Close(oneshot::Sender<()>),
+}
+
+/// A look at every thread file, in the background. Dropping it stops the look and waits for its end.
+#[derive(Debug)]
+pub(super) struct Scan {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Scan {
+    /// Looks for threads with work left and tells the writer, which passes them on to `found`.
+    pub(super) fn start(
+        layout: &Layout,
+        commands: Sender<Command>,
+        found: oneshot::Sender<Vec<ThreadId>>,
+    ) -> Result<Self, StoreError> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (stopped, scanned) = (Arc::clone(&stop), layout.clone());
+        let thread = spawn(layout, "store-scan", move || {
+            match lost_journal::scan(&scanned, || !stopped.load(Ordering::Relaxed)) {
+                // A writer that has ended takes nothing in.
+                Ok(Some(open)) => commands.send(Command::Found(open, found)).unwrap_or_else(drop),
+                Ok(None) => {}
+                Err(error) => tracing::warn!(%error, "thread files not scanned"),
+            }
+        })?;
+        Ok(Self { stop, thread: Some(thread) })
+    }
+}
+
+impl Drop for Scan {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
+            tracing::error!("the scan of the thread files ended by a panic");
+        }
+    }
 }
 
 /// Starts the writer thread. It ends, and releases the lock, on `Close` or when all senders are gone.
@@ -57,6 +99,7 @@ pub(super) fn start(
 
     let mut writer = Writer::new(disk, layout.clone(), stats, recovered.journal, retired, bounds);
     writer.open = recovered.open;
+    writer.scanning = recovered.scan;
     writer.touched = recovered.touched;
     let (commands, inbox) = mpsc::channel();
     let scribe = WriterThread { writer, retirement, lock };
@@ -91,8 +134,9 @@ impl WriterThread {
                     Command::Commit(draft, ack) => batch.push((draft, ack)),
                     Command::Survey(answer) => answer.send(self.writer.survey()).unwrap_or_else(drop),
                     Command::IsOpen(thread, answer) => {
-                        answer.send(self.writer.open.contains(&thread)).unwrap_or_else(drop);
+                        answer.send(self.writer.may_be_open(&thread)).unwrap_or_else(drop);
                     }
+                    Command::Found(found, pass_on) => self.end_scan(found, pass_on),
                     Command::Hello(answer) => answer.send(()).unwrap_or_else(drop),
                     Command::Close(ack) => done = Some(ack),
                 }
@@ -122,6 +166,16 @@ impl WriterThread {
             // The caller may be gone; the write stays.
             ack.send(written).unwrap_or_else(drop);
         }
+    }
+
+    /// Where the journal cannot tell of them yet, the marker stays and the next start scans again.
+    fn end_scan(&mut self, found: BTreeSet<ThreadId>, pass_on: oneshot::Sender<Vec<ThreadId>>) {
+        let threads: Vec<ThreadId> = found.iter().cloned().collect();
+        match self.writer.end_scan(found) {
+            Ok(()) => tracing::info!(unfinished = threads.len(), "thread files scanned"),
+            Err(error) => tracing::warn!(%error, "scan result not written"),
+        }
+        pass_on.send(threads).unwrap_or_else(drop);
     }
 
     /// On `Close` the journal is replaced by a short one; otherwise it stays, as after a crash.

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::domain::{MessageId, ThreadId, ThreadState};
 use crate::ports::{
-    BoxFuture, Commit, OutboxEntry, OutboxLine, StoreError, ThreadRecord, ThreadStore, ThreadSummary, Work,
+    BoxFuture, Commit, OutboxEntry, OutboxLine, StoreError, ThreadPage, ThreadQuery, ThreadRecord,
+    ThreadStore, ThreadSummary, Work,
 };
 use crate::store::files::title_of;
 use crate::uimessage::{Role, UiMessage, fold};
@@ -150,12 +151,10 @@ impl ThreadStore for InMemoryThreads {
         Box::pin(ready(self.write(commit)))
     }
 
-    fn list(&self) -> BoxFuture<'_, Result<Vec<ThreadSummary>, StoreError>> {
+    fn list(&self, query: ThreadQuery) -> BoxFuture<'_, Result<ThreadPage, StoreError>> {
         let threads = self.threads();
-        let mut list: Vec<ThreadSummary> =
-            threads.iter().filter_map(|(id, thread)| thread.summary(id)).collect();
-        list.sort_by(|a, b| b.updated_at.cmp(&a.updated_at).then_with(|| a.thread_id.cmp(&b.thread_id)));
-        Box::pin(ready(Ok(list)))
+        let list = threads.iter().filter_map(|(id, thread)| thread.summary(id)).collect();
+        Box::pin(ready(Ok(query.page_of(list))))
     }
 
     fn exists(&self, thread: &ThreadId) -> BoxFuture<'_, Result<bool, StoreError>> {

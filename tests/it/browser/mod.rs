@@ -9,5 +9,6 @@ mod history;
 mod kill;
 mod login;
 mod other_ports;
+mod overview;
 mod reader;
 mod stage;

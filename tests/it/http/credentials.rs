@@ -84,9 +84,16 @@ async fn a_login_gives_a_session_and_no_response_sets_a_cookie() {
     assert_eq!(page.status(), 200);
     assert!(page.headers()["content-security-policy"].to_str().unwrap().contains("default-src 'none'"));
 
-    for path in
-        ["/", "/?token=x", "/app.js", "/api/info", "/api/threads", "/api/approvals", "/metrics", "/healthz"]
-    {
+    for path in [
+        "/",
+        "/?token=x",
+        "/assets/none.js",
+        "/api/info",
+        "/api/threads",
+        "/api/approvals",
+        "/metrics",
+        "/healthz",
+    ] {
         let url = format!("{}{path}", daemon.base);
         for request in [
             daemon.http.get(&url),

@@ -19,7 +19,9 @@ export class Access extends Source {
     this.people = [];
     this.chats = [];
     this.waiting = [];
-    /** Until when codes are refused, after too many wrong ones. */
+    /** How many ask, also while nobody looks at who. */
+    this.count = 0;
+    /** Until when no code is looked at, after too many wrong ones. */
     this.lockedUntil = 0;
   }
 
@@ -32,6 +34,14 @@ export class Access extends Source {
     this.people = people;
     this.chats = chats;
     this.waiting = asking;
+    this.count = asking.length;
+  }
+
+  /** The daemon told how many ask; who they are is read only while somebody looks. */
+  heard(count, looking) {
+    this.count = count;
+    if (looking) this.refresh();
+    else this.changed();
   }
 
   /** Returns the admitted person. */

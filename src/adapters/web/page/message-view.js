@@ -189,7 +189,7 @@ export class MessageView {
     return waiting.map((choice) => {
       const row = h('div', { class: 'ask-back', 'data-testid': 'ask-back', 'data-approval-id': choice.id });
       const decided = (approval) => row.replaceChildren(h('span', { text: `${choice.number} · ${outcomeWords(approval)}` }));
-      const answer = new AnswerView({ id: choice.id, kind: choice.kind }, { decided });
+      const answer = new AnswerView({ id: choice.id, kind: choice.kind, scopes: ['once'] }, { decided });
       row.append(h('span', { class: 'ask-back-number', text: choice.number }), answer.el);
       return row;
     });
