@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Writes the bundle beside the other results of the build, and tells the compiler the names it is served under.
+/// Writes the bundle to the build output, and passes the names it is served under to the compiler.
 fn bundle_page() -> Result<(), Box<dyn Error>> {
     cargo("rerun-if-changed=src/adapters/web/bundle.rs");
     cargo(&format!("rerun-if-changed={PAGE}"));

@@ -1,13 +1,13 @@
-//! Tells of changes anywhere in the daemon, for clients that show all threads at once.
+//! Announces changes anywhere in the daemon, for clients that show all threads at once.
 
 use tokio::sync::broadcast;
 
 use crate::domain::{ThreadId, ThreadState};
 
-/// How many changes a subscriber may be behind before it has to read everything anew.
+/// Most changes that a subscriber may lag behind before it has to read everything again.
 const BACKLOG: usize = 1024;
 
-/// Something that a list of threads, or what stands beside it, shows.
+/// A change that is visible in a list of threads or beside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// A message was written in a thread, or its state changed.
@@ -16,7 +16,7 @@ pub enum Change {
     Instructions,
 }
 
-/// Where changes are announced. Cheap to clone; holds a bounded number of changes, for all subscribers together.
+/// The channel of changes. Cheap to clone; holds a bounded number of changes, for all subscribers together.
 #[derive(Clone, Debug)]
 pub struct Changes(broadcast::Sender<Change>);
 
@@ -28,7 +28,7 @@ impl Default for Changes {
 
 impl Changes {
     pub fn announce(&self, change: Change) {
-        // Without a subscriber there is nothing to do.
+        // Without a subscriber the change is dropped.
         drop(self.0.send(change));
     }
 

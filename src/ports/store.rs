@@ -100,9 +100,9 @@ pub struct ThreadSummary {
 /// A part of the list of threads, which is ordered by the time of the last message, newest first.
 #[derive(Clone, Debug)]
 pub struct ThreadQuery {
-    /// The most threads to give.
+    /// Most threads in the page.
     pub limit: usize,
-    /// Only threads behind this position.
+    /// Only threads after this position.
     pub before: Option<ListPosition>,
     pub platform: Option<Platform>,
     pub among: Among,
@@ -114,7 +114,7 @@ impl ThreadQuery {
         Self { limit, before: None, platform: None, among: Among::All }
     }
 
-    /// The page that this query asks for, out of all threads: for stores that have them all in memory.
+    /// The page of this query, out of all threads: for stores that have them all in memory.
     pub fn page_of(&self, mut all: Vec<ThreadSummary>) -> ThreadPage {
         let order = |at: Timestamp, thread: &ThreadId| (Reverse(at), thread.clone());
         all.sort_by_cached_key(|summary| order(summary.updated_at, &summary.thread_id));
@@ -161,9 +161,9 @@ pub enum Among {
 /// A position in the list of threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ListPosition {
-    /// Behind the threads that are newer than this time, and behind the named one of the same time.
+    /// After the threads that are newer than this time, and after the named one of the same time.
     Time(Timestamp, Option<ThreadId>),
-    /// Behind this thread, at the time it has now.
+    /// After this thread, at its current time.
     Thread(ThreadId),
 }
 
@@ -194,7 +194,7 @@ impl std::str::FromStr for ListPosition {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ThreadPage {
     pub threads: Vec<ThreadSummary>,
-    /// Where the list goes on; nothing at its end.
+    /// The position after this page; `None` at the end of the list.
     pub next: Option<ListPosition>,
 }
 

@@ -96,7 +96,7 @@ pub struct Runtime {
     /// Permits for concurrent runs. Waiting is first come, first served, so no thread can starve another.
     pub slots: Arc<Semaphore>,
     pub metrics: Arc<Metrics>,
-    /// Tells of changes to clients that show all threads.
+    /// Announces changes to clients that show all threads.
     pub changes: Changes,
     /// Redacts secrets from what is shown.
     pub redactor: Redactor,

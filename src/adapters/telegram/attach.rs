@@ -70,27 +70,27 @@ impl Sender {
         };
         let content = self.content(file).await?;
         let medium = Medium::of(*kind, media_type, content.len() as u64);
-        let mut letter =
+        let mut outgoing =
             OutgoingMessage { reply_to: reply_target(place, entry), ..OutgoingMessage::default() };
         if let Some(caption) = caption.as_deref().filter(|caption| !caption.trim().is_empty()) {
             let words = render_one(caption, CAPTION_LIMIT);
             let fits = LengthUnit::Utf16.measure(caption.trim()) <= CAPTION_LIMIT;
             if fits && visible_len(&words.html) <= CAPTION_LIMIT {
-                letter.words = words;
+                outgoing.words = words;
             } else {
-                self.say_before(place, entry, caption, letter.reply_to.take()).await?;
+                self.say_before(place, entry, caption, outgoing.reply_to.take()).await?;
             }
         }
         let upload =
             Upload { field: medium.field(), name: name.clone(), media_type: media_type.clone(), content };
         let parcel = parcel(entry, attempt);
-        let sent = match self.post.upload(place, medium.method(), &upload, &letter, parcel).await {
+        let sent = match self.post.upload(place, medium.method(), &upload, &outgoing, parcel).await {
             // An image that the server cannot read, a person who disabled voice messages: as a document it still
             // arrives.
             Err(ApiError::Refused { code: 400, .. }) if medium != Medium::Document => {
                 let medium = Medium::Document;
                 let upload = Upload { field: medium.field(), ..upload };
-                self.post.upload(place, medium.method(), &upload, &letter, parcel).await
+                self.post.upload(place, medium.method(), &upload, &outgoing, parcel).await
             }
             sent => sent,
         };
@@ -119,8 +119,9 @@ impl Sender {
         let (notes, name) = (&self.parts.notes, format!("said:{}", entry.intent.thread_id));
         let said = parts_said(notes.get(&name).await.ok().flatten().as_ref(), &entry.id);
         for (index, words) in render(caption, MESSAGE_LIMIT).into_iter().enumerate().skip(said) {
-            let letter = OutgoingMessage { words, reply_to: reply_to.filter(|_| index == 0), keyboard: None };
-            self.post.send(place, &letter, Weight::Must).await?;
+            let outgoing =
+                OutgoingMessage { words, reply_to: reply_to.filter(|_| index == 0), keyboard: None };
+            self.post.send(place, &outgoing, Weight::Must).await?;
             let note = json!({ "delivery": entry.id, "parts": index + 1 });
             if let Err(error) = notes.put(&name, note).await {
                 tracing::debug!(%error, "caption progress not stored");

@@ -47,10 +47,10 @@ impl Client {
         &self,
         place: ChatTarget,
         message: i64,
-        letter: &OutgoingMessage,
+        outgoing: &OutgoingMessage,
         weight: Weight,
     ) -> Result<Edited, ApiError> {
-        Ok(match self.change(place, message, letter, weight).await? {
+        Ok(match self.change(place, message, outgoing, weight).await? {
             Change::Made | Change::Needless => Edited::Yes,
             Change::Impossible => Edited::No,
             Change::Absent => Edited::Gone,
@@ -61,15 +61,15 @@ impl Client {
         &self,
         place: ChatTarget,
         message: i64,
-        letter: &OutgoingMessage,
+        outgoing: &OutgoingMessage,
         weight: Weight,
     ) -> Result<Change, ApiError> {
-        let mut way = SendPlan { reply_to: None, ..SendPlan::of(place, letter) };
+        let mut way = SendPlan { reply_to: None, ..SendPlan::of(place, outgoing) };
         // An edit that times out before a send would leave the answer twice.
         let patience = if weight == Weight::Must { SEND } else { CALL };
         for _ in 0..DETOURS {
             self.turn(way.place, weight).await?;
-            let change = way.change(message, letter);
+            let change = way.change(message, outgoing);
             let Err(error) = self.api.ask::<Value>("editMessageText", &change, patience).await else {
                 self.edits.works();
                 return Ok(Change::Made);

@@ -120,8 +120,9 @@ impl Sender {
     pub async fn say(&self, place: &ChatTarget, reply_to: Option<i64>, markdown: &str) {
         let reply_to = reply_to.filter(|_| place.is_group());
         for (index, words) in render(markdown, MESSAGE_LIMIT).into_iter().enumerate() {
-            let letter = OutgoingMessage { words, reply_to: reply_to.filter(|_| index == 0), keyboard: None };
-            let send = || self.post.send(*place, &letter, Weight::Must);
+            let outgoing =
+                OutgoingMessage { words, reply_to: reply_to.filter(|_| index == 0), keyboard: None };
+            let send = || self.post.send(*place, &outgoing, Weight::Must);
             if let Err(error) = patiently_but_once_more(send, || self.post.said_again(*place)).await {
                 tracing::warn!(chat = place.chat, %error, "notice not sent");
                 return;
@@ -185,9 +186,9 @@ impl Sender {
             self.clear(place, entry, live).await;
             return self.put_file(place, entry, text, attempt).await;
         }
-        let letter = OutgoingMessage { words, reply_to: reply_target(place, entry), keyboard: None };
+        let outgoing = OutgoingMessage { words, reply_to: reply_target(place, entry), keyboard: None };
         if let Some(live) = live {
-            if self.changes(place, live.message, &letter, attempt).await? == Edited::Yes {
+            if self.changes(place, live.message, &outgoing, attempt).await? == Edited::Yes {
                 let done = Live { done: Some(entry.id.clone()), ..live };
                 let message = done.message;
                 self.lives.put(&entry.intent.thread_id, done).await;
@@ -195,7 +196,7 @@ impl Sender {
             }
             self.clear(place, entry, Some(live)).await;
         }
-        match self.post.send_once(place, &letter, parcel(entry, attempt)).await {
+        match self.post.send_once(place, &outgoing, parcel(entry, attempt)).await {
             Err(error) if error.says("is too long") => self.put_file(place, entry, text, attempt).await,
             sent => Ok(sent?),
         }
@@ -207,10 +208,10 @@ impl Sender {
         &self,
         place: ChatTarget,
         message: i64,
-        letter: &OutgoingMessage,
+        outgoing: &OutgoingMessage,
         attempt: u32,
     ) -> Result<Edited, ApiError> {
-        let edited = self.post.edit(place, message, letter, Weight::Must).await;
+        let edited = self.post.edit(place, message, outgoing, Weight::Must).await;
         let last_try = match &edited {
             Err(ApiError::Unsure(_)) => 1,
             Err(ApiError::NotSent(_)) => BROKEN_TRIES,
@@ -239,9 +240,9 @@ impl Sender {
         text: &str,
         attempt: u32,
     ) -> Result<Option<i64>, Failure> {
-        let letter = OutgoingMessage { reply_to: reply_target(place, entry), ..OutgoingMessage::default() };
+        let outgoing = OutgoingMessage { reply_to: reply_target(place, entry), ..OutgoingMessage::default() };
         let file = text_file("answer.md", text);
-        Ok(self.post.upload(place, "sendDocument", &file, &letter, parcel(entry, attempt)).await?)
+        Ok(self.post.upload(place, "sendDocument", &file, &outgoing, parcel(entry, attempt)).await?)
     }
 }
 

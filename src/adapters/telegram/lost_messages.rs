@@ -20,14 +20,14 @@ const NOBODYS: i64 = 0x7fff_fff0;
 impl Client {
     /// Whether a message sent now can certainly be edited later. A server without edits, or one that accepts any edit,
     /// is detected once, by an edit of a message that does not exist.
-    pub(super) async fn surely_edits(&self, place: ChatTarget, letter: &OutgoingMessage) -> bool {
+    pub(super) async fn surely_edits(&self, place: ChatTarget, outgoing: &OutgoingMessage) -> bool {
         if !self.can_edit() || self.proved.load(Ordering::Relaxed) {
             return self.can_edit();
         }
         if self.turn(place, Weight::May).await.is_err() {
             return false;
         }
-        let change = SendPlan::of(place, letter).change(NOBODYS, letter);
+        let change = SendPlan::of(place, outgoing).change(NOBODYS, outgoing);
         let proved = match self.api.ask::<Value>("editMessageText", &change, BRIEFLY).await {
             Err(error) if is_absent(&error) => true,
             // The server accepts any edit and returns the id that it was sent.
@@ -58,18 +58,18 @@ impl Client {
     pub(super) async fn find(
         &self,
         place: ChatTarget,
-        letter: &OutgoingMessage,
+        outgoing: &OutgoingMessage,
         parcel: DeliveryAttempt<'_>,
         behind: i64,
         others: &[i64],
     ) -> Result<Option<i64>, ApiError> {
-        if !self.tells_what_is_missing(place, letter, parcel, behind).await? {
+        if !self.tells_what_is_missing(place, outgoing, parcel, behind).await? {
             return Ok(None);
         }
         let mut changed = Vec::new();
         let mut found = None;
         for message in (behind + 1..=behind + LOOKED_AT).filter(|message| !others.contains(message)) {
-            let change = match self.change(place, message, letter, Weight::Must).await {
+            let change = match self.change(place, message, outgoing, Weight::Must).await {
                 Err(error) if error.is_broken() && parcel.attempt > BROKEN_TRIES => break,
                 change => change?,
             };
@@ -95,13 +95,13 @@ impl Client {
     async fn tells_what_is_missing(
         &self,
         place: ChatTarget,
-        letter: &OutgoingMessage,
+        outgoing: &OutgoingMessage,
         parcel: DeliveryAttempt<'_>,
         behind: i64,
     ) -> Result<bool, ApiError> {
         let nobodys = if behind < NOBODYS / 2 { NOBODYS } else { behind.saturating_add(1 << 40) };
         self.turn(place, Weight::Must).await?;
-        let change = SendPlan::of(place, letter).change(nobodys, letter);
+        let change = SendPlan::of(place, outgoing).change(nobodys, outgoing);
         match self.api.ask::<Value>("editMessageText", &change, CALL).await {
             Err(error) if is_absent(&error) => Ok(true),
             // Neither the message nor the server's behaviour is known yet.

@@ -48,12 +48,12 @@ impl Sender {
         let intent = short.as_ref().unwrap_or(intent);
         let text = question(intent, now).unwrap_or_default();
         let reply_to = reply_target(place, entry);
-        let letter = OutgoingMessage {
+        let outgoing = OutgoingMessage {
             words: render_one(&text, MESSAGE_LIMIT),
             reply_to,
             keyboard: Some(keyboard(approval_id, *kind, Menu::First, scopes, *language)),
         };
-        let message = self.post.send_once(place, &letter, parcel(entry, attempt)).await?;
+        let message = self.post.send_once(place, &outgoing, parcel(entry, attempt)).await?;
         let head = head(intent, &text);
         self.note(approval_id, &Asked { message, head, language: *language }).await;
         Ok(message)
@@ -87,14 +87,14 @@ impl Sender {
     ) -> Result<Option<i64>, Failure> {
         if let Some(Asked { message: Some(message), head, .. }) = self.asked(approval).await {
             let words = render_one(&format!("{head}\n\n{outcome}"), MESSAGE_LIMIT);
-            let letter = OutgoingMessage { words, ..OutgoingMessage::default() };
-            if self.changes(place, message, &letter, parcel.attempt).await? == Edited::Yes {
+            let outgoing = OutgoingMessage { words, ..OutgoingMessage::default() };
+            if self.changes(place, message, &outgoing, parcel.attempt).await? == Edited::Yes {
                 return Ok(Some(message));
             }
         }
-        let letter =
+        let outgoing =
             OutgoingMessage { words: render_one(outcome, MESSAGE_LIMIT), ..OutgoingMessage::default() };
-        Ok(self.post.send_once(place, &letter, parcel).await?)
+        Ok(self.post.send_once(place, &outgoing, parcel).await?)
     }
 
     /// Shows another menu under an approval.

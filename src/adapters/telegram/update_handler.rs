@@ -122,7 +122,7 @@ impl UpdateHandler {
 
     pub(super) async fn receive(&self, work: Work) -> Done {
         let done = match work {
-            Work::InboundMessage(heard, hearing) => self.heard(*heard, hearing).await,
+            Work::InboundMessage(inbound, hearing) => self.handle_message(*inbound, hearing).await,
             Work::Pressed(press) => self.pressed(*press).await,
             Work::Invited(invitation) => self.invited(invitation).await,
             Work::Moved => self.aliases.save(&*self.parts.notes).await.map(|()| Done::kept(Vec::new())),
@@ -192,21 +192,21 @@ impl UpdateHandler {
         Ok(false)
     }
 
-    async fn heard(&self, heard: InboundMessage, hearing: Addressed) -> Result<Done, StoreError> {
-        let text = match &heard.what {
+    async fn handle_message(&self, inbound: InboundMessage, hearing: Addressed) -> Result<Done, StoreError> {
+        let text = match &inbound.what {
             What::Said(parcel) | What::Edited(parcel) => parcel.said.text.as_str(),
             What::Ordered(_) | What::Started(_) => "",
         };
-        let language = self.language(text, heard.language);
+        let language = self.language(text, inbound.language);
         // A link to the bot carries the invitation code.
-        if let (What::Started(Some(code)), ChatKind::Direct) = (&heard.what, heard.chat) {
-            self.gate.redeem(&heard.author, code, self.parts.clock.now()).await?;
+        if let (What::Started(Some(code)), ChatKind::Direct) = (&inbound.what, inbound.chat) {
+            self.gate.redeem(&inbound.author, code, self.parts.clock.now()).await?;
         }
-        match self.admit(&heard.author, heard.place.chat, heard.chat).await? {
-            Admission::Welcome => Ok(self.submit(heard, hearing, language).await),
-            Admission::Pair(knock) => Ok(Done::kept(self.pair(heard.place, knock, language))),
+        match self.admit(&inbound.author, inbound.place.chat, inbound.chat).await? {
+            Admission::Welcome => Ok(self.submit(inbound, hearing, language).await),
+            Admission::Pair(knock) => Ok(Done::kept(self.pair(inbound.place, knock, language))),
             Admission::Closed => {
-                tracing::debug!(chat = heard.place.chat, "message of an unserved chat ignored");
+                tracing::debug!(chat = inbound.place.chat, "message of an unserved chat ignored");
                 Ok(Done::kept(Vec::new()))
             }
         }
@@ -221,8 +221,8 @@ impl UpdateHandler {
         vec![Followup::Say(place, None, Phrase::Pair { code, minutes }.say(language))]
     }
 
-    async fn submit(&self, heard: InboundMessage, hearing: Addressed, language: Language) -> Done {
-        let InboundMessage { thread, place, author, chat, message, message_id, at, what, .. } = heard;
+    async fn submit(&self, inbound: InboundMessage, hearing: Addressed, language: Language) -> Done {
+        let InboundMessage { thread, place, author, chat, message, message_id, at, what, .. } = inbound;
         let context_only = hearing == Addressed::Overhear;
         let mut asides = Vec::new();
         let kind = match what {
@@ -334,12 +334,12 @@ impl UpdateHandler {
                 let words = Phrase::Busy.say(self.language("", press.language));
                 self.sender.answer_callback(&press.id, Some(&words)).await;
             }
-            Work::InboundMessage(heard, _) => {
-                let admission = self.admit(&heard.author, heard.place.chat, heard.chat).await;
+            Work::InboundMessage(inbound, _) => {
+                let admission = self.admit(&inbound.author, inbound.place.chat, inbound.chat).await;
                 if matches!(admission, Ok(Admission::Welcome)) {
-                    let words = Phrase::Busy.say(self.language("", heard.language));
-                    let reply_to = Some(heard.message_id).filter(|message| *message > 0);
-                    self.sender.say(&heard.place, reply_to, &words).await;
+                    let words = Phrase::Busy.say(self.language("", inbound.language));
+                    let reply_to = Some(inbound.message_id).filter(|message| *message > 0);
+                    self.sender.say(&inbound.place, reply_to, &words).await;
                 }
             }
             Work::Invited(_) | Work::Moved => {}

@@ -48,7 +48,7 @@ pub(super) struct UpdateQueue {
     attention: AddressingPolicy,
     handler: Arc<UpdateHandler>,
     unsettled: PendingUpdates,
-    lanes: OrderedQueues<InboundEvent>,
+    queues: OrderedQueues<InboundEvent>,
     jobs: JoinSet<Ended>,
     /// The updates that could not be accepted. Their order keys are busy until they are.
     stuck: BTreeMap<OrderKey, Stuck>,
@@ -80,7 +80,7 @@ impl UpdateQueue {
             attention,
             handler,
             unsettled: PendingUpdates::default(),
-            lanes: OrderedQueues::default(),
+            queues: OrderedQueues::default(),
             jobs: JoinSet::new(),
             stuck: BTreeMap::new(),
             saves: JoinSet::new(),
@@ -119,8 +119,8 @@ impl UpdateQueue {
     /// Stores slow updates on disk, because others wait for their confirmation; their handling continues. False when
     /// the disk space is used up.
     pub(super) fn make_room(&mut self) -> bool {
-        for lane in self.unsettled.slow_lanes(SLOW, Instant::now()) {
-            self.save(&lane);
+        for order_key in self.unsettled.slow_lanes(SLOW, Instant::now()) {
+            self.save(&order_key);
         }
         self.unsettled.has_room()
     }
@@ -139,8 +139,8 @@ impl UpdateQueue {
             InboundEvent::Nothing("not understood")
         });
         let album =
-            if let InboundEvent::InboundMessage(heard) = &incoming { heard.album.clone() } else { None };
-        let lane = match &incoming {
+            if let InboundEvent::InboundMessage(inbound) = &incoming { inbound.album.clone() } else { None };
+        let order_key = match &incoming {
             InboundEvent::Nothing(why) => {
                 tracing::debug!(update = id, why, "update ignored");
                 return self.finish(key);
@@ -155,12 +155,12 @@ impl UpdateQueue {
                 OrderKey::Alone(key)
             }
             InboundEvent::Pressed(_) | InboundEvent::Invited(_) => OrderKey::Alone(key),
-            InboundEvent::InboundMessage(heard) => lane_of(heard),
+            InboundEvent::InboundMessage(inbound) => order_key_of(inbound),
         };
-        self.unsettled.assign(key, lane.clone());
-        self.lanes.put(lane.clone(), key, incoming, album, Instant::now());
-        if self.stuck.contains_key(&lane) {
-            self.save(&lane);
+        self.unsettled.assign(key, order_key.clone());
+        self.queues.put(order_key.clone(), key, incoming, album, Instant::now());
+        if self.stuck.contains_key(&order_key) {
+            self.save(&order_key);
         }
     }
 
@@ -171,12 +171,12 @@ impl UpdateQueue {
                 return settled;
             }
             let now = Instant::now();
-            for (lane, job) in self.lanes.begin(now) {
-                self.begin(lane, job);
+            for (order_key, job) in self.queues.begin(now) {
+                self.begin(order_key, job);
             }
             self.begin_again(now);
             let again = self.stuck.values().filter_map(|stuck| stuck.again).min();
-            let due = [self.lanes.next_due(), again].into_iter().flatten().min();
+            let due = [self.queues.next_due(), again].into_iter().flatten().min();
             let time = async {
                 match due {
                     Some(due) => tokio::time::sleep_until(due).await,
@@ -195,12 +195,12 @@ impl UpdateQueue {
         }
     }
 
-    fn begin(&mut self, lane: OrderKey, job: Job<InboundEvent>) {
+    fn begin(&mut self, order_key: OrderKey, job: Job<InboundEvent>) {
         let (keys, parts): (Vec<i64>, Vec<InboundEvent>) = job.parts.into_iter().unzip();
         match self.work(parts) {
-            Some(work) => self.start(lane, keys, work),
+            Some(work) => self.start(order_key, keys, work),
             None => {
-                self.lanes.ended(&lane);
+                self.queues.ended(&order_key);
                 keys.into_iter().for_each(|key| self.finish(key));
             }
         }
@@ -208,18 +208,18 @@ impl UpdateQueue {
 
     fn begin_again(&mut self, now: Instant) {
         let mut due = Vec::new();
-        for (lane, stuck) in &mut self.stuck {
+        for (order_key, stuck) in &mut self.stuck {
             if stuck.again.is_some_and(|again| again <= now) {
                 stuck.again = None;
-                due.push((lane.clone(), stuck.keys.clone(), stuck.work.clone()));
+                due.push((order_key.clone(), stuck.keys.clone(), stuck.work.clone()));
             }
         }
-        for (lane, keys, work) in due {
-            self.start(lane, keys, work);
+        for (order_key, keys, work) in due {
+            self.start(order_key, keys, work);
         }
     }
 
-    fn start(&mut self, lane: OrderKey, keys: Vec<i64>, work: Work) {
+    fn start(&mut self, order_key: OrderKey, keys: Vec<i64>, work: Work) {
         let handler = self.handler.clone();
         self.jobs.spawn(async move {
             // A panic on this update would repeat forever.
@@ -228,33 +228,34 @@ impl UpdateQueue {
                 tracing::error!(?keys, "update job panicked, update ignored");
                 Done::kept(Vec::new())
             });
-            (lane, keys, work, done)
+            (order_key, keys, work, done)
         });
     }
 
     fn work(&mut self, parts: Vec<InboundEvent>) -> Option<Work> {
-        let mut heard: Vec<InboundMessage> = Vec::new();
+        let mut inbound: Vec<InboundMessage> = Vec::new();
         for part in parts {
             match part {
-                InboundEvent::InboundMessage(part) => heard.push(*part),
+                InboundEvent::InboundMessage(part) => inbound.push(*part),
                 InboundEvent::Pressed(press) => return Some(Work::Pressed(press)),
                 InboundEvent::Invited(invitation) => return Some(Work::Invited(invitation)),
                 InboundEvent::Moved { .. } => return Some(Work::Moved),
                 InboundEvent::Expelled(_) | InboundEvent::Nothing(_) => {}
             }
         }
-        let heard = merge(heard)?;
+        let inbound = merge(inbound)?;
         let now = self.handler.parts.clock.now();
-        let hearing = self.attention.hear(&heard.thread, &heard.author.id, heard.chat, heard.facts, now);
-        Some(Work::InboundMessage(Box::new(heard), hearing))
+        let hearing =
+            self.attention.hear(&inbound.thread, &inbound.author.id, inbound.chat, inbound.facts, now);
+        Some(Work::InboundMessage(Box::new(inbound), hearing))
     }
 
-    fn end(&mut self, (lane, keys, work, done): Ended) {
+    fn end(&mut self, (order_key, keys, work, done): Ended) {
         if done.outcome == Outcome::Again {
-            return self.stick(lane, keys, work);
+            return self.stick(order_key, keys, work);
         }
-        self.stuck.remove(&lane);
-        self.lanes.ended(&lane);
+        self.stuck.remove(&order_key);
+        self.queues.ended(&order_key);
         for key in keys {
             self.finish(key);
         }
@@ -264,11 +265,11 @@ impl UpdateQueue {
     }
 
     /// Schedules a retry of a failed job, before any other job of its order key.
-    fn stick(&mut self, lane: OrderKey, keys: Vec<i64>, work: Work) {
-        let times = self.stuck.get(&lane).map_or(0, |stuck| stuck.times).saturating_add(1);
+    fn stick(&mut self, order_key: OrderKey, keys: Vec<i64>, work: Work) {
+        let times = self.stuck.get(&order_key).map_or(0, |stuck| stuck.times).saturating_add(1);
         let again = Instant::now() + AGAIN.delay(times, self.handler.parts.ids.chance());
-        self.stuck.insert(lane.clone(), Stuck { keys, work, times, again: Some(again) });
-        self.save(&lane);
+        self.stuck.insert(order_key.clone(), Stuck { keys, work, times, again: Some(again) });
+        self.save(&order_key);
     }
 
     /// Ends an update.
@@ -279,10 +280,10 @@ impl UpdateQueue {
     }
 
     /// Stores the updates of an order key on disk; those beyond its share are refused.
-    fn save(&mut self, lane: &OrderKey) {
-        let Keeping { to_save, beyond } = self.unsettled.begin_saving(lane);
+    fn save(&mut self, order_key: &OrderKey) {
+        let Keeping { to_save, beyond } = self.unsettled.begin_saving(order_key);
         if !beyond.is_empty() {
-            self.refuse(lane, &beyond);
+            self.refuse(order_key, &beyond);
         }
         if to_save.is_empty() {
             return;
@@ -304,7 +305,7 @@ impl UpdateQueue {
     }
 
     fn saved(&mut self, saved: Vec<(i64, String, bool)>) {
-        let lane = saved.iter().find_map(|(key, ..)| self.unsettled.lane(*key)).cloned();
+        let order_key = saved.iter().find_map(|(key, ..)| self.unsettled.lane(*key)).cloned();
         let all = saved.iter().all(|(.., safe)| *safe);
         for (key, name, safe) in saved {
             match self.unsettled.saved(key, safe) {
@@ -313,28 +314,28 @@ impl UpdateQueue {
             }
         }
         // Updates that came meanwhile had to wait for those.
-        if let Some(lane) = lane.filter(|lane| all && self.stuck.contains_key(lane)) {
-            self.save(&lane);
+        if let Some(order_key) = order_key.filter(|order_key| all && self.stuck.contains_key(order_key)) {
+            self.save(&order_key);
         }
     }
 
     /// Ends the updates beyond the share, with a notice to the sender. Updates that are being handled continue, and so
     /// do those that no person could send again.
-    fn refuse(&mut self, lane: &OrderKey, keys: &[i64]) {
+    fn refuse(&mut self, order_key: &OrderKey, keys: &[i64]) {
         let mut refused: Vec<(i64, Option<Work>)> = Vec::new();
         // Only messages wait in a queue; the others start at once.
-        for (key, incoming) in self.lanes.withdraw(lane, keys) {
-            if let InboundEvent::InboundMessage(heard) = incoming {
-                refused.push((key, Some(Work::InboundMessage(heard, Addressed::Answer))));
+        for (key, incoming) in self.queues.withdraw(order_key, keys) {
+            if let InboundEvent::InboundMessage(inbound) = incoming {
+                refused.push((key, Some(Work::InboundMessage(inbound, Addressed::Answer))));
             }
         }
         let at_rest =
             |stuck: &Stuck| stuck.again.is_some() && stuck.keys.iter().all(|key| keys.contains(key));
         let theirs = |work: &Work| matches!(work, Work::InboundMessage(..) | Work::Pressed(_));
-        if self.stuck.get(lane).is_some_and(|stuck| at_rest(stuck) && theirs(&stuck.work))
-            && let Some(stuck) = self.stuck.remove(lane)
+        if self.stuck.get(order_key).is_some_and(|stuck| at_rest(stuck) && theirs(&stuck.work))
+            && let Some(stuck) = self.stuck.remove(order_key)
         {
-            self.lanes.ended(lane);
+            self.queues.ended(order_key);
             let mut work = Some(stuck.work);
             refused.extend(stuck.keys.into_iter().map(|key| (key, work.take())));
         }
@@ -343,21 +344,21 @@ impl UpdateQueue {
             self.finish(key);
             match work {
                 Some(Work::Pressed(press)) => self.perform(Followup::TooMuch(Work::Pressed(press))),
-                Some(work) if self.is_to_be_told(lane) => self.perform(Followup::TooMuch(work)),
+                Some(work) if self.is_to_be_told(order_key) => self.perform(Followup::TooMuch(work)),
                 _ => {}
             }
         }
     }
 
     /// Whether a thread is due for a refusal notice.
-    fn is_to_be_told(&mut self, lane: &OrderKey) -> bool {
+    fn is_to_be_told(&mut self, order_key: &OrderKey) -> bool {
         let now = Instant::now();
         self.told.retain(|_, at| now.duration_since(*at) < TOLD_EVERY);
-        if self.told.contains_key(lane) {
+        if self.told.contains_key(order_key) {
             return false;
         }
-        tracing::error!(?lane, "updates refused, backlog of a failing thread is full");
-        self.told.insert(lane.clone(), now);
+        tracing::error!(?order_key, "updates refused, backlog of a failing thread is full");
+        self.told.insert(order_key.clone(), now);
         true
     }
 
@@ -385,9 +386,9 @@ impl UpdateQueue {
     }
 }
 
-fn lane_of(heard: &InboundMessage) -> OrderKey {
-    let thread = heard.thread.clone();
-    match &heard.what {
+fn order_key_of(inbound: &InboundMessage) -> OrderKey {
+    let thread = inbound.thread.clone();
+    match &inbound.what {
         // `/new` separates two conversations, so it keeps its position.
         What::Ordered(order) if order.command == Command::New => OrderKey::Thread(thread),
         What::Ordered(_) => OrderKey::Orders(thread),

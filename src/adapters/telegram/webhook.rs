@@ -82,20 +82,20 @@ impl Hook for TelegramHook {
 /// Handles calls until stopped.
 pub(super) async fn serve(
     api: &Api,
-    desk: UpdateQueue,
+    queue: UpdateQueue,
     calls: &mut mpsc::Receiver<Call>,
     io: &AdapterIo,
     stop: &CancellationToken,
 ) -> Result<(), AdapterError> {
     // In parallel: the webhook check must not delay a call.
     tokio::select! {
-        ended = take_calls(desk, calls, io, stop) => ended,
+        ended = take_calls(queue, calls, io, stop) => ended,
         never = watch(api, io) => never,
     }
 }
 
 async fn take_calls(
-    mut desk: UpdateQueue,
+    mut queue: UpdateQueue,
     calls: &mut mpsc::Receiver<Call>,
     io: &AdapterIo,
     stop: &CancellationToken,
@@ -108,20 +108,20 @@ async fn take_calls(
         tokio::select! {
             () = stop.cancelled() => return Ok(()),
             // A call that is not received waits, times out, and is sent again.
-            Some(call) = calls.recv(), if !desk.is_full() => {
+            Some(call) = calls.recv(), if !queue.is_full() => {
                 count += 1;
                 if waiting.len() >= MOST_WAITING {
                     waiting.retain(|_, reply| !reply.is_closed());
                 }
                 waiting.insert(count, call.reply);
-                desk.take(count, call.update);
+                queue.take(count, call.update);
                 io.health.alive(io.clock.now());
             }
             // Telegram limits concurrent calls: none is held for long.
             _ = slow.tick() => {
-                desk.make_room();
+                queue.make_room();
             }
-            number = desk.next() => if let Some(reply) = waiting.remove(&number) {
+            number = queue.next() => if let Some(reply) = waiting.remove(&number) {
                 // The caller may be gone; Telegram sends the update again.
                 let _gone = reply.send(()).is_err();
             },

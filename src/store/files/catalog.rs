@@ -1,5 +1,5 @@
-//! The list of threads, kept so that it need not be made from the thread files each time. A cache: each entry
-//! knows how long its thread file was, and one that no longer fits is made anew.
+//! The list of threads, cached so that it is not rebuilt from the thread files each time. Each entry has the length of
+//! its thread file; an outdated one is rebuilt.
 //!
 //! Memory holds a slot of fixed size for each thread. The summaries stay in the file and are read a page at a time.
 
@@ -17,25 +17,25 @@ use super::summary::Entry;
 use crate::domain::{Platform, ThreadId, Timestamp};
 use crate::ports::{Among, ListPosition, ThreadQuery};
 
-/// More lines than twice the threads and this are too many.
+/// The file is rewritten when it has more lines than twice the threads plus this.
 const SPARE_LINES: usize = 256;
 
-/// A thread in the list: the key of its slot.
+/// The key of a thread's slot.
 pub(super) fn hash_of(thread: &ThreadId) -> u64 {
     fnv(thread.as_str().as_bytes())
 }
 
-/// Where a thread stands in the list: the newest first.
+/// The order of the list: newest first.
 type Order = (Reverse<Timestamp>, u64);
 
-/// What memory holds of a thread.
+/// The part of a thread's entry that is in memory.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
-    /// The time of the last message; that of the file as long as no summary was made.
+    /// The time of the last message; the file's own time until a summary is made.
     updated_at: Timestamp,
     /// The length of the thread file that the summary was made from.
     length: u64,
-    /// Where the summary's line begins in the catalog file, and how long it is; 0 where it is not there.
+    /// The offset and length of the summary's line in the catalog file; 0 where there is none.
     offset: u64,
     line: u32,
     platform: u16,
@@ -45,15 +45,15 @@ struct Slot {
     present: bool,
 }
 
-/// Some threads of the list.
+/// A part of the list.
 #[derive(Debug)]
 pub(super) struct Chosen {
     pub(super) threads: Vec<(Timestamp, u64)>,
-    /// Whether the list goes on behind them.
+    /// Whether there are further threads after them.
     pub(super) more: bool,
 }
 
-/// Every thread, once somebody has asked for them.
+/// Every thread; loaded on first use.
 #[derive(Debug, Default)]
 pub(super) struct Catalog {
     slots: Option<ByHash<Slot>>,
@@ -62,18 +62,17 @@ pub(super) struct Catalog {
     unwritten: BTreeMap<u64, Entry>,
     /// Threads whose summary is missing or out of date.
     stale: BTreeMap<u64, ThreadId>,
-    /// How many lines the file has, and where the last ended one ends.
+    /// The number of lines of the file, and the end of its last complete line.
     lines: usize,
     end: u64,
 }
 
 impl Catalog {
-    /// Whether it has been read.
     pub(super) fn is_loaded(&self) -> bool {
         self.slots.is_some()
     }
 
-    /// Forgets what it has read: the next question reads the file again.
+    /// Drops what was read: the next query reads the file again.
     pub(super) fn unload(&mut self) {
         *self = Self::default();
     }
@@ -138,22 +137,22 @@ impl Catalog {
         u16::try_from(at).unwrap_or(u16::MAX)
     }
 
-    /// Notes threads whose files have changed.
+    /// Marks threads whose files have changed.
     pub(super) fn mark_stale(&mut self, threads: impl IntoIterator<Item = ThreadId>) {
         self.stale.extend(threads.into_iter().map(|thread| (hash_of(&thread), thread)));
     }
 
-    /// How many threads have no summary that holds.
+    /// How many threads have no valid summary.
     pub(super) fn stale(&self) -> usize {
         self.stale.len()
     }
 
-    /// Some threads without a summary that holds.
+    /// Some threads without a valid summary.
     pub(super) fn some_stale(&self, limit: usize) -> Vec<ThreadId> {
         self.stale.values().take(limit).cloned().collect()
     }
 
-    /// Those of these threads that have no summary that holds.
+    /// Those of these threads without a valid summary.
     pub(super) fn stale_among(&self, chosen: &Chosen) -> Vec<ThreadId> {
         chosen.threads.iter().filter_map(|(_, hash)| self.stale.get(hash).cloned()).collect()
     }
@@ -173,8 +172,8 @@ impl Catalog {
         Ok((hash_of(&entry.summary.thread_id) == hash).then_some(entry))
     }
 
-    /// Takes new summaries and, where it may, writes them behind the others. The threads that were looked at are stale no
-    /// longer, also those that gave no summary.
+    /// Adds summaries and, where allowed, appends them to the file. The examined threads are no longer stale, also
+    /// those without a summary.
     pub(super) fn put(
         &mut self,
         layout: &Layout,
@@ -186,7 +185,7 @@ impl Catalog {
             self.stale.remove(&hash_of(thread));
         }
         let Some(slots) = &self.slots else { return };
-        // A summary that was made in the background may be older than the one that is there.
+        // A summary that was made in the background may be older than the current one.
         fresh.retain(|entry| {
             slots.get(&hash_of(&entry.summary.thread_id)).is_none_or(|slot| slot.length <= entry.length)
         });
@@ -212,12 +211,12 @@ impl Catalog {
         }
     }
 
-    /// Writes summaries behind the others; where those are mostly outdated, the file is written anew.
+    /// Appends summaries; rewrites the file where most lines are outdated.
     fn append(&mut self, layout: &Layout, fresh: &[Entry]) -> io::Result<bool> {
         let mut file = private_file().append(true).create(true).open(layout.catalog())?;
         let mut offset = file.metadata()?.len();
         let mut bytes = Vec::new();
-        // What a crash left of a line must not become the beginning of another.
+        // A partial line after a crash must not become the beginning of another.
         if offset > self.end {
             bytes.push(b'\n');
             offset = offset.saturating_add(1);
@@ -244,7 +243,7 @@ impl Catalog {
         Ok(true)
     }
 
-    /// Writes the file anew, with one line for each thread.
+    /// Rewrites the file with one line for each thread.
     fn rewrite(&mut self, layout: &Layout) -> io::Result<()> {
         let old = std::fs::read(layout.catalog())?;
         let slots = self.slots.get_or_insert_default();
@@ -267,7 +266,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// Chooses a page of the list.
+    /// Selects a page of the list.
     pub(super) fn choose(&self, query: &ThreadQuery) -> Chosen {
         let none = Chosen { threads: Vec::new(), more: false };
         let Some(slots) = &self.slots else { return none };
@@ -318,14 +317,14 @@ fn line_length(line: &[u8]) -> u32 {
     u32::try_from(line.len()).unwrap_or(0)
 }
 
-/// When a file was last written to.
+/// When a file was last written.
 fn modified(metadata: &Metadata) -> Timestamp {
     let since = metadata.modified().ok().and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
     let millis = since.and_then(|since| i64::try_from(since.as_millis()).ok());
     millis.map(Timestamp::from_millis).unwrap_or_default()
 }
 
-/// Visits every thread file in no order, until `visit` gives false.
+/// Visits every thread file, unordered, until `visit` returns false.
 pub(super) fn visit_thread_files(
     layout: &Layout,
     mut visit: impl FnMut(ThreadId, Metadata) -> bool,

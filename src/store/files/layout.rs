@@ -110,7 +110,7 @@ impl Layout {
         self.state().join("catalog.jsonl")
     }
 
-    /// Stands there while it is not known which threads are unfinished: a scan for them has not ended.
+    /// Exists while the unfinished threads are not known: a scan for them has not ended.
     pub(super) fn scan_marker(&self) -> PathBuf {
         self.state().join("scan-needed")
     }

@@ -1,5 +1,5 @@
-//! A start that finds threads but no journal: what is unfinished is told by the thread files alone. A few files are
-//! looked at before the start goes on, many in the background.
+//! Start with threads but without a journal: unfinished work is determined from the thread files alone. A few files are
+//! read during the start, the others in the background.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -13,20 +13,20 @@ use super::lines::ended_lines;
 use crate::domain::ThreadId;
 use crate::uimessage::{UiMessage, fold, holds_all_unfinished, unfinished_runs};
 
-/// How much of the end of a file is looked at first.
+/// How much of the end of a file is read first.
 const FIRST_LOOK: u64 = 64 * 1024;
-/// So many files are looked at before the start goes on.
+/// How many files are read during the start.
 const AT_ONCE: usize = 256;
 
-/// What a look at a few of the files found.
+/// The result of reading a few files.
 #[derive(Debug)]
 pub(super) struct FirstLook {
     pub(super) open: BTreeSet<ThreadId>,
-    /// Whether there are files that were not looked at.
+    /// Whether there are further files.
     pub(super) more: bool,
 }
 
-/// Looks at as many files as a start has time for.
+/// Reads as many files as a start has time for.
 pub(super) fn first_look(layout: &Layout) -> io::Result<FirstLook> {
     let (mut open, mut count) = (BTreeSet::new(), 0_usize);
     visit_thread_files(layout, |thread, metadata| {
@@ -42,7 +42,7 @@ pub(super) fn first_look(layout: &Layout) -> io::Result<FirstLook> {
     Ok(FirstLook { open, more: count > AT_ONCE })
 }
 
-/// Looks at every file, for as long as `goes_on`. Nothing where it was stopped.
+/// Reads every file while `goes_on` returns true. `None` where it was stopped.
 pub(super) fn scan(layout: &Layout, goes_on: impl Fn() -> bool) -> io::Result<Option<BTreeSet<ThreadId>>> {
     let (mut open, mut whole) = (BTreeSet::new(), true);
     visit_thread_files(layout, |thread, metadata| {
@@ -53,8 +53,7 @@ pub(super) fn scan(layout: &Layout, goes_on: impl Fn() -> bool) -> io::Result<Op
     Ok(whole.then_some(open))
 }
 
-/// Notes a thread whose file ends in something unfinished. To name one too many does no harm: its actor finds nothing to
-/// do.
+/// Adds a thread whose file ends in something unfinished. A false positive is harmless: its actor finds nothing to do.
 fn look(layout: &Layout, thread: ThreadId, length: u64, open: &mut BTreeSet<ThreadId>) {
     match is_unfinished(&layout.thread(&thread), length) {
         Ok(false) => {}
@@ -80,11 +79,11 @@ fn is_unfinished(path: &Path, length: u64) -> io::Result<bool> {
     }
 }
 
-/// The messages whose lines stand whole between two offsets.
+/// The messages whose lines are complete between two offsets.
 fn messages_from(file: &File, from: u64, to: u64) -> io::Result<Vec<UiMessage>> {
     let mut bytes = vec![0; usize::try_from(to.saturating_sub(from)).unwrap_or(0)];
     file.read_exact_at(&mut bytes, from)?;
-    // What the first line may lack makes it no message at all.
+    // A partial first line does not parse as a message.
     let messages = ended_lines(&bytes).filter_map(|line| serde_json::from_slice::<UiMessage>(line).ok());
     Ok(fold(messages.collect::<Vec<_>>()))
 }

@@ -29,9 +29,9 @@ use crate::uimessage::UiMessage;
 /// One reader at a time updates an index; the locks are spread over this many stripes.
 const STRIPES: usize = 16;
 
-/// So many summaries are made while a caller waits for the list; more are made in the background.
+/// Most summaries that are made while a caller waits for the list; the others are made in the background.
 const AT_ONCE: usize = 256;
-/// So many are made between two looks at whether the background work is to stop.
+/// How many are made in the background between two checks for a stop.
 const BACKGROUND_BATCH: usize = 64;
 
 /// Reads the threads under one `.ship` directory.
@@ -141,7 +141,7 @@ impl Reader {
         Ok(self.page_of(&mut catalog, &chosen, &open))
     }
 
-    /// The summaries of chosen threads, those that say anything.
+    /// The summaries of the selected threads with content.
     fn page_of(&self, catalog: &mut Catalog, chosen: &Chosen, open: &BTreeSet<ThreadId>) -> ThreadPage {
         let mut page = ThreadPage::default();
         for (at, hash) in &chosen.threads {
@@ -161,12 +161,12 @@ impl Reader {
                 page.threads.push(summary);
             }
         }
-        // A thread without a summary was chosen by the time of its file.
+        // A thread without a summary was selected by the time of its file.
         page.threads.sort_by_key(|summary| (Reverse(summary.updated_at), hash_of(&summary.thread_id)));
         page
     }
 
-    /// Makes the summaries of these threads anew.
+    /// Makes new summaries of these threads.
     fn renew(&self, catalog: &mut Catalog, threads: &[ThreadId]) {
         if threads.is_empty() {
             return;
@@ -188,12 +188,12 @@ impl Reader {
         fresh
     }
 
-    /// Whether summaries are left to be made in the background.
+    /// Whether further summaries are to be made in the background.
     pub(super) fn has_backlog(&self) -> bool {
         held(&self.catalog).stale() > 0
     }
 
-    /// Makes some of the summaries that are left. The list can be read meanwhile.
+    /// Makes some of the remaining summaries. The list can be read meanwhile.
     pub(super) fn shorten_backlog(&self) {
         let (threads, older): (Vec<ThreadId>, Vec<Option<Entry>>) = {
             let catalog = held(&self.catalog);

@@ -11,14 +11,14 @@ use crate::domain::{ThreadId, ThreadState, Timestamp};
 use crate::ports::ThreadSummary;
 use crate::uimessage::Role;
 
-/// A title is the beginning of the first thing said, up to so many characters.
+/// Longest title, in characters: the beginning of the first message.
 const TITLE_CHARS: usize = 60;
-/// The first thing said is looked for in so many lines.
+/// How many lines are searched for the first message.
 const TITLE_LINES: u64 = 32;
-/// The newest moment is looked for in so many: a snapshot of an answer carries the moment the answer began.
+/// How many lines are searched for the newest time: a snapshot of an answer has the time at which the answer began.
 const MOMENT_LINES: usize = 4;
 
-/// A summary, and the length of the thread file that it was made from.
+/// A summary, and the length of the thread file it was made from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Entry {
     pub(super) length: u64,
@@ -26,7 +26,7 @@ pub(super) struct Entry {
     pub(super) summary: ThreadSummary,
 }
 
-/// Makes an entry; what an older one tells of the same file need not be looked for again.
+/// Makes an entry; reuses the facts of an older entry of the same file.
 pub(super) fn summarize(view: &mut View, thread: &ThreadId, older: Option<&Entry>) -> Result<Entry, Fault> {
     let length = view.covered()?;
     let older = older.filter(|older| older.length <= length);

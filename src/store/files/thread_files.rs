@@ -37,7 +37,7 @@ pub struct ThreadFiles {
     scribe: Mutex<Option<JoinHandle<()>>>,
     stats: Arc<Stats>,
     unfinished: Vec<ThreadId>,
-    /// The scan for further ones, and what it finds.
+    /// The scan for further ones, and its results.
     scan: Option<Scan>,
     found: Mutex<Option<oneshot::Receiver<Vec<ThreadId>>>>,
     summaries: Arc<Mutex<SummaryWork>>,
@@ -51,7 +51,7 @@ struct SummaryWork {
 }
 
 impl SummaryWork {
-    /// Makes the summaries that are left, unless a thread is at it.
+    /// Makes the remaining summaries, unless a thread is already doing that.
     fn start(&mut self, reader: &Arc<Reader>) {
         let busy = self.thread.as_ref().is_some_and(|thread| !thread.is_finished());
         if busy || self.stop.load(Ordering::Relaxed) {
@@ -72,7 +72,7 @@ impl SummaryWork {
     fn end(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
-            tracing::error!("the work on the thread list ended by a panic");
+            tracing::error!("thread list update panicked");
         }
     }
 }
@@ -244,7 +244,7 @@ impl ThreadStore for ThreadFiles {
             let work = Arc::clone(&self.summaries);
             let ended = tokio::task::spawn_blocking(move || locked(&work).end());
             if ended.await.is_err() {
-                tracing::error!("the work on the thread list ended by a panic");
+                tracing::error!("thread list update panicked");
             }
             let (ack, done) = oneshot::channel();
             if self.tell(Command::Close(ack)).is_ok() && done.await.is_err() {

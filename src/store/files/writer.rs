@@ -347,7 +347,7 @@ impl Writer {
         self.scanning || self.open.contains(thread)
     }
 
-    /// Takes in what the scan found. The marker goes when a journal tells of it.
+    /// Adds the results of the scan. The marker is removed once a journal has them.
     pub(super) fn end_scan(&mut self, found: BTreeSet<ThreadId>) -> Result<(), StoreError> {
         self.open.extend(found);
         self.pay_debts()?;

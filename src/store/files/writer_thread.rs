@@ -31,7 +31,7 @@ pub(super) enum Command {
     Survey(oneshot::Sender<Survey>),
     /// Report whether a thread has work left.
     IsOpen(ThreadId, oneshot::Sender<bool>),
-    /// Take in the threads with work left that a scan found, and pass them on.
+    /// Add the unfinished threads that a scan found, and pass them on.
     Found(BTreeSet<ThreadId>, oneshot::Sender<Vec<ThreadId>>),
     /// Report that the thread is alive.
     Hello(oneshot::Sender<()>),
@@ -39,7 +39,7 @@ pub(super) enum Command {
     Close(oneshot::Sender<()>),
 }
 
-/// A look at every thread file, in the background. Dropping it stops the look and waits for its end.
+/// A background scan of every thread file. Dropping it stops the scan and waits for its end.
 #[derive(Debug)]
 pub(super) struct Scan {
     stop: Arc<AtomicBool>,
@@ -47,7 +47,7 @@ pub(super) struct Scan {
 }
 
 impl Scan {
-    /// Looks for threads with work left and tells the writer, which passes them on to `found`.
+    /// Scans for unfinished threads and sends them to the writer, which passes them on to `found`.
     pub(super) fn start(
         layout: &Layout,
         commands: Sender<Command>,
@@ -57,7 +57,7 @@ impl Scan {
         let (stopped, scanned) = (Arc::clone(&stop), layout.clone());
         let thread = spawn(layout, "store-scan", move || {
             match lost_journal::scan(&scanned, || !stopped.load(Ordering::Relaxed)) {
-                // A writer that has ended takes nothing in.
+                // A writer that has ended accepts nothing.
                 Ok(Some(open)) => commands.send(Command::Found(open, found)).unwrap_or_else(drop),
                 Ok(None) => {}
                 Err(error) => tracing::warn!(%error, "thread files not scanned"),
@@ -71,7 +71,7 @@ impl Drop for Scan {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
-            tracing::error!("the scan of the thread files ended by a panic");
+            tracing::error!("thread file scan panicked");
         }
     }
 }
@@ -168,7 +168,7 @@ impl WriterThread {
         }
     }
 
-    /// Where the journal cannot tell of them yet, the marker stays and the next start scans again.
+    /// If the journal cannot be written, the marker stays and the next start scans again.
     fn end_scan(&mut self, found: BTreeSet<ThreadId>, pass_on: oneshot::Sender<Vec<ThreadId>>) {
         let threads: Vec<ThreadId> = found.iter().cloned().collect();
         match self.writer.end_scan(found) {
