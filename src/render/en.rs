@@ -30,10 +30,7 @@ pub(super) fn say(phrase: &Phrase) -> String {
         }
         Phrase::EmptyAnswer => "(The model gave no answer. Please ask again, perhaps in other words.)".into(),
         Phrase::Resolved { approval, by } => resolved(approval, by.as_deref()),
-        Phrase::ResolvedOnce { number, by } => {
-            let by = by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
-            format!("{number} was approved once{by}: it cannot be allowed for longer.")
-        }
+        Phrase::ResolvedOnce { number, by } => resolved_once(*number, by.as_deref()),
         Phrase::Counted { number, answer } => match answer {
             Answer::Approve(scope) => format!("{number}: approved{}.", reach(*scope)),
             Answer::Deny => format!("{number}: denied."),
@@ -232,6 +229,11 @@ fn duration(seconds: u64) -> String {
         (0, seconds) => format!("{seconds} s"),
         (minutes, seconds) => format!("{minutes} min {seconds} s"),
     }
+}
+
+fn resolved_once(number: ApprovalNumber, by: Option<&str>) -> String {
+    let by = by.map(|by| format!(" by {by}")).unwrap_or_default();
+    format!("{number} was approved once{by}: it cannot be allowed for longer.")
 }
 
 /// How far an approval reaches, behind the word for it.

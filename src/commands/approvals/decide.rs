@@ -93,7 +93,7 @@ fn tell(
     writeln!(out, "{}", words::counted(approval, answer, look.language))?;
     // What is recorded is what held.
     let wanted = answer.scope().filter(|scope| *scope != Scope::Once);
-    if wanted.is_some() && now["scope"]["type"] == "once" {
+    if wanted.is_some() && now.pointer("/scope/type").is_some_and(|kind| kind == "once") {
         writeln!(out, "{}", words::only_once(look.language))?;
     }
     Ok(())

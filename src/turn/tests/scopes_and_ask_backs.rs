@@ -188,7 +188,7 @@ fn a_grant_that_could_not_be_kept_leaves_a_record_of_once_and_is_told() {
     let approval = driver.book.values().find(|one| one.number.0 == 2).unwrap().clone();
     assert!(matches!(approval.state, ApprovalState::Approved { scope: Scope::Thread, .. }), "{approval:?}");
     driver.effects.clear();
-    driver.feed(Event::NotGranted(approval.id.clone()));
+    driver.feed(Event::NotGranted(approval.id));
     let kept = driver.book.values().find(|one| one.number.0 == 2).unwrap();
     assert!(matches!(kept.state, ApprovalState::Approved { scope: Scope::Once, .. }), "{kept:?}");
     let part = tool_part(&driver, "c1");
