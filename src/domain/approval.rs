@@ -73,6 +73,11 @@ impl Approval {
     pub fn is_pending(&self) -> bool {
         self.state == ApprovalState::Pending
     }
+
+    /// As much of a scope as can hold for this call.
+    pub fn held(&self, wanted: Scope) -> Scope {
+        if self.scopes.contains(&wanted.kind()) { wanted } else { Scope::Once }
+    }
 }
 
 impl ApprovalNumber {
@@ -113,6 +118,34 @@ pub enum Scope {
     Shape,
     /// Every call like it in this project.
     Project,
+    /// Every call of the program that the person named, with plain arguments, in this thread for so many minutes.
+    Program(NonZeroU32),
+}
+
+impl Scope {
+    /// The kind of scope, without its length.
+    pub const fn kind(self) -> ScopeKind {
+        match self {
+            Self::Once => ScopeKind::Once,
+            Self::Thread => ScopeKind::Thread,
+            Self::Minutes(_) => ScopeKind::Minutes,
+            Self::Shape => ScopeKind::Shape,
+            Self::Project => ScopeKind::Project,
+            Self::Program(_) => ScopeKind::Program,
+        }
+    }
+}
+
+/// The sorts of scopes. A question names those that can hold for its call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ScopeKind {
+    Once,
+    Thread,
+    Minutes,
+    Shape,
+    Project,
+    Program,
 }
 
 /// The risk of a call.
@@ -193,6 +226,8 @@ pub struct Approval {
     /// More, as CommonMark: a diff, the reasons.
     pub details: Option<String>,
     pub risk: Risk,
+    /// How far a yes can reach. A longer one than these is a yes to this call alone.
+    pub scopes: Vec<ScopeKind>,
     /// Binds the answer to exactly this call.
     pub fingerprint: String,
     /// The author of the message that led to it.

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{
     Approval, ApprovalId, ApprovalKind, ApprovalNumber, ApprovalState, AuthorId, CorrelationId, Decided,
-    Risk, Scope, ThreadId, Timestamp, ToolCallId,
+    Risk, Scope, ScopeKind, ThreadId, Timestamp, ToolCallId,
 };
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,6 +24,8 @@ pub struct ApprovalFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     details: Option<String>,
     risk: Risk,
+    #[serde(default = "only_once")]
+    scopes: Vec<ScopeKind>,
     fingerprint: String,
     requested_by: AuthorId,
     created_at: String,
@@ -49,6 +51,11 @@ enum State {
     Expired,
     Cancelled,
     Spent,
+}
+
+/// The scopes of a file from an older version, which has no such field.
+fn only_once() -> Vec<ScopeKind> {
+    vec![ScopeKind::Once]
 }
 
 /// A file whose fields do not form a valid approval.
@@ -84,6 +91,7 @@ impl From<&Approval> for ApprovalFile {
             summary: approval.summary.clone(),
             details: approval.details.clone(),
             risk: approval.risk,
+            scopes: approval.scopes.clone(),
             fingerprint: approval.fingerprint.clone(),
             requested_by: approval.requested_by.clone(),
             created_at: approval.created_at.rfc3339(),
@@ -139,6 +147,7 @@ impl TryFrom<ApprovalFile> for Approval {
             summary: file.summary,
             details: file.details,
             risk: file.risk,
+            scopes: file.scopes,
             fingerprint: file.fingerprint,
             requested_by: file.requested_by,
         })

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ApprovalId, ApprovalKind, CorrelationId, ErrorKind, Language, Risk, StoredFile, ThreadId, ToolCallId,
+    Approval, ApprovalId, ApprovalKind, CorrelationId, ErrorKind, Language, Risk, ScopeKind, StoredFile,
+    ThreadId, ToolCallId,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,10 +40,22 @@ pub enum Intent {
         risk: Risk,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         details: Option<String>,
+        /// The scopes that the approval can have.
+        #[serde(default)]
+        scopes: Vec<ScopeKind>,
         /// The possible answers, in the person's language.
         suggested_replies: Vec<String>,
         /// RFC 3339.
         expires_at: String,
+    },
+    /// A reply was unclear while approvals were pending: the question back, with the answers as buttons on platforms
+    /// that have buttons.
+    ApprovalAskBack {
+        /// What is asked, and how it can be answered in words.
+        text: String,
+        language: Language,
+        /// The approvals that the reply can refer to.
+        choices: Vec<ApprovalChoice>,
     },
     /// An approval was settled.
     ApprovalResolved {
@@ -68,6 +81,22 @@ pub enum Intent {
         /// Whether a retry may help.
         retryable: bool,
     },
+}
+
+/// A pending approval that an unclear reply can refer to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalChoice {
+    pub id: ApprovalId,
+    /// What people call it: `A1`.
+    pub number: String,
+    pub kind: ApprovalKind,
+}
+
+impl From<&Approval> for ApprovalChoice {
+    fn from(approval: &Approval) -> Self {
+        Self { id: approval.id.clone(), number: approval.number.to_string(), kind: approval.kind }
+    }
 }
 
 /// How to show a file.

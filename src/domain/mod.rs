@@ -24,6 +24,7 @@ mod while_waiting;
 
 pub use approval::{
     Answer, Approval, ApprovalId, ApprovalKind, ApprovalNumber, ApprovalState, Decided, Risk, Scope,
+    ScopeKind,
 };
 pub use approval_file::{ApprovalFile, BadApproval};
 pub use both_ends::{both_ends, both_ends_of_line};
@@ -35,7 +36,7 @@ pub use ids::{AuthorId, BadId, CorrelationId, MessageId, Platform, ThreadId, Too
 pub use ingress::{
     Author, AuthorRole, ChatKind, Decision, InboundFile, IngressEvent, IngressKind, Quoted, Said,
 };
-pub use intent::{AttachmentKind, DeliveryId, Intent, OutboundIntent};
+pub use intent::{ApprovalChoice, AttachmentKind, DeliveryId, Intent, OutboundIntent};
 pub use language::Language;
 pub use memory::{MemoryScope, Remembered, TaskNote};
 pub use read_replies::ReadReplies;

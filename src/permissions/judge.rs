@@ -13,12 +13,12 @@ use super::details::{self, ChangePreview};
 use super::digests::{CallFiles, Operands, digest_file, files_of};
 use crate::blocking::{BlockingJobs, Panicked};
 use crate::domain::Class;
-use crate::domain::{Approval, Effects, GrantNumber, Language, Risk, Scope, ThreadId, Timestamp};
+use crate::domain::{Approval, Effects, GrantNumber, Language, Risk, Scope, ScopeKind, ThreadId, Timestamp};
 use crate::files;
 use crate::phrases::permissions::the_call;
 use crate::policy::coverage::coverage;
 use crate::policy::fingerprint::{FileDigest, digest_of, fingerprint};
-use crate::policy::grants::{CallFacts, Grant, Proposal, covering, proposed};
+use crate::policy::grants::{CallFacts, Grant, Proposal, covering, offered, proposed};
 use crate::policy::paths::{PathClass, ResolvedPath};
 use crate::policy::shell::{ReadPath, ShellCall, ShellJudgement, ShellRules};
 use crate::policy::tools::ToolFacts;
@@ -187,6 +187,7 @@ impl JudgeSettings {
             summary,
             whole: None,
             risk: Risk::High,
+            scopes: vec![ScopeKind::Once],
             grants: Vec::new(),
         }
     }
@@ -250,6 +251,7 @@ impl JudgeSettings {
             fingerprint: fingerprint(&call.tool, &call.input, cwd, &files.all()),
             summary: judged.summary.clone(),
             risk: risk_of(&verdict, judged.risk),
+            scopes: offered(&facts),
         }
     }
 
@@ -293,6 +295,7 @@ impl JudgeSettings {
                 .or(target)
                 .map_or_else(|| call.tool.clone(), |what| details::line(&call.tool, &what)),
             risk,
+            scopes: offered(&facts),
         }
     }
 

@@ -177,6 +177,7 @@ async fn a_call_is_judged_by_the_grants_of_the_port_and_no_file_is_needed() {
         summary: asked.summary,
         details: None,
         risk: asked.risk,
+        scopes: asked.scopes,
         fingerprint: asked.fingerprint,
         requested_by: "web:user:ada".parse().unwrap(),
         created_at: now,

@@ -99,7 +99,30 @@ phrases! {
         zh: "可换成其他测试名或项目内的包",
     }
 
-    format resolved(cut_off: bool, state: &ApprovalState, number: ApprovalNumber, by: &str) {
+    /// What a reply that names the program would cover.
+    format covers_by_program(reply: &str) {
+        en: " {reply} would cover it with other plain arguments for that time, in this chat.",
+        zh: "回复 {reply} 则在这段时间内、本会话中也涵盖其他普通参数。",
+    }
+    format reply_program(program: &str) {
+        en: "allow {program} for 10 minutes",
+        zh: "在 10 分钟内都同意 {program}",
+    }
+
+    /// How far an approval reaches, behind the word for it.
+    text reach_thread() { en: " for this chat", zh: "（本会话）" }
+    format reach_minutes(minutes: u32) { en: " for {minutes} minutes", zh: "（{minutes} 分钟内）" }
+    text reach_shape() { en: " for commands like this", zh: "（同类命令）" }
+    text reach_project() { en: " for this project", zh: "（本项目）" }
+    format reach_program(minutes: u32) {
+        en: " for {minutes} minutes, also with other plain arguments",
+        zh: "（{minutes} 分钟内，也可换成其他普通参数）",
+    }
+    format resolved_once(number: ApprovalNumber, by: &str) {
+        en: "{number} was approved once{by}: it cannot be allowed for longer.",
+        zh: "{by}已同意 {number}，仅此一次：它不能被长期允许。",
+    }
+    format resolved(cut_off: bool, state: &ApprovalState, number: ApprovalNumber, by: &str, reach: &str) {
         (_, ApprovalState::Pending, ..) => { en: "{number} waits for a decision.", zh: "{number} 等待决定。" }
         (true, ApprovalState::Approved { .. }, ..) => {
             en: "{number} was approved to run again{by}.",
@@ -115,8 +138,8 @@ phrases! {
             zh: "{number} 过期未决定，没有重跑。",
         }
         (false, ApprovalState::Approved { .. } | ApprovalState::Spent { .. }, ..) => {
-            en: "{number} was approved{by}.",
-            zh: "{by}已同意 {number}。",
+            en: "{number} was approved{by}{reach}.",
+            zh: "{by}已同意 {number}{reach}。",
         }
         (false, ApprovalState::Denied { .. }, ..) => { en: "{number} was denied{by}.", zh: "{by}已拒绝 {number}。" }
         (false, ApprovalState::Expired { .. }, ..) => {
@@ -131,10 +154,10 @@ phrases! {
     }
     /// Who decided, as it stands in `resolved`.
     format by(name: &str) { en: " by {name}", zh: "{name} " }
-    format counted(answer: &Answer, number: ApprovalNumber) {
-        (Answer::Approve(_), _) => { en: "{number}: approved.", zh: "{number}：已同意。" }
-        (Answer::Deny, _) => { en: "{number}: denied.", zh: "{number}：已拒绝。" }
-        (Answer::Done, _) => { en: "{number}: noted as done.", zh: "{number}：已记为完成。" }
+    format counted(answer: &Answer, number: ApprovalNumber, reach: &str) {
+        (Answer::Approve(_), ..) => { en: "{number}: approved{reach}.", zh: "{number}：已同意{reach}。" }
+        (Answer::Deny, ..) => { en: "{number}: denied.", zh: "{number}：已拒绝。" }
+        (Answer::Done, ..) => { en: "{number}: noted as done.", zh: "{number}：已记为完成。" }
     }
     text not_open() {
         en: "There is no such open request any more; it was decided or withdrawn before.",
@@ -210,7 +233,7 @@ phrases! {
         en: "Answer `rerun {number}`, `skip {number}` or `done {number}`",
         zh: "请回复“重跑 {number}”、“跳过 {number}”或“已完成 {number}”",
     }
-    text or_press_button() { en: ", or press a button under the request.", zh: "，或点击请求下面的按钮。" }
+    text or_press_button() { en: ", or press a button below.", zh: "，或点击下面的按钮。" }
     text full_stop() { en: ".", zh: "。" }
 }
 

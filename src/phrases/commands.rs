@@ -115,6 +115,10 @@ phrases! {
         zh: "{number} {decision}：{summary}",
     }
     text decided_approved() { en: "approved", zh: "已同意" }
+    text decided_once() {
+        en: "This once: the call cannot be allowed for longer.",
+        zh: "仅此一次：该调用不能被长期允许。",
+    }
     text decided_denied() { en: "denied", zh: "已拒绝" }
     text decided_done() { en: "noted as done", zh: "已记为完成" }
 

@@ -1,7 +1,7 @@
 //! The text that says what an approval with a longer scope would cover.
 
 use super::fingerprint::FileDigest;
-use super::grants::{CallFacts, Calls, GrantedCommand, Pattern, grantable};
+use super::grants::{CallFacts, Calls, GrantedCommand, Pattern, grantable, named_program};
 use super::shape::varies;
 use crate::domain::Language;
 use crate::phrases::approvals as words;
@@ -11,13 +11,30 @@ const MOST_FILES: usize = 3;
 
 /// One sentence in CommonMark: what a longer approval covers, or that the call can only be approved once.
 pub fn coverage(call: &CallFacts<'_>, language: Language) -> String {
-    match grantable(call) {
+    let sentence = match grantable(call) {
         None => words::only_once(language).to_owned(),
         Some((Calls::Any, _)) => words::covers_tool(call.tool, language),
         Some((Calls::Commands(commands), scripts)) => {
             words::covers_commands(&listed(&commands, language), &unchanged(&scripts, language), language)
         }
+    };
+    match named_program(call).and_then(|(calls, _)| program(&calls)) {
+        Some(program) => format!("{sentence}{}", by_program(&program, language)),
+        None => sentence,
     }
+}
+
+fn program(calls: &Calls) -> Option<String> {
+    let Calls::Commands(commands) = calls else { return None };
+    commands.iter().find_map(|command| match &command.pattern {
+        Pattern::ProgramWithPlainArguments(program) => Some(program.clone()),
+        Pattern::Exactly(_) | Pattern::Shape(_) => None,
+    })
+}
+
+/// What a yes that names the program would cover.
+fn by_program(program: &str, language: Language) -> String {
+    words::covers_by_program(&code(&words::reply_program(program, language)), language)
 }
 
 fn listed(commands: &[GrantedCommand], language: Language) -> String {

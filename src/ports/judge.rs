@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::BoxFuture;
-use crate::domain::{Approval, AuthorId, Class, GrantNumber, Risk, Scope, ThreadId, Timestamp};
+use crate::domain::{Approval, AuthorId, Class, GrantNumber, Risk, Scope, ScopeKind, ThreadId, Timestamp};
 use crate::policy::grants::Proposal;
 
 /// A call to judge.
@@ -38,6 +38,8 @@ pub struct Judgement {
     /// The complete text, where the details may be shortened.
     pub whole: Option<WholeText>,
     pub risk: Risk,
+    /// The scopes that an approval of the call can have.
+    pub scopes: Vec<ScopeKind>,
     /// The grants that allow it without approval.
     pub grants: Vec<GrantNumber>,
 }

@@ -38,6 +38,10 @@ pub struct OutboxEntry {
 }
 
 /// A line of a thread's outbox.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "most lines are entries, and a line lives only until it is written"
+)]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "kebab-case")]
 pub enum OutboxLine {

@@ -109,6 +109,10 @@ pub trait Tool: Send + Sync + std::fmt::Debug {
         true
     }
 
+    /// Whether the tool can take these arguments at all: present, of the right type and of a known form. Checked before
+    /// a call is judged, so that a call which cannot run is mended by the model and never shown to a person.
+    fn check(&self, arguments: &Value) -> Result<(), ToolFailure>;
+
     /// What a call would change, for the approval question; `None` for a tool that changes no text. Fails as the call
     /// would. Accesses the disk, but changes nothing.
     fn preview(&self, _arguments: &Value, _site: CallSite<'_>) -> Option<Result<TextChange, ToolFailure>> {

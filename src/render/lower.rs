@@ -19,6 +19,16 @@ pub fn lower(intent: &Intent, capabilities: &Capabilities) -> Vec<Intent> {
             let text = fitted(text).into_iter().next().unwrap_or_default();
             vec![Intent::Error { kind: *kind, text, retryable: *retryable }]
         }
+        Intent::ApprovalAskBack { text, .. } if !capabilities.buttons => {
+            lower(&Intent::AssistantText { text: text.clone() }, capabilities)
+        }
+        Intent::ApprovalAskBack { text, language, choices } => {
+            // The buttons stand under the last of its messages.
+            let mut texts = fitted(text);
+            let text = texts.pop().unwrap_or_default();
+            let last = Intent::ApprovalAskBack { text, language: *language, choices: choices.clone() };
+            texts.into_iter().map(|text| Intent::AssistantText { text }).chain([last]).collect()
+        }
         Intent::AssistantDelta { .. }
         | Intent::Progress { .. }
         | Intent::Typing

@@ -2,7 +2,8 @@
 
 use super::status::{Status, duration};
 use crate::domain::{
-    Answer, Approval, ApprovalKind, ApprovalNumber, AuthorId, Command, ErrorKind, Language, ThreadId,
+    Answer, Approval, ApprovalKind, ApprovalNumber, ApprovalState, AuthorId, Command, ErrorKind, Language,
+    Scope, ThreadId,
 };
 use crate::phrases::{approvals, conversation, permissions};
 
@@ -48,6 +49,11 @@ pub enum Phrase {
     Resolved {
         /// The question, as it is now.
         approval: Box<Approval>,
+        by: Option<String>,
+    },
+    /// A call was approved once, though a longer yes was given.
+    ResolvedOnce {
+        number: ApprovalNumber,
         by: Option<String>,
     },
     /// An answer was understood.
@@ -153,7 +159,17 @@ impl Phrase {
             Self::Held(count) => conversation::held(*count, language),
             Self::RestInFile => conversation::rest_in_file(language).into(),
             Self::Resolved { approval, by } => resolved(approval, by.as_deref(), language),
-            Self::Counted { number, answer } => approvals::counted(answer, *number, language),
+            Self::ResolvedOnce { number, by } => {
+                let by = by.as_deref().map(|by| approvals::by(by, language)).unwrap_or_default();
+                approvals::resolved_once(*number, &by, language)
+            }
+            Self::Counted { number, answer } => {
+                let reach = match answer {
+                    Answer::Approve(scope) => reach(*scope, language),
+                    Answer::Deny | Answer::Done => String::new(),
+                };
+                approvals::counted(answer, *number, &reach, language)
+            }
             Self::NotTheirs(number) => approvals::not_theirs(*number, language),
             Self::AnswerInWords(number) => approvals::answer_in_words(*number, language),
             Self::TooLate(number) => approvals::too_late(*number, language),
@@ -187,7 +203,23 @@ fn help(language: Language) -> String {
 fn resolved(approval: &Approval, by: Option<&str>, language: Language) -> String {
     let by = by.map(|by| approvals::by(by, language)).unwrap_or_default();
     let cut_off = approval.kind == ApprovalKind::UnknownOutcome;
-    approvals::resolved(cut_off, &approval.state, approval.number, &by, language)
+    let reach = match &approval.state {
+        ApprovalState::Approved { scope, .. } | ApprovalState::Spent { scope, .. } => reach(*scope, language),
+        _ => String::new(),
+    };
+    approvals::resolved(cut_off, &approval.state, approval.number, &by, &reach, language)
+}
+
+/// How far an approval reaches; empty for once.
+fn reach(scope: Scope, language: Language) -> String {
+    match scope {
+        Scope::Once => String::new(),
+        Scope::Thread => approvals::reach_thread(language).into(),
+        Scope::Minutes(minutes) => approvals::reach_minutes(minutes.get(), language),
+        Scope::Shape => approvals::reach_shape(language).into(),
+        Scope::Project => approvals::reach_project(language).into(),
+        Scope::Program(minutes) => approvals::reach_program(minutes.get(), language),
+    }
 }
 
 fn pending(open: &[Approval], language: Language) -> String {

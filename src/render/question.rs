@@ -100,6 +100,7 @@ mod tests {
             summary: summary.to_owned(),
             risk: Risk::High,
             details: Some(details.to_owned()),
+            scopes: Vec::new(),
             suggested_replies: Vec::new(),
             expires_at: String::new(),
         }

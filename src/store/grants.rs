@@ -230,6 +230,7 @@ mod tests {
             summary: "write_file a".to_owned(),
             details: None,
             risk: Risk::Medium,
+            scopes: vec![scope.kind()],
             fingerprint: "f".to_owned(),
             requested_by: "web:user:ada".parse().unwrap(),
             created_at: at(0),

@@ -116,6 +116,7 @@ impl Actor {
             id.clone(),
             runtime.rules(&id),
             runtime.effects_of(&id),
+            runtime.check_arguments(&id),
             ThreadRecord::default(),
         );
         let (stage, view) = Publisher::new(id.clone(), runtime.changes.clone());
@@ -234,6 +235,7 @@ impl Actor {
             self.id.clone(),
             self.runtime.rules(&self.id),
             self.runtime.effects_of(&self.id),
+            self.runtime.check_arguments(&self.id),
             record,
         );
         self.wounded = false;

@@ -9,12 +9,9 @@ use tokio::sync::mpsc;
 use super::actor::{Actor, outcome_of};
 use super::jobs::{Done, judge_panicked};
 use super::redaction::redact_judgement;
-use crate::domain::{
-    Approval, ApprovalId, ApprovalState, CorrelationId, Intent, MessageId, Said, Scope, ToolCallId,
-};
+use crate::domain::{Approval, ApprovalId, ApprovalState, CorrelationId, MessageId, Said, Scope, ToolCallId};
 use crate::policy::reply::{INSTRUCTIONS, ModelHint, Named, decided_outright};
 use crate::ports::{AuditLine, CallToJudge, Prompt, RunOutcome, StoreError};
-use crate::render::GrantPhrase;
 use crate::turn::{ApprovalSlot, Event};
 use crate::uimessage::{Content, ModelMessage, Part, ToolState, UiMessage, unfinished_runs};
 
@@ -51,14 +48,18 @@ impl Actor {
     }
 
     /// Stores a grant for calls like this one. The call itself is allowed even if storing fails.
-    pub(super) async fn grant(&self, approval: Approval, scope: Scope) {
-        let (number, now) = (approval.number, self.runtime.clock.now());
-        let Some(proposal) = self.runtime.judge.propose(&approval, scope, now).await else { return };
-        if let Err(error) = self.runtime.grants.add(approval, scope, proposal, now).await {
-            tracing::error!(error = &error as &dyn std::error::Error, "storing a grant failed");
-            let language = self.conversation.language();
-            self.show(Intent::Progress { text: GrantPhrase::NotKept(number).say(language), call_id: None });
+    pub(super) async fn grant(&mut self, approval: Approval, scope: Scope) {
+        let (id, now) = (approval.id.clone(), self.runtime.clock.now());
+        match self.runtime.judge.propose(&approval, scope, now).await {
+            Some(proposal) => match self.runtime.grants.add(approval, scope, proposal, now).await {
+                Ok(_) => return,
+                Err(error) => {
+                    tracing::error!(error = &error as &dyn std::error::Error, "storing a grant failed");
+                }
+            },
+            None => tracing::warn!(approval = %id, "grant not added: the call can only be allowed once"),
         }
+        self.upcoming.push_back(Event::NotGranted(id));
     }
 
     /// The approvals that the open calls of a thread refer to.

@@ -119,6 +119,7 @@ pub(super) fn judge_panicked(call: ToolCallId) -> Done {
         details: None,
         whole: None,
         risk: Risk::High,
+        scopes: Vec::new(),
         grants: Vec::new(),
     };
     Done::Judged(call, Box::new(judgement))

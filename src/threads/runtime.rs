@@ -16,7 +16,7 @@ use crate::ports::{
     Memory, Model, ThreadStore, ToolBox,
 };
 use crate::telemetry::Redactor;
-use crate::turn::{EffectsOf, Rules};
+use crate::turn::{CheckArguments, EffectsOf, Rules};
 
 /// The agent's name, instructions and project.
 #[derive(Clone, Debug)]
@@ -133,5 +133,14 @@ impl Runtime {
     pub(super) fn effects_of(&self, thread: &ThreadId) -> EffectsOf {
         let tools = self.tools_of(thread);
         Arc::new(move |name| tools.get(name).map(|(spec, _)| spec.effects))
+    }
+
+    /// Checks what a model gave a tool of a thread.
+    pub(super) fn check_arguments(&self, thread: &ThreadId) -> CheckArguments {
+        let tools = self.tools_of(thread);
+        Arc::new(move |name, arguments| match tools.get(name) {
+            Some((_, tool)) => tool.check(arguments).map_err(|failure| failure.to_string()),
+            None => Err(format!("there is no tool named {name:?}")),
+        })
     }
 }

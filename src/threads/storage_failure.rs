@@ -28,8 +28,13 @@ impl Actor {
         }
         let ErrorRecord { kind, text, retryable, .. } = self.storage_error();
         self.notice(Intent::Error { kind, text, retryable });
-        let (rules, effects_of) = (self.runtime.rules(&self.id), self.runtime.effects_of(&self.id));
-        self.conversation = Conversation::new(self.id.clone(), rules, effects_of, ThreadRecord::default());
+        self.conversation = Conversation::new(
+            self.id.clone(),
+            self.runtime.rules(&self.id),
+            self.runtime.effects_of(&self.id),
+            self.runtime.check_arguments(&self.id),
+            ThreadRecord::default(),
+        );
         self.deliveries = Deliveries::default();
         self.stale = true;
         let wait = storage_wait(self.storage_waits);

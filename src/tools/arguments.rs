@@ -46,6 +46,18 @@ pub(super) fn read<T: JsonSchema + DeserializeOwned>(arguments: Value) -> Result
     serde_json::from_value(Value::Object(clean)).map_err(|error| ToolFailure::BadArguments(error.to_string()))
 }
 
+/// Refuses a path that names no file.
+pub(super) fn check_path(path: &str) -> Result<(), ToolFailure> {
+    let wrong = if path.trim().is_empty() {
+        "`path` is empty"
+    } else if path.contains('\0') {
+        "a path cannot contain a NUL character"
+    } else {
+        return Ok(());
+    };
+    Err(ToolFailure::BadArguments(wrong.to_owned()))
+}
+
 /// The arguments as an object; some models send none, or an object inside a string.
 fn object(arguments: Value) -> Result<Map<String, Value>, ToolFailure> {
     let parsed = match arguments {

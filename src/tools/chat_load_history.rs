@@ -49,6 +49,10 @@ impl Tool for ChatLoadHistory {
         }
     }
 
+    fn check(&self, arguments: &Value) -> Result<(), ToolFailure> {
+        arguments::read::<Arguments>(arguments.clone()).map(drop)
+    }
+
     fn call(&self, arguments: Value, context: ToolContext) -> BoxFuture<'_, ToolOutcome> {
         Box::pin(async move {
             let arguments: Arguments = arguments::read(arguments)?;

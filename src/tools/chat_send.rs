@@ -39,18 +39,14 @@ impl Tool for ChatSend {
         }
     }
 
+    fn check(&self, arguments: &Value) -> Result<(), ToolFailure> {
+        parsed(arguments.clone()).map(drop)
+    }
+
     fn call(&self, arguments: Value, context: ToolContext) -> BoxFuture<'_, ToolOutcome> {
         Box::pin(async move {
-            let Arguments { text, thread } = arguments::read(arguments)?;
-            if text.trim().is_empty() {
-                return Err(ToolFailure::BadArguments("`text` is empty".into()));
-            }
-            if text.chars().count() > MAX_CHARS {
-                return Err(ToolFailure::BadArguments(format!(
-                    "`text` is longer than {MAX_CHARS} characters"
-                )));
-            }
-            let thread = target(thread.as_deref(), &context)?;
+            let (text, thread) = parsed(arguments)?;
+            let thread = thread.unwrap_or_else(|| context.thread.clone());
             let shown = thread.to_string();
             say(&context, thread, Intent::AssistantText { text }).await?;
             Ok(json!({ "sent": true, "thread": shown }))
@@ -58,13 +54,20 @@ impl Tool for ChatSend {
     }
 }
 
-fn target(given: Option<&str>, context: &ToolContext) -> Result<ThreadId, ToolFailure> {
-    match given.map(str::trim).filter(|given| !given.is_empty()) {
-        None => Ok(context.thread.clone()),
-        Some(given) => given
-            .parse()
-            .map_err(|error| ToolFailure::BadArguments(format!("`thread` is no conversation: {error}"))),
+/// What to say, and where unless it is here.
+fn parsed(arguments: Value) -> Result<(String, Option<ThreadId>), ToolFailure> {
+    let Arguments { text, thread } = arguments::read(arguments)?;
+    if text.trim().is_empty() {
+        return Err(ToolFailure::BadArguments("`text` is empty".into()));
     }
+    if text.chars().count() > MAX_CHARS {
+        return Err(ToolFailure::BadArguments(format!("`text` is longer than {MAX_CHARS} characters")));
+    }
+    let given = thread.as_deref().map(str::trim).filter(|given| !given.is_empty());
+    let thread = given.map(str::parse).transpose();
+    let thread =
+        thread.map_err(|error| ToolFailure::BadArguments(format!("`thread` is no conversation: {error}")))?;
+    Ok((text, thread))
 }
 
 /// Posts a message, and waits until its delivery is stored.

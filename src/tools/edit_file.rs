@@ -40,6 +40,10 @@ impl Tool for EditFile {
         }
     }
 
+    fn check(&self, arguments: &Value) -> Result<(), ToolFailure> {
+        parsed(arguments.clone()).map(drop)
+    }
+
     fn preview(&self, arguments: &Value, site: CallSite<'_>) -> Option<Result<TextChange, ToolFailure>> {
         let planned = plan_edit(arguments.clone(), &Confinement::of(site.project, site.thread));
         Some(planned.map(|(change, _)| change.into()))
@@ -59,18 +63,24 @@ impl Tool for EditFile {
     }
 }
 
-/// Computes the change of a call, and the number of replacements. Requiring the old text ensures that the file is as
-/// the model has read it.
-fn plan_edit(arguments: Value, confinement: &Confinement) -> Result<(Change, usize), ToolFailure> {
-    let Arguments { path, old, new, replace_all } = arguments::read(arguments)?;
-    if old.is_empty() {
+fn parsed(arguments: Value) -> Result<Arguments, ToolFailure> {
+    let parsed: Arguments = arguments::read(arguments)?;
+    arguments::check_path(&parsed.path)?;
+    if parsed.old.is_empty() {
         return Err(ToolFailure::BadArguments("`old` is empty; to make a file use write_file".to_owned()));
     }
-    if old == new {
+    if parsed.old == parsed.new {
         return Err(ToolFailure::BadArguments(
             "`old` and `new` are the same; nothing would change".to_owned(),
         ));
     }
+    Ok(parsed)
+}
+
+/// Computes the change of a call, and the number of replacements. Requiring the old text ensures that the file is as
+/// the model has read it.
+fn plan_edit(arguments: Value, confinement: &Confinement) -> Result<(Change, usize), ToolFailure> {
+    let Arguments { path, old, new, replace_all } = parsed(arguments)?;
     let inside = confinement.resolve(&path)?;
     let shown = inside.shown();
     let before = current_text(confinement, &inside)?;

@@ -8,12 +8,12 @@ use tokio_util::sync::CancellationToken;
 use super::bounds::{Budget, OUTPUT_BYTES};
 use super::confine::Confinement;
 use super::glob::Glob;
-use super::job;
 use super::open::must_be_directory;
 use super::schema::schema_of;
 use super::walk::walk;
+use super::{arguments, job};
 use crate::domain::{Effects, ToolSpec};
-use crate::ports::{BoxFuture, Tool, ToolContext, ToolOutcome};
+use crate::ports::{BoxFuture, Tool, ToolContext, ToolFailure, ToolOutcome};
 
 /// The default depth; with a pattern, all levels.
 const DEFAULT_DEPTH: u64 = 2;
@@ -48,6 +48,10 @@ impl Tool for ListFiles {
             parameters: schema_of::<Arguments>(),
             effects: Effects::ReadOnly,
         }
+    }
+
+    fn check(&self, arguments: &Value) -> Result<(), ToolFailure> {
+        arguments::read::<Arguments>(arguments.clone()).map(drop)
     }
 
     fn call(&self, arguments: Value, context: ToolContext) -> BoxFuture<'_, ToolOutcome> {

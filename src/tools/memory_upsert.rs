@@ -56,6 +56,10 @@ impl Tool for MemoryUpsert {
         }
     }
 
+    fn check(&self, arguments: &Value) -> Result<(), ToolFailure> {
+        parsed(arguments.clone()).map(drop)
+    }
+
     fn preview(&self, arguments: &Value, site: CallSite<'_>) -> Option<Result<TextChange, ToolFailure>> {
         // A preview runs on a blocking thread, which may block.
         let planned = tokio::runtime::Handle::current().block_on(plan(arguments.clone(), site));
@@ -81,28 +85,62 @@ impl Tool for MemoryUpsert {
     }
 }
 
-async fn plan(arguments: Value, site: CallSite<'_>) -> Result<Change, ToolFailure> {
+/// The change that valid arguments ask for.
+struct Wanted {
+    about: About,
+    action: Action,
+    text: String,
+    section: Option<String>,
+}
+
+enum About {
+    Project,
+    Person,
+}
+
+enum Action {
+    Add,
+    Replace,
+}
+
+fn parsed(arguments: Value) -> Result<Wanted, ToolFailure> {
     let Arguments { scope, action, text, section } = arguments::read(arguments)?;
-    let bad = |words: &str| ToolFailure::BadArguments(words.to_owned());
-    let scope = match (scope.trim(), site.person) {
-        ("project", _) => MemoryScope::Project,
-        ("user", Some(person)) => MemoryScope::Person(person.clone()),
-        ("user", None) => {
+    let bad = |words: &str| Err(ToolFailure::BadArguments(words.to_owned()));
+    let about = match scope.trim() {
+        "project" => About::Project,
+        "user" => About::Person,
+        _ => return bad("`scope` is `project` or `user`"),
+    };
+    let text = text.trim().to_owned();
+    if text.len() > TEXT_BYTES {
+        return bad("`text` is too long to be remembered; put down what matters of it");
+    }
+    let section = section.map(|name| name.trim().trim_start_matches('#').trim().to_owned());
+    let section = section.filter(|name| !name.is_empty());
+    if section.as_ref().is_some_and(|name| name.contains('\n')) {
+        return bad("`section` is one line");
+    }
+    let action = match action.trim() {
+        "add" if text.is_empty() => return bad("there is no `text` to add"),
+        "add" => Action::Add,
+        "replace" if section.is_none() => return bad("`section` says what to replace"),
+        "replace" => Action::Replace,
+        _ => return bad("`action` is `add` or `replace`"),
+    };
+    Ok(Wanted { about, action, text, section })
+}
+
+async fn plan(arguments: Value, site: CallSite<'_>) -> Result<Change, ToolFailure> {
+    let Wanted { about, action, text, section } = parsed(arguments)?;
+    let scope = match (about, site.person) {
+        (About::Project, _) => MemoryScope::Project,
+        (About::Person, Some(person)) => MemoryScope::Person(person.clone()),
+        (About::Person, None) => {
             let words =
                 "several people read here, so nothing is remembered about one of them; ask them in private";
             return Err(ToolFailure::Refused(words.to_owned()));
         }
-        _ => return Err(bad("`scope` is `project` or `user`")),
     };
-    let text = text.trim();
-    if text.len() > TEXT_BYTES {
-        return Err(bad("`text` is too long to be remembered; put down what matters of it"));
-    }
-    let section = section.as_deref().map(|name| name.trim().trim_start_matches('#').trim());
-    let section = section.filter(|name| !name.is_empty());
-    if section.is_some_and(|name| name.contains('\n')) {
-        return Err(bad("`section` is one line"));
-    }
     let recalled = site.memory.recall(&scope).await;
     let recalled =
         recalled.map_err(|error| ToolFailure::Failed(format!("memory cannot be read: {error}")))?;
@@ -114,12 +152,9 @@ async fn plan(arguments: Value, site: CallSite<'_>) -> Result<Change, ToolFailur
     }
     let before = recalled.map(|found| format!("{}\n", found.text));
     let old = before.as_deref().unwrap_or_default();
-    let after = match (action.trim(), section) {
-        ("add", _) if text.is_empty() => return Err(bad("there is no `text` to add")),
-        ("add", section) => with_added(old, section, text),
-        ("replace", Some(section)) => with_section(old, section, text),
-        ("replace", None) => return Err(bad("`section` says what to replace")),
-        _ => return Err(bad("`action` is `add` or `replace`")),
+    let after = match (action, section.as_deref()) {
+        (Action::Replace, Some(section)) => with_section(old, section, &text),
+        (Action::Add | Action::Replace, section) => with_added(old, section, &text),
     };
     if after.len() > MEMORY_BYTES {
         let words = "there is too much to remember; replace a section by something shorter first";

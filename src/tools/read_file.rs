@@ -9,10 +9,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::bounds::{Budget, OUTPUT_BYTES};
 use super::confine::{Confinement, Inside};
-use super::job;
 use super::lines::{Content, Line, LineReader};
 use super::schema::schema_of;
 use super::version::VersionOf;
+use super::{arguments, job};
 use crate::domain::{Effects, ToolSpec};
 use crate::ports::{BoxFuture, Tool, ToolContext, ToolFailure, ToolOutcome};
 
@@ -46,6 +46,10 @@ impl Tool for ReadFile {
             parameters: schema_of::<Arguments>(),
             effects: Effects::ReadOnly,
         }
+    }
+
+    fn check(&self, arguments: &Value) -> Result<(), ToolFailure> {
+        arguments::read::<Arguments>(arguments.clone()).map(drop)
     }
 
     fn call(&self, arguments: Value, context: ToolContext) -> BoxFuture<'_, ToolOutcome> {

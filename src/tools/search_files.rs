@@ -15,12 +15,12 @@ use tokio_util::sync::CancellationToken;
 use super::bounds::{Budget, OUTPUT_BYTES};
 use super::confine::{Confinement, Inside};
 use super::glob::Glob;
-use super::job;
 use super::lines::Content;
 use super::open::Opened;
 use super::schema::schema_of;
 use super::secret_search::{FileId, id_of, is_secret, shared_secrets};
 use super::walk::walk;
+use super::{arguments, job};
 use crate::domain::{Effects, ToolSpec};
 use crate::ports::{BoxFuture, Tool, ToolContext, ToolFailure, ToolOutcome};
 
@@ -70,6 +70,10 @@ impl Tool for SearchFiles {
             parameters: schema_of::<Arguments>(),
             effects: Effects::ReadOnly,
         }
+    }
+
+    fn check(&self, arguments: &Value) -> Result<(), ToolFailure> {
+        arguments::read::<Arguments>(arguments.clone()).map(drop)
     }
 
     fn call(&self, arguments: Value, context: ToolContext) -> BoxFuture<'_, ToolOutcome> {

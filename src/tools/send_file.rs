@@ -53,6 +53,10 @@ impl Tool for SendFile {
         }
     }
 
+    fn check(&self, arguments: &Value) -> Result<(), ToolFailure> {
+        arguments::check_path(&arguments::read::<Arguments>(arguments.clone())?.path)
+    }
+
     fn suits(&self, capabilities: &Capabilities) -> bool {
         capabilities.files
     }

@@ -39,6 +39,10 @@ impl Tool for WriteFile {
         }
     }
 
+    fn check(&self, arguments: &Value) -> Result<(), ToolFailure> {
+        parsed(arguments.clone()).map(drop)
+    }
+
     fn preview(&self, arguments: &Value, site: CallSite<'_>) -> Option<Result<TextChange, ToolFailure>> {
         let planned = plan_write(arguments.clone(), &Confinement::of(site.project, site.thread));
         Some(planned.map(TextChange::from))
@@ -52,11 +56,17 @@ impl Tool for WriteFile {
     }
 }
 
+fn parsed(arguments: Value) -> Result<Arguments, ToolFailure> {
+    let parsed: Arguments = arguments::read(arguments)?;
+    arguments::check_path(&parsed.path)?;
+    check_size(parsed.content.len())?;
+    Ok(parsed)
+}
+
 /// Computes what a call would change. The given version must match the current content, so that no unseen change
 /// is overwritten.
 fn plan_write(arguments: Value, confinement: &Confinement) -> Result<Change, ToolFailure> {
-    let Arguments { path, content, version } = arguments::read(arguments)?;
-    check_size(content.len())?;
+    let Arguments { path, content, version } = parsed(arguments)?;
     let inside = confinement.resolve(&path)?;
     let before = current_text(confinement, &inside)?;
     let shown = inside.shown();

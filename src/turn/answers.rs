@@ -4,11 +4,11 @@
 use super::asking::{AnswerOutcome, Authority};
 use super::effect::Spoken;
 use super::intake::Arrival;
-use super::replies::Exchange;
+use super::replies::{Answered, Exchange};
 use super::{Conversation, Effect};
 use crate::domain::{
     Answer, Approval, ApprovalId, ApprovalNumber, ApprovalState, CorrelationId, Decided, Decision, Delivery,
-    IngressEvent, Intent, Said, Timestamp, WhileWaiting,
+    IngressEvent, Intent, Said, ScopeKind, Timestamp, WhileWaiting,
 };
 use crate::policy::reply::{Meant, Pending, Question, Reading, Ruling, read};
 use crate::ports::{Acceptance, Durability};
@@ -52,14 +52,16 @@ impl Conversation {
             Reading::NotADecision => return self.not_a_decision(said, event, now, out),
             // A message that does not address the agent gets no question back.
             Reading::AskBack(_) if said.context_only => return Reply::Message,
-            Reading::AskBack(question) => self.words_of_question(&question),
+            Reading::AskBack(question) => self.ask_back(&question, &pending),
             Reading::Decide(rulings) => {
                 let (sure, doubtful) = self.apart(rulings, &pending, &candidates, pointed, event, now);
                 let told =
                     sure.into_iter().filter_map(|ruling| self.rule(&candidates, ruling, event, now, out));
                 let told: Vec<String> = told.collect();
-                let asked = doubtful.map(|doubtful| doubtful.say(self.language()));
-                told.into_iter().chain(asked).collect::<Vec<_>>().join("\n")
+                let asked = (!doubtful.is_empty())
+                    .then(|| Phrase::WhetherMeant(doubtful.clone()).say(self.language()));
+                let text = told.into_iter().chain(asked).collect::<Vec<_>>().join("\n");
+                Answered::asking(text, doubtful.iter().filter(|one| one.is_pending()))
             }
         };
         let exchange = Exchange::new(&said.text, event, reply, fresh(), now);
@@ -81,7 +83,7 @@ impl Conversation {
         pointed: Pointed,
         event: &IngressEvent,
         now: Timestamp,
-    ) -> (Vec<Ruling>, Option<Phrase>) {
+    ) -> (Vec<Ruling>, Vec<Approval>) {
         let beside_settled = candidates.len() > pending.len();
         let said = self.sight.said_at(event.at, now);
         let seen = |question: &Approval| {
@@ -100,16 +102,16 @@ impl Conversation {
             meant || !may || (!other && question.is_some_and(seen))
         };
         let (sure, doubtful): (Vec<Ruling>, Vec<Ruling>) = rulings.into_iter().partition(certain);
-        let doubtful: Vec<Approval> =
-            doubtful.iter().filter_map(|ruling| candidates.get(ruling.index)).cloned().collect();
-        (sure, (!doubtful.is_empty()).then_some(Phrase::WhetherMeant(doubtful)))
+        let doubtful = doubtful.iter().filter_map(|ruling| candidates.get(ruling.index)).cloned().collect();
+        (sure, doubtful)
     }
 
     /// A question back, with the ways to answer it on this platform.
-    pub(super) fn words_of_question(&self, question: &Question) -> String {
+    pub(super) fn ask_back(&self, question: &Question, pending: &[Approval]) -> Answered {
         let capabilities = &self.rules.capabilities;
         let buttons = capabilities.buttons && capabilities.delivery == Delivery::Push;
-        question.with_answers(self.language(), buttons)
+        let text = question.with_answers(self.language(), buttons);
+        Answered::asking(text, pending.iter().filter(|one| question.about().contains(&one.number)))
     }
 
     /// When the request that led to an approval was written, by the platform's clock.
@@ -201,7 +203,7 @@ impl Conversation {
             Some(approval) => self.words_of_settled(approval),
             None => self.words_for(&heard, number.unwrap_or(ApprovalNumber(0)), &decision.answer),
         };
-        if heard == AnswerOutcome::Counted {
+        if matches!(heard, AnswerOutcome::Counted | AnswerOutcome::CountedOnce) {
             let accepted = Acceptance::Accepted { message: event.message.clone(), correlation: fresh() };
             out.push(Effect::Answer(arrival.ticket, accepted));
         } else {
@@ -249,14 +251,16 @@ impl Conversation {
 
     /// Tells people once how the pending approvals can be answered.
     pub(super) fn remind(&mut self, out: &mut Vec<Effect>) {
-        let text = Phrase::Reminder(self.pending_numbers()).say(self.language());
+        let (pending, language) = (self.pending_approvals(), self.language());
+        let text = Phrase::Reminder(self.pending_numbers()).say(language);
         let Some(run) = self.run.as_mut().filter(|run| !run.reminded) else { return };
         run.reminded = true;
         let source = format!("{}.reminder", run.correlation);
         let (correlation, reply_to) = (run.correlation.clone(), run.reply_to.clone());
         // Clients that read the thread get it as progress; on other platforms it is sent.
         out.push(Effect::Show(Intent::Progress { text: text.clone(), call_id: None }));
-        let say = vec![Spoken { source, correlation, reply_to, intent: Intent::AssistantText { text } }];
+        let intent = Answered::asking(text, &pending).intent(language);
+        let say = vec![Spoken { source, correlation, reply_to, intent }];
         out.push(Effect::Commit { messages: Vec::new(), say, durability: Durability::Written });
     }
 
@@ -267,6 +271,7 @@ impl Conversation {
     fn words_for(&self, heard: &AnswerOutcome, number: ApprovalNumber, answer: &Answer) -> String {
         let phrase = match heard {
             AnswerOutcome::Counted => Phrase::Counted { number, answer: answer.clone() },
+            AnswerOutcome::CountedOnce => Phrase::ResolvedOnce { number, by: None },
             AnswerOutcome::NotOpen => Phrase::NotOpen,
             AnswerOutcome::NotTheirs => Phrase::NotTheirs(number),
             AnswerOutcome::TooLate => Phrase::TooLate(number),
@@ -329,5 +334,6 @@ pub(super) fn as_pending(approval: &Approval) -> Pending<'_> {
         tool: &approval.tool,
         command: approval.input.get("command").and_then(serde_json::Value::as_str),
         argv: None,
+        program: approval.scopes.contains(&ScopeKind::Program),
     }
 }

@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 
 use super::audit::write_down;
-use super::closed_calls::{close_part, done_before, not_run};
+use super::closed_calls::{answered, close_part, done_before, not_run};
 use super::effect::Spoken;
 use super::event::ApprovalSlot;
 use super::open_calls::Call;
@@ -15,16 +15,18 @@ use super::{Conversation, Effect};
 use crate::domain::Class;
 use crate::domain::{
     Answer, Approval, ApprovalId, ApprovalKind, ApprovalState, AuthorId, AuthorRole, Decided, Delivery,
-    Intent, Scope, Timestamp, ToolCallId,
+    Intent, Scope, ScopeKind, Timestamp, ToolCallId,
 };
 use crate::ports::{Durability, Judgement, Ruling};
-use crate::render::Phrase;
-use crate::uimessage::{ApprovalAnswer, ApprovalAsk, Role, ToolState};
+use crate::render::{GrantPhrase, Phrase};
+use crate::uimessage::{ApprovalAsk, Role, ToolState};
 
 /// The outcome of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum AnswerOutcome {
     Counted,
+    /// It counts for this call alone: a longer yes cannot hold for it.
+    CountedOnce,
     /// There is no such approval, or it was settled before.
     NotOpen,
     /// The author may not answer.
@@ -131,6 +133,10 @@ impl Conversation {
             summary: judgement.summary,
             details: judgement.details,
             risk: judgement.risk,
+            scopes: match kind {
+                ApprovalKind::Tool => judgement.scopes,
+                ApprovalKind::UnknownOutcome => vec![ScopeKind::Once],
+            },
             fingerprint: judgement.fingerprint,
             requested_by,
             created_at: now,
@@ -139,7 +145,8 @@ impl Conversation {
         };
         let descriptor = json!({
             "number": approval.number.to_string(), "kind": approval.kind, "summary": approval.summary,
-            "details": approval.details, "risk": approval.risk, "expiresAt": approval.expires_at.rfc3339(),
+            "details": approval.details, "risk": approval.risk, "scopes": approval.scopes,
+            "expiresAt": approval.expires_at.rfc3339(),
         });
         let ask = ApprovalAsk { id: approval.id.to_string(), descriptor: Some(descriptor) };
         part.state = ToolState::ApprovalRequested { input, approval: ask };
@@ -156,6 +163,7 @@ impl Conversation {
             summary: approval.summary.clone(),
             risk: approval.risk,
             details: approval.details.clone(),
+            scopes: approval.scopes.clone(),
             suggested_replies: Phrase::suggested_replies(kind, approval.number, language),
             expires_at: approval.expires_at.rfc3339(),
         };
@@ -211,8 +219,15 @@ impl Conversation {
         if authority == Authority::Operator {
             self.sight.settled_by_operator();
         }
+        let mut outcome = AnswerOutcome::Counted;
         match (answer, approval.kind) {
-            (Answer::Approve(scope), _) => self.allow(approval, *scope, decided, out),
+            (Answer::Approve(wanted), _) => {
+                let scope = approval.held(*wanted);
+                if scope != *wanted {
+                    outcome = AnswerOutcome::CountedOnce;
+                }
+                self.allow(approval, scope, decided, &outcome, out);
+            }
             (Answer::Deny, _) => {
                 let by = decided.by.clone();
                 self.turn_down(approval, ApprovalState::Denied { decided }, Some(&by), out);
@@ -220,10 +235,17 @@ impl Conversation {
             (Answer::Done, _) => self.was_done(approval, decided, out),
         }
         self.go_on(now, out);
-        AnswerOutcome::Counted
+        outcome
     }
 
-    fn allow(&mut self, mut approval: Approval, scope: Scope, decided: Decided, out: &mut Vec<Effect>) {
+    fn allow(
+        &mut self,
+        mut approval: Approval,
+        scope: Scope,
+        decided: Decided,
+        outcome: &AnswerOutcome,
+        out: &mut Vec<Effect>,
+    ) {
         let by = decided.by.clone();
         let reason = decided.reason.clone();
         approval.state = ApprovalState::Approved { decided, scope };
@@ -233,7 +255,26 @@ impl Conversation {
             out.push(Effect::Grant(Box::new(approval.clone()), scope));
         }
         self.set_call(&approval.tool_call, Call::Approved(approval.clone()));
-        self.tell_resolved(&approval, Some(&by), out);
+        let name = Some(self.name_of(&by));
+        let phrase = match outcome {
+            AnswerOutcome::CountedOnce => Phrase::ResolvedOnce { number: approval.number, by: name },
+            _ => Phrase::Resolved { approval: Box::new(approval.clone()), by: name },
+        };
+        self.say_resolved(&approval, &phrase, out);
+    }
+
+    /// A longer yes could not be kept: the record says what holds, and so does the chat.
+    pub(super) fn not_granted(&mut self, id: &ApprovalId, out: &mut Vec<Effect>) {
+        let Some(run) = self.run.as_mut() else { return };
+        let Some(approval) = run.ledger.find_allowed_mut(id) else { return };
+        let ApprovalState::Approved { scope, decided } = &mut approval.state else { return };
+        *scope = Scope::Once;
+        let (reason, approval) = (decided.reason.clone(), approval.clone());
+        self.respond(&approval, reason);
+        let text = GrantPhrase::NotKept(approval.number).say(self.language());
+        out.push(Effect::Show(Intent::Progress { text: text.clone(), call_id: None }));
+        out.push(Effect::SaveApproval(Box::new(approval)));
+        self.commit_saying(vec![(format!("{id}.once"), Intent::AssistantText { text })], out);
     }
 
     fn was_done(&mut self, mut approval: Approval, decided: Decided, out: &mut Vec<Effect>) {
@@ -323,7 +364,7 @@ impl Conversation {
     fn respond(&mut self, approval: &Approval, reason: Option<String>) {
         let Some(part) = self.run.as_mut().and_then(|run| run.tool_mut(&approval.tool_call)) else { return };
         let input = part.state.input().cloned().unwrap_or_default();
-        let answer = ApprovalAnswer { id: approval.id.to_string(), approved: true, reason, descriptor: None };
+        let answer = answered(approval, true, reason);
         part.extra.shift_remove(TOOL_METADATA);
         part.state = ToolState::ApprovalResponded { input, approval: answer };
     }
@@ -345,7 +386,12 @@ impl Conversation {
 
     fn tell_resolved(&mut self, approval: &Approval, by: Option<&AuthorId>, out: &mut Vec<Effect>) {
         let name = by.map(|by| self.name_of(by));
-        let text = Phrase::Resolved { approval: Box::new(approval.clone()), by: name }.say(self.language());
+        let phrase = Phrase::Resolved { approval: Box::new(approval.clone()), by: name };
+        self.say_resolved(approval, &phrase, out);
+    }
+
+    fn say_resolved(&mut self, approval: &Approval, phrase: &Phrase, out: &mut Vec<Effect>) {
+        let text = phrase.say(self.language());
         let source = format!("{}.resolved", approval.id);
         let resolved = Intent::ApprovalResolved { approval_id: approval.id.clone(), text };
         self.commit_saying(vec![(source, resolved)], out);

@@ -59,7 +59,7 @@ impl Conversation {
         out: &mut Vec<Effect>,
     ) {
         let reason = match heard {
-            AnswerOutcome::Counted => return,
+            AnswerOutcome::Counted | AnswerOutcome::CountedOnce => return,
             AnswerOutcome::NotOpen => "there is no such question here, or it was settled before",
             AnswerOutcome::NotTheirs => "whoever answered may not",
             AnswerOutcome::TooLate => "it came too late",

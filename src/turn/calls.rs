@@ -11,9 +11,11 @@ use crate::ports::{Durability, ToolCall, ToolOutcome};
 use crate::uimessage::{Part, ToolPart, ToolState};
 
 impl Conversation {
-    /// Adds a call to the message: ready to run, or ended with an error for the model.
+    /// Puts a call into the message: ready to be judged, or at its end with what the model can do about it. Only a call
+    /// whose arguments its tool can take is judged, so that no person is asked about one that cannot run.
     pub(super) fn take_call(&mut self, call: ToolCall) -> Result<(), ErrorKind> {
         let known = self.effects_of_call(&call.name).is_some();
+        let check = self.check_arguments.clone();
         let Some(run) = self.run.as_mut() else { return Ok(()) };
         let failed = |input, raw_input, error_text: String| ToolState::OutputError {
             input,
@@ -21,15 +23,20 @@ impl Conversation {
             error_text,
             approval: None,
         };
-        let state = match call.arguments {
+        let usable = match call.arguments {
             Err(raw) => {
-                let why =
-                    "invalid arguments: not a JSON object. Call the tool again with valid JSON.".to_owned();
-                failed(None, Some(Value::String(raw)), why)
+                let why = "invalid arguments: not a JSON object. Call the tool again with valid JSON.";
+                Err((None, Some(Value::String(raw)), why.to_owned()))
             }
             Ok(input) if !known => {
-                failed(Some(input), None, format!("there is no tool named {:?}", call.name))
+                Err((Some(input), None, format!("there is no tool named {:?}", call.name)))
             }
+            Ok(input) => match check(&call.name, &input) {
+                Ok(()) => Ok(input),
+                Err(why) => Err((Some(input), None, why)),
+            },
+        };
+        let state = match usable {
             Ok(input) => match run.guard.judge(&call.name, &input) {
                 Verdict::Run => ToolState::InputAvailable { input },
                 Verdict::Warn => {
@@ -37,6 +44,10 @@ impl Conversation {
                                use what you have, or do something else.";
                     failed(Some(input), None, why.to_owned())
                 }
+                Verdict::GiveUp => return Err(ErrorKind::Loop),
+            },
+            Err((input, raw_input, why)) => match run.guard.judge_unusable(&call.name) {
+                Verdict::Run | Verdict::Warn => failed(input, raw_input, why),
                 Verdict::GiveUp => return Err(ErrorKind::Loop),
             },
         };

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::run::TOOL_METADATA;
-use crate::domain::{Approval, ApprovalKind, ApprovalState};
+use crate::domain::{Approval, ApprovalFile, ApprovalKind, ApprovalState};
 use crate::uimessage::{ApprovalAnswer, ToolPart, ToolState};
 
 /// Ends a call and removes the mark that it had begun.
@@ -16,19 +16,33 @@ pub(super) fn close_part(part: &mut ToolPart, end: ToolState) {
 pub(super) fn done_before(approval: &Approval, input: Value) -> ToolState {
     let output =
         json!({ "outcome": "done", "note": "The user says that this call took effect before the restart." });
-    let answer =
-        ApprovalAnswer { id: approval.id.to_string(), approved: true, reason: None, descriptor: None };
+    let answer = answered(approval, true, None);
     ToolState::OutputAvailable { input, output, approval: Some(answer), preliminary: None }
+}
+
+/// The answer of an approval with its outcome, which the tool part keeps before its result.
+pub(super) fn answered(approval: &Approval, approved: bool, reason: Option<String>) -> ApprovalAnswer {
+    let descriptor = Some(outcome_of(approval));
+    ApprovalAnswer { id: approval.id.to_string(), approved, reason, descriptor }
+}
+
+/// The outcome fields of an approval record.
+fn outcome_of(approval: &Approval) -> Value {
+    const KEPT: [&str; 7] = ["number", "kind", "state", "decidedBy", "decidedAt", "via", "scope"];
+    let Ok(Value::Object(mut record)) = serde_json::to_value(ApprovalFile::from(approval)) else {
+        return Value::Null;
+    };
+    record.retain(|key, _| KEPT.contains(&key.as_str()));
+    // The state of the part says whether the call ran.
+    if matches!(approval.state, ApprovalState::Spent { .. }) {
+        record.insert("state".to_owned(), "approved".into());
+    }
+    Value::Object(record)
 }
 
 /// The end of a call that is not run, or not run again, with the reason for the model.
 pub(super) fn not_run(approval: &Approval, input: Value) -> ToolState {
-    let answer = ApprovalAnswer {
-        id: approval.id.to_string(),
-        approved: false,
-        reason: Some(why_not_run(approval)),
-        descriptor: None,
-    };
+    let answer = answered(approval, false, Some(why_not_run(approval)));
     ToolState::OutputDenied { input, approval: answer }
 }
 

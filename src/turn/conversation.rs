@@ -6,6 +6,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::history::TRIM_EVERY;
 use super::intake::Arrival;
 use super::run::{Phase, Run};
@@ -48,6 +50,9 @@ pub struct Rules {
 /// A function from a tool's name to its effects; `None` for an unknown tool.
 pub type EffectsOf = Arc<dyn Fn(&str) -> Option<Effects> + Send + Sync>;
 
+/// Says what is wrong with the arguments of a call, in words for the model.
+pub type CheckArguments = Arc<dyn Fn(&str, &Value) -> Result<(), String> + Send + Sync>;
+
 /// Stored messages that will be answered together by the next run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Waiting {
@@ -69,6 +74,7 @@ pub struct Conversation {
     pub(super) thread: ThreadId,
     pub(super) rules: Arc<Rules>,
     pub(super) effects_of: EffectsOf,
+    pub(super) check_arguments: CheckArguments,
     /// The newest messages, in the order of the file.
     pub(super) history: Vec<UiMessage>,
     pub(super) run: Option<Run>,
@@ -98,12 +104,19 @@ impl std::fmt::Debug for Conversation {
 
 impl Conversation {
     /// A thread with its stored history. The first event must be [`Event::Resumed`].
-    pub fn new(thread: ThreadId, rules: Arc<Rules>, effects_of: EffectsOf, record: ThreadRecord) -> Self {
+    pub fn new(
+        thread: ThreadId,
+        rules: Arc<Rules>,
+        effects_of: EffectsOf,
+        check_arguments: CheckArguments,
+        record: ThreadRecord,
+    ) -> Self {
         let sight = QuestionVisibility::resumed(&record);
         Self {
             thread,
             rules,
             effects_of,
+            check_arguments,
             sight,
             history: record.tail,
             has_older: record.has_more,
@@ -130,6 +143,7 @@ impl Conversation {
             Event::ReplyRead { message, words, hint } => {
                 self.reply_read(&message, &words, hint.as_ref(), now, fresh, &mut out)
             }
+            Event::NotGranted(approval) => self.not_granted(&approval, &mut out),
             Event::Tick => self.expire(now, &mut out),
             Event::Arrived { event, ticket, known, lookups } => {
                 let arrival = Arrival { event: *event, ticket, known, lookups };

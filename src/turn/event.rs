@@ -58,6 +58,8 @@ pub enum Event {
         /// [`Conversation::needs_seat`]: super::Conversation::needs_seat
         seat: Option<ApprovalSlot>,
     },
+    /// No grant was stored for this approval, though its scope was longer than once.
+    NotGranted(ApprovalId),
     /// A model has classified a message that arrived while approvals were pending and was no decision by the rules.
     ReplyRead {
         message: MessageId,

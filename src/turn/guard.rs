@@ -17,10 +17,11 @@ pub(super) enum Verdict {
 const WARN_AT: u32 = 4;
 const GIVE_UP_AT: u32 = 7;
 
-/// Counts identical calls of one turn.
+/// Counts identical calls of one turn, and those that no tool could take.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LoopGuard {
     seen: HashMap<(String, String), u32>,
+    unusable: HashMap<String, u32>,
 }
 
 impl LoopGuard {
@@ -33,6 +34,14 @@ impl LoopGuard {
             WARN_AT.. => Verdict::Warn,
             _ => Verdict::Run,
         }
+    }
+
+    /// Counts a call that cannot run: of an unknown tool, or with arguments that the tool does not take. However much
+    /// the arguments differ, a model that never gets them right is going nowhere.
+    pub(super) fn judge_unusable(&mut self, name: &str) -> Verdict {
+        let count = self.unusable.entry(name.to_owned()).or_default();
+        *count += 1;
+        if *count >= GIVE_UP_AT { Verdict::GiveUp } else { Verdict::Warn }
     }
 }
 
@@ -64,6 +73,16 @@ mod tests {
         use Verdict::{GiveUp, Run, Warn};
         assert_eq!(verdicts, [Run, Run, Run, Warn, Warn, Warn, GiveUp]);
         assert_eq!(guard.judge("read_file", &json!({"path": "b"})), Run);
+    }
+
+    #[test]
+    fn calls_that_cannot_run_are_given_up_however_they_differ() {
+        let mut guard = LoopGuard::default();
+        let verdicts: Vec<_> = (0..7).map(|_| guard.judge_unusable("write_file")).collect();
+        assert_eq!(verdicts[..6], [Verdict::Warn; 6]);
+        assert_eq!(verdicts[6], Verdict::GiveUp);
+        assert_eq!(guard.judge_unusable("edit_file"), Verdict::Warn);
+        assert_eq!(guard.judge("write_file", &json!({"path": "a"})), Verdict::Run);
     }
 
     #[test]

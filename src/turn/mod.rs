@@ -30,7 +30,7 @@ mod visibility;
 mod withdrawal;
 
 pub use budget::{estimate_tokens, fit};
-pub use conversation::{Conversation, EffectsOf, Rules};
+pub use conversation::{CheckArguments, Conversation, EffectsOf, Rules};
 pub use effect::{Effect, Spoken};
 pub use event::{ApprovalSlot, Event, Lookups, ReplyToken};
 pub use prompt::{FACTS_NAME, Facts, build_prompt, system_prompt};

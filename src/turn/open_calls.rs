@@ -74,6 +74,14 @@ impl OpenCalls {
         asked
     }
 
+    /// The approval of this id, if it was approved and its call has not started.
+    pub(super) fn find_allowed_mut(&mut self, id: &ApprovalId) -> Option<&mut Approval> {
+        self.calls.values_mut().find_map(|call| match call {
+            Call::Approved(approval) | Call::Checking(approval) if approval.id == *id => Some(approval),
+            _ => None,
+        })
+    }
+
     /// The pending approval of this id.
     pub(super) fn find_asked(&self, id: &ApprovalId) -> Option<&Approval> {
         self.asked().into_iter().find(|approval| approval.id == *id)

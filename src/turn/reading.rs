@@ -55,7 +55,7 @@ impl Conversation {
         let alone = self.waiting.get(at).is_some_and(|waiting| waiting.messages.len() == 1);
         // The other waiting messages keep their run id.
         let correlation = if alone { known.metadata.correlation_id.clone() } else { fresh() };
-        let reply = self.words_of_question(&question);
+        let reply = self.ask_back(&question, &pending);
         let Some((line, exchange)) = Exchange::instead_of(&known, reply, correlation.clone(), now) else {
             return;
         };

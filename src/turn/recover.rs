@@ -2,16 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::closed_calls::{close_part, done_before, not_run};
+use super::closed_calls::{answered, close_part, done_before, not_run};
 use super::conversation::Waiting;
 use super::open_calls::Call;
 use super::run::{Phase, Run, TOOL_METADATA, forget_start};
 use super::{Conversation, Effect};
 use crate::domain::{Approval, ApprovalKind, ApprovalState, CorrelationId, Effects, Timestamp};
 use crate::ports::Durability;
-use crate::uimessage::{
-    ApprovalAnswer, Part, Role, RunStatus, ToolPart, ToolState, UiMessage, unfinished_runs,
-};
+use crate::uimessage::{Part, Role, RunStatus, ToolPart, ToolState, UiMessage, unfinished_runs};
 
 impl Conversation {
     /// Resumes open runs. The first one continues where it was interrupted; the others wait.
@@ -136,12 +134,7 @@ fn take_up(tool: &mut ToolPart, begun: bool, known: Option<Approval>) -> Option<
             ApprovalState::Approved { decided, scope } | ApprovalState::Spent { decided, scope }
                 if !begun || asked =>
             {
-                let answer = ApprovalAnswer {
-                    id: approval.id.to_string(),
-                    approved: true,
-                    reason: decided.reason.clone(),
-                    descriptor: None,
-                };
+                let answer = answered(&approval, true, decided.reason.clone());
                 let state = ApprovalState::Approved { decided: decided.clone(), scope: *scope };
                 forget_start(tool);
                 tool.state = ToolState::ApprovalResponded { input, approval: answer };

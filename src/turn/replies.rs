@@ -7,14 +7,43 @@ use serde_json::Map;
 
 use super::effect::Spoken;
 use super::{Conversation, Effect, ReplyToken};
-use crate::domain::{CorrelationId, IngressEvent, Intent, Timestamp};
+use crate::domain::{Approval, ApprovalChoice, CorrelationId, IngressEvent, Intent, Language, Timestamp};
 use crate::ports::{Acceptance, Durability};
 use crate::uimessage::{CommandRecord, Metadata, Part, Role, RunStatus, UiMessage};
+
+/// The daemon's reply to a text: plain words, or a question back.
+pub(super) struct Answered {
+    text: String,
+    /// The approvals that a question back is about; empty for plain words.
+    choices: Vec<ApprovalChoice>,
+}
+
+impl Answered {
+    /// A question back about these approvals.
+    pub(super) fn asking<'a>(text: String, about: impl IntoIterator<Item = &'a Approval>) -> Self {
+        Self { text, choices: about.into_iter().map(ApprovalChoice::from).collect() }
+    }
+
+    pub(super) fn intent(self, language: Language) -> Intent {
+        let Self { text, choices } = self;
+        if choices.is_empty() {
+            Intent::AssistantText { text }
+        } else {
+            Intent::ApprovalAskBack { text, language, choices }
+        }
+    }
+}
+
+impl From<String> for Answered {
+    fn from(text: String) -> Self {
+        Self { text, choices: Vec::new() }
+    }
+}
 
 /// A text for the daemon and its reply.
 pub(super) struct Exchange {
     pub(super) record: UiMessage,
-    reply: String,
+    reply: Answered,
 }
 
 impl Exchange {
@@ -22,10 +51,11 @@ impl Exchange {
     pub(super) fn new(
         words: &str,
         event: &IngressEvent,
-        reply: String,
+        reply: impl Into<Answered>,
         correlation: CorrelationId,
         now: Timestamp,
     ) -> Self {
+        let reply = reply.into();
         let metadata = Metadata {
             platform: event.thread.platform().as_str().to_owned(),
             thread_id: event.thread.clone(),
@@ -42,7 +72,8 @@ impl Exchange {
         let said = CommandRecord {
             command: words.to_owned(),
             author: event.author.id.clone(),
-            reply: reply.clone(),
+            reply: reply.text.clone(),
+            choices: reply.choices.clone(),
         };
         let record = UiMessage {
             id: event.message.clone(),
@@ -57,7 +88,7 @@ impl Exchange {
     /// the reply after it. A line cannot change its role, so the reply has its own line.
     pub(super) fn instead_of(
         message: &UiMessage,
-        reply: String,
+        reply: Answered,
         correlation: CorrelationId,
         now: Timestamp,
     ) -> Option<(UiMessage, Self)> {
@@ -67,7 +98,8 @@ impl Exchange {
         let said = CommandRecord {
             command: message.text(),
             author: message.metadata.author_id.clone()?,
-            reply: reply.clone(),
+            reply: reply.text.clone(),
+            choices: reply.choices.clone(),
         };
         let metadata = Metadata {
             author_id: None,
@@ -92,7 +124,7 @@ impl Conversation {
             source: record.id.to_string(),
             correlation: record.metadata.correlation_id.clone(),
             reply_to: record.metadata.message_id.clone(),
-            intent: Intent::AssistantText { text: reply },
+            intent: reply.intent(self.language()),
         }];
         lines.push(record);
         for line in &lines {

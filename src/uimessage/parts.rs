@@ -4,7 +4,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use super::ToolPart;
-use crate::domain::{AuthorId, ErrorKind};
+use crate::domain::{ApprovalChoice, AuthorId, ErrorKind};
 
 /// Whether a text is still streamed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,6 +62,9 @@ pub struct CommandRecord {
     pub author: AuthorId,
     /// As CommonMark.
     pub reply: String,
+    /// The questions that the reply asks back about: a page shows their answers as buttons.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<ApprovalChoice>,
 }
 
 impl CommandRecord {

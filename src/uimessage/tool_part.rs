@@ -42,7 +42,7 @@ pub struct ApprovalAnswer {
     /// The person's reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The question.
+    /// The outcome: who decided, when, from where, and with which scope.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub descriptor: Option<Value>,
 }

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use shipagent::domain::{
     Approval, Author, Capabilities, ChatKind, Class, Delivery, IngressEvent, IngressKind, Intent, LengthUnit,
-    MessageId, Platform, Risk, Said, Scope, StoredFile, ThreadId, Timestamp, WhileRunning, WhileWaiting,
+    MessageId, Platform, Risk, Said, Scope, ScopeKind, StoredFile, ThreadId, Timestamp, WhileRunning,
+    WhileWaiting,
 };
 use shipagent::metrics::Metrics;
 use shipagent::policy::Rights;
@@ -134,6 +135,7 @@ impl Judge for AllowAllJudge {
             details: None,
             whole: None,
             risk: Risk::Low,
+            scopes: vec![ScopeKind::Once],
             grants: Vec::new(),
         };
         Box::pin(async { judgement })

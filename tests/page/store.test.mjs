@@ -92,3 +92,14 @@ test('a page that cannot be loaded can be asked for again', async () => {
   await list.more();
   assert.deepEqual([list.failed, list.next, ids(list)], [false, null, [2, 1]]);
 });
+
+test('a question waits until its part has an answer', () => {
+  const store = new MessageStore(() => {});
+  const part = { type: 'tool-exec_shell', toolCallId: 'c1', state: 'approval-requested', input: {}, approval: { id: 'apr_1' } };
+  const message = (parts) => ({ id: 'm1', role: 'assistant', metadata: { status: 'running' }, parts });
+  store.upsert(message([part]));
+  assert.equal(store.waits('apr_1'), true);
+  assert.equal(store.waits('apr_2'), false);
+  store.upsert(message([{ ...part, state: 'approval-responded', approval: { id: 'apr_1', approved: true } }]));
+  assert.equal(store.waits('apr_1'), false);
+});

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use crate::domain::{Answer, ApprovalId, ApprovalKind, Language, Scope};
+use crate::domain::{Answer, ApprovalChoice, ApprovalId, ApprovalKind, Language, Scope, ScopeKind};
 use crate::phrases::approvals as words;
 
 /// The smallest limit among the platforms for the data of a button.
@@ -27,35 +27,56 @@ pub enum Menu {
     Scopes,
 }
 
-const fn minutes(count: u32) -> Answer {
+const fn minutes(count: u32) -> Scope {
     match NonZeroU32::new(count) {
-        Some(count) => Answer::Approve(Scope::Minutes(count)),
-        None => Answer::Approve(Scope::Once),
+        Some(count) => Scope::Minutes(count),
+        None => Scope::Once,
     }
 }
 
-/// The buttons of an approval, row by row.
-pub fn rows(kind: ApprovalKind, menu: Menu) -> Vec<Vec<Button>> {
+/// The longer scopes that have a button.
+const LONGER: [Scope; 5] = [Scope::Thread, Scope::Shape, minutes(10), minutes(60), Scope::Project];
+
+/// How many questions a question back has buttons for: one platform takes five rows.
+const MOST_CHOICES: usize = 5;
+
+/// The buttons of a question, row by row: of the scopes only those that can hold.
+pub fn rows(kind: ApprovalKind, menu: Menu, scopes: &[ScopeKind]) -> Vec<Vec<Button>> {
     let answer = |answer| Button::Answer(answer);
     let yes = |scope| Button::Answer(Answer::Approve(scope));
+    let longer = |scope: &Scope| *scope != Scope::Once && scopes.contains(&scope.kind());
+    let longer: Vec<Scope> = LONGER.into_iter().filter(longer).collect();
     match (kind, menu) {
-        (ApprovalKind::Tool, Menu::First) => {
-            vec![vec![yes(Scope::Once), answer(Answer::Deny)], vec![Button::Scopes]]
+        (ApprovalKind::Tool, Menu::Scopes) if !longer.is_empty() => {
+            let buttons: Vec<Button> = longer.into_iter().map(yes).chain([Button::Back]).collect();
+            buttons.chunks(2).map(<[Button]>::to_vec).collect()
         }
-        (ApprovalKind::Tool, Menu::Scopes) => vec![
-            vec![yes(Scope::Thread), yes(Scope::Shape)],
-            vec![answer(minutes(10)), answer(minutes(60))],
-            vec![yes(Scope::Project), Button::Back],
-        ],
+        (ApprovalKind::Tool, _) => {
+            let first = vec![yes(Scope::Once), answer(Answer::Deny)];
+            let more = (!longer.is_empty()).then(|| vec![Button::Scopes]);
+            [first].into_iter().chain(more).collect()
+        }
         (ApprovalKind::UnknownOutcome, _) => {
             vec![vec![yes(Scope::Once), answer(Answer::Deny), answer(Answer::Done)]]
         }
     }
 }
 
+/// The buttons under a question back: the answers to each question that may be meant, one row each.
+pub fn ask_back_rows(choices: &[ApprovalChoice]) -> Vec<(&ApprovalChoice, Vec<Button>)> {
+    let answers =
+        |choice: &ApprovalChoice| rows(choice.kind, Menu::First, &[]).into_iter().next().unwrap_or_default();
+    choices.iter().take(MOST_CHOICES).map(|choice| (choice, answers(choice))).collect()
+}
+
+/// What a button under a question back says: the answer, and which question it is for.
+pub fn ask_back_label(button: &Button, choice: &ApprovalChoice, language: Language) -> String {
+    format!("{} {}", label(button, choice.kind, language), choice.number)
+}
+
 pub fn label(button: &Button, kind: ApprovalKind, language: Language) -> String {
     let words = match (button, kind) {
-        (Button::Answer(Answer::Approve(Scope::Minutes(count))), _) => {
+        (Button::Answer(Answer::Approve(Scope::Minutes(count) | Scope::Program(count))), _) => {
             return words::button_minutes(count.get(), language);
         }
         (Button::Answer(Answer::Approve(_)), ApprovalKind::UnknownOutcome) => words::button_rerun,
@@ -80,6 +101,8 @@ pub fn encode(button: &Button, approval: &ApprovalId) -> Option<String> {
         Button::Answer(Answer::Approve(Scope::Shape)) => "s".to_owned(),
         Button::Answer(Answer::Approve(Scope::Project)) => "p".to_owned(),
         Button::Answer(Answer::Approve(Scope::Minutes(count))) => format!("m{count}"),
+        // A program is allowed by naming it, not by a button.
+        Button::Answer(Answer::Approve(Scope::Program(_))) => return None,
         Button::Answer(Answer::Deny) => "n".to_owned(),
         Button::Answer(Answer::Done) => "d".to_owned(),
         Button::Scopes => "o".to_owned(),
@@ -112,13 +135,58 @@ mod tests {
     use super::*;
     use crate::ports::{Ids as _, RandomIds};
 
+    const ALL: [ScopeKind; 5] =
+        [ScopeKind::Once, ScopeKind::Thread, ScopeKind::Minutes, ScopeKind::Shape, ScopeKind::Project];
+
+    #[test]
+    fn only_scopes_that_can_hold_have_a_button() {
+        let said = |menu, scopes: &[ScopeKind]| -> Vec<String> {
+            let buttons = rows(ApprovalKind::Tool, menu, scopes).concat();
+            buttons.iter().map(|button| label(button, ApprovalKind::Tool, Language::En)).collect()
+        };
+        assert_eq!(said(Menu::First, &[ScopeKind::Once]), ["✅ Approve", "❌ Deny"]);
+        assert_eq!(
+            said(Menu::Scopes, &[ScopeKind::Once]),
+            ["✅ Approve", "❌ Deny"],
+            "there is no other menu"
+        );
+        assert_eq!(said(Menu::First, &ALL), ["✅ Approve", "❌ Deny", "Approve for longer …"]);
+        let tool = [ScopeKind::Once, ScopeKind::Thread, ScopeKind::Minutes, ScopeKind::Project];
+        assert_eq!(
+            said(Menu::Scopes, &tool),
+            ["In this chat", "For 10 min", "For 60 min", "Always in this project", "‹ Back"]
+        );
+        assert_eq!(said(Menu::First, &[]), ["✅ Approve", "❌ Deny"]);
+    }
+
+    #[test]
+    fn a_question_back_has_the_answers_of_each_question_with_its_number() {
+        let choice = |number: u32, kind| ApprovalChoice {
+            id: RandomIds.approval(),
+            number: format!("A{number}"),
+            kind,
+        };
+        let choices = [choice(1, ApprovalKind::Tool), choice(2, ApprovalKind::UnknownOutcome)];
+        let rows = ask_back_rows(&choices);
+        let said: Vec<Vec<String>> = rows
+            .iter()
+            .map(|(choice, row)| row.iter().map(|one| ask_back_label(one, choice, Language::En)).collect())
+            .collect();
+        assert_eq!(
+            said,
+            [vec!["✅ Approve A1", "❌ Deny A1"], vec!["🔁 Re-run A2", "⏭ Skip A2", "✔ It was done A2"]]
+        );
+        let many: Vec<ApprovalChoice> = (1..9).map(|number| choice(number, ApprovalKind::Tool)).collect();
+        assert_eq!(ask_back_rows(&many).len(), MOST_CHOICES);
+    }
+
     #[test]
     fn every_button_comes_back_from_its_few_bytes_and_says_something() {
         let id = RandomIds.approval();
         let mut seen = 0;
         for kind in [ApprovalKind::Tool, ApprovalKind::UnknownOutcome] {
-            for button in [Menu::First, Menu::Scopes].into_iter().flat_map(|menu| rows(kind, menu)).flatten()
-            {
+            let menus = [Menu::First, Menu::Scopes].into_iter();
+            for button in menus.flat_map(|menu| rows(kind, menu, &ALL)).flatten() {
                 let text = encode(&button, &id).unwrap();
                 assert!(text.len() <= MAX_BYTES);
                 assert_eq!(decode(&text), Some((button.clone(), id.clone())));
@@ -133,7 +201,7 @@ mod tests {
 
     #[test]
     fn an_unknown_outcome_can_be_rerun_skipped_or_noted_as_done() {
-        let buttons = rows(ApprovalKind::UnknownOutcome, Menu::First).concat();
+        let buttons = rows(ApprovalKind::UnknownOutcome, Menu::First, &ALL).concat();
         let said: Vec<_> =
             buttons.iter().map(|button| label(button, ApprovalKind::UnknownOutcome, Language::En)).collect();
         assert_eq!(said, ["🔁 Re-run", "⏭ Skip", "✔ It was done"]);

@@ -272,6 +272,7 @@ fn frame_of(intent: Intent) -> Option<Frame> {
         Intent::Typing => Some(Frame::Typing),
         Intent::AssistantText { .. }
         | Intent::ApprovalRequest { .. }
+        | Intent::ApprovalAskBack { .. }
         | Intent::ApprovalResolved { .. }
         | Intent::Attachment { .. }
         | Intent::Error { .. } => None,

@@ -20,7 +20,7 @@ mod ttl_cache;
 pub use access_policy::{AccessPolicy, Admission, AllowList};
 pub use addressing_policy::{Addressed, AddressingPolicy, Facts};
 pub use backlog::{Backlog, BacklogTask, Finish, Finished, Unaccepted};
-pub use buttons::{Button, Menu, decode, encode, label, rows};
+pub use buttons::{Button, Menu, ask_back_label, ask_back_rows, decode, encode, label, rows};
 pub use chat_queue::{ChatQueues, Position, Speed};
 pub use draft_scheduler::{DraftMessage, DraftScheduler, DraftTarget, DraftTask, Frame};
 pub use fetch::{Downloads, FetchError, is_kept, keep, name_before};

@@ -34,6 +34,7 @@ pub fn plain_words(intent: &Intent, now: Timestamp) -> Option<String> {
     match intent {
         Intent::AssistantText { text }
         | Intent::Error { text, .. }
+        | Intent::ApprovalAskBack { text, .. }
         | Intent::ApprovalResolved { text, .. } => Some(text.clone()),
         Intent::ApprovalRequest { .. } => question(intent, now),
         Intent::Attachment { name, caption, .. } => {
@@ -82,6 +83,7 @@ mod tests {
             summary: summary.to_owned(),
             risk: Risk::High,
             details: Some("- it deletes".to_owned()),
+            scopes: Vec::new(),
             suggested_replies: vec!["approve A1".to_owned(), "deny A1".to_owned()],
             expires_at: Timestamp::from_millis(3 * 3_600_000).rfc3339(),
         }

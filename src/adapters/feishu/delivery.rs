@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use ring::digest::{SHA256, digest};
+use serde_json::Value;
 
 use super::api::Api;
 use super::attachments::{Attachment, Unsent, upload};
@@ -13,7 +14,7 @@ use super::calls::{InTopic, Target};
 use super::card::{Outgoing, ladder, settled_card};
 use super::fault::ApiError;
 use super::notes::{Notes, Shown};
-use super::press::menu_card;
+use super::press::{ask_back_card, menu_card};
 use super::sequences::Sequences;
 use crate::adapters::chat::{DraftScheduler, Menu, Pace, Rate, question};
 use crate::domain::{ApprovalId, ChatKind, Intent, Language, OutboundIntent, ThreadId};
@@ -55,12 +56,18 @@ impl Sender {
                 }
                 self.say(&intent, id, text).await
             }
-            Intent::ApprovalRequest { approval_id, kind, language, .. } => {
+            Intent::ApprovalRequest { approval_id, kind, language, scopes, .. } => {
                 self.end_growing(&intent).await;
                 let words = question(&intent.intent, self.clock.now()).unwrap_or_default();
                 let language = self.language.unwrap_or(*language);
-                let shown = Shown { message: String::new(), question: words, kind: *kind, language };
+                let (message, kind, scopes) = (String::new(), *kind, scopes.clone());
+                let shown = Shown { message, question: words, kind, scopes, language };
                 self.ask(&intent, id, approval_id, shown).await
+            }
+            Intent::ApprovalAskBack { text, language, choices } => {
+                self.end_growing(&intent).await;
+                let card = ask_back_card(text, choices, self.language.unwrap_or(*language));
+                self.ask_back(&intent, id, text, &card).await
             }
             Intent::ApprovalResolved { approval_id, text } => {
                 self.resolve(&intent, id, approval_id, text).await
@@ -115,6 +122,22 @@ impl Sender {
             }
             // Without buttons the approval can still be decided by text.
             Err(error) if error.may_go_plainer() => self.say(intent, id, &shown.question).await,
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn ask_back(
+        &self,
+        intent: &OutboundIntent,
+        id: &str,
+        words: &str,
+        card: &Value,
+    ) -> Result<Receipt, DeliveryError> {
+        let target = self.target(intent, id).await;
+        match self.send(&intent.thread_id, &target, &Outgoing::card(card), id, "card").await {
+            Ok(message) => Ok(Receipt { platform_message: Some(message) }),
+            // Its words say how to answer without buttons.
+            Err(error) if error.may_go_plainer() => self.say(intent, id, words).await,
             Err(error) => Err(error.into()),
         }
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::domain::{ApprovalId, ApprovalKind, ChatKind, CorrelationId, Language, ThreadId};
+use crate::domain::{ApprovalId, ApprovalKind, ChatKind, CorrelationId, Language, ScopeKind, ThreadId};
 use crate::ports::{KeyValueStore, StoreError};
 
 /// Most cached notes.
@@ -29,6 +29,9 @@ pub(super) struct Shown {
     /// Its text, for the card that replaces it.
     pub(super) question: String,
     pub(super) kind: ApprovalKind,
+    /// How far a yes can reach.
+    #[serde(default)]
+    pub(super) scopes: Vec<ScopeKind>,
     pub(super) language: Language,
 }
 

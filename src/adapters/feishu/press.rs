@@ -5,8 +5,12 @@ use serde_json::{Value, json};
 use super::adapter::capabilities;
 use super::card::{ButtonStyle, CardButton, question_card};
 use super::notes::Shown;
-use crate::adapters::chat::{Button, Menu, decode, encode, label, question, rows};
-use crate::domain::{Answer, Approval, ApprovalId, ApprovalKind, Intent, Language, Timestamp};
+use crate::adapters::chat::{
+    Button, Menu, ask_back_label, ask_back_rows, decode, encode, label, question, rows,
+};
+use crate::domain::{
+    Answer, Approval, ApprovalChoice, ApprovalId, ApprovalKind, Intent, Language, Timestamp,
+};
 use crate::render::{Phrase, fit_question};
 
 /// The key of our value in a button.
@@ -15,8 +19,17 @@ const KEY: &str = "ship";
 /// The card of an approval with the buttons of a menu.
 pub(super) fn menu_card(shown: &Shown, approval: &ApprovalId, menu: Menu, language: Language) -> Value {
     let button = |button: &Button| dressed_button(button, approval, shown.kind, language);
-    let rows = rows(shown.kind, menu);
+    let rows = rows(shown.kind, menu, &shown.scopes);
     question_card(&shown.question, rows.iter().map(|row| row.iter().filter_map(button).collect()).collect())
+}
+
+/// The card of a question back, with the answers to each question that may be meant.
+pub(super) fn ask_back_card(text: &str, choices: &[ApprovalChoice], language: Language) -> Value {
+    let rows = ask_back_rows(choices).into_iter().map(|(choice, row)| {
+        let button = |button: &Button| styled(button, &choice.id, ask_back_label(button, choice, language));
+        row.iter().filter_map(button).collect()
+    });
+    question_card(text, rows.collect())
 }
 
 fn dressed_button(
@@ -25,13 +38,17 @@ fn dressed_button(
     kind: ApprovalKind,
     language: Language,
 ) -> Option<CardButton> {
+    styled(button, approval, label(button, kind, language))
+}
+
+fn styled(button: &Button, approval: &ApprovalId, label: String) -> Option<CardButton> {
     let look = match button {
         Button::Answer(Answer::Approve(_)) => ButtonStyle::Yes,
         Button::Answer(Answer::Deny) => ButtonStyle::No,
         Button::Answer(Answer::Done) | Button::Scopes | Button::Back => ButtonStyle::Quiet,
     };
     let value = json!({ KEY: encode(button, approval)? });
-    Some(CardButton { label: label(button, kind, language), value, look })
+    Some(CardButton { label, value, look })
 }
 
 /// The pressed button; `None` where it is not ours.
@@ -52,17 +69,47 @@ pub(super) fn shown_again(approval: &Approval, now: Timestamp) -> Shown {
         summary: approval.summary.clone(),
         risk: approval.risk,
         details: approval.details.clone(),
+        scopes: approval.scopes.clone(),
         suggested_replies: Phrase::suggested_replies(approval.kind, approval.number, language),
         expires_at: approval.expires_at.rfc3339(),
     };
     let intent = fit_question(&intent, &capabilities()).unwrap_or(intent);
     let question = question(&intent, now).unwrap_or_default();
-    Shown { message: String::new(), question, kind: approval.kind, language }
+    let scopes = approval.scopes.clone();
+    Shown { message: String::new(), question, kind: approval.kind, scopes, language }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::ScopeKind;
+
+    #[test]
+    fn a_question_back_is_a_card_with_the_answers_of_each_question() {
+        let choice = |digit: &str, number: &str| ApprovalChoice {
+            id: format!("apr_{}", digit.repeat(40)).parse().unwrap(),
+            number: number.to_owned(),
+            kind: ApprovalKind::Tool,
+        };
+        let choices = [choice("1", "A1"), choice("2", "A2")];
+        let card = ask_back_card("Which one: A1 or A2?", &choices, Language::En);
+        let elements = card["body"]["elements"].as_array().unwrap();
+        assert_eq!(elements[0]["content"], "Which one: A1 or A2?");
+        for (row, choice) in elements[1..].iter().zip(&choices) {
+            let buttons: Vec<&Value> =
+                row["columns"].as_array().unwrap().iter().map(|column| &column["elements"][0]).collect();
+            let labels: Vec<&str> =
+                buttons.iter().map(|button| button["text"]["content"].as_str().unwrap()).collect();
+            assert_eq!(
+                labels,
+                [format!("✅ Approve {}", choice.number), format!("❌ Deny {}", choice.number)]
+            );
+            for button in buttons {
+                assert_eq!(pressed_button(&button["behaviors"][0]["value"]).unwrap().1, choice.id);
+            }
+        }
+        assert_eq!(elements.len(), 3);
+    }
 
     #[test]
     fn every_button_comes_back_as_it_was_meant() {
@@ -72,7 +119,9 @@ mod tests {
             (ApprovalKind::Tool, Menu::Scopes),
             (ApprovalKind::UnknownOutcome, Menu::First),
         ] {
-            let shown = Shown { message: String::new(), question: "q".into(), kind, language: Language::En };
+            let scopes = vec![ScopeKind::Once, ScopeKind::Thread, ScopeKind::Minutes];
+            let (message, question) = (String::new(), "q".into());
+            let shown = Shown { message, question, kind, scopes: scopes.clone(), language: Language::En };
             let card = menu_card(&shown, &approval, menu, Language::En);
             let mut seen = Vec::new();
             let columns = card["body"]["elements"].as_array().unwrap().iter().skip(1);
@@ -83,7 +132,7 @@ mod tests {
                 assert_eq!(pressed_button(&json!(value.to_string())).unwrap().0, button);
                 seen.push(button);
             }
-            assert_eq!(seen, rows(kind, menu).concat());
+            assert_eq!(seen, rows(kind, menu, &scopes).concat());
         }
         for value in [json!(null), json!({}), json!({ KEY: 7 }), json!({ KEY: "y:short" }), json!("x")] {
             assert_eq!(pressed_button(&value), None, "{value}");

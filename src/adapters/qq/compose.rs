@@ -6,8 +6,10 @@ use serde_json::{Map, Value, json};
 use super::reply_budget::{Key, Weight};
 use super::scene::Scene;
 use super::text;
-use crate::adapters::chat::{Menu, encode, label, question, rows};
-use crate::domain::{ApprovalId, ApprovalKind, AttachmentKind, Intent, Language, StoredFile, Timestamp};
+use crate::adapters::chat::{Button, Menu, ask_back_label, ask_back_rows, encode, label, question, rows};
+use crate::domain::{
+    ApprovalChoice, ApprovalId, ApprovalKind, AttachmentKind, Intent, Language, StoredFile, Timestamp,
+};
 
 /// One message to send.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,6 +54,9 @@ pub(super) fn draft(intent: &Intent, now: Timestamp) -> Option<(Draft, Weight)> 
         Intent::AssistantText { text } | Intent::Error { text, .. } => {
             Some((words(text, None), Weight::Needed))
         }
+        Intent::ApprovalAskBack { text, language, choices } => {
+            Some((words(text, Some(ask_back_keyboard(choices, *language))), Weight::Needed))
+        }
         // The person who decided knows the outcome; the others get it if the reply budget allows.
         Intent::ApprovalResolved { text, .. } => Some((words(text, None), Weight::Passing)),
         Intent::ApprovalRequest { approval_id, kind, language, .. } => {
@@ -74,21 +79,34 @@ pub(super) fn draft(intent: &Intent, now: Timestamp) -> Option<(Draft, Weight)> 
 
 /// The buttons of an approval. There are no submenus: a message cannot be edited.
 fn keyboard(approval: &ApprovalId, kind: ApprovalKind, language: Language) -> Value {
+    let rows = rows(kind, Menu::First, &[]).into_iter();
+    keyboard_of(rows.map(|row| {
+        let button = |one: &Button| Some((label(one, kind, language), encode(one, approval)?));
+        row.iter().filter_map(button).collect()
+    }))
+}
+
+/// The answers to each question that may be meant.
+fn ask_back_keyboard(choices: &[ApprovalChoice], language: Language) -> Value {
+    keyboard_of(ask_back_rows(choices).into_iter().map(|(choice, row)| {
+        let button = |one: &Button| Some((ask_back_label(one, choice, language), encode(one, &choice.id)?));
+        row.iter().filter_map(button).collect()
+    }))
+}
+
+/// Rows of buttons, each with its words and with what it carries.
+fn keyboard_of(rows: impl Iterator<Item = Vec<(String, String)>>) -> Value {
     let mut number = 0;
-    let mut button = |one: &crate::adapters::chat::Button| {
-        let data = encode(one, approval)?;
+    let mut button = |(words, data): (String, String)| {
         number += 1;
-        let words = label(one, kind, language);
-        Some(json!({ "id": number.to_string(),
+        json!({ "id": number.to_string(),
             "render_data": { "label": words, "visited_label": words, "style": u8::from(number == 1) },
-            "action": { "type": 1, "permission": { "type": 2 }, "data": data, "unsupport_tips": words } }))
+            "action": { "type": 1, "permission": { "type": 2 }, "data": data, "unsupport_tips": words } })
     };
-    let answers = rows(kind, Menu::First).into_iter().map(|row| {
-        let shown = row.iter().filter(|one| matches!(one, crate::adapters::chat::Button::Answer(_)));
-        json!({ "buttons": shown.filter_map(&mut button).collect::<Vec<_>>() })
-    });
-    let rows: Vec<Value> =
-        answers.filter(|row| row["buttons"].as_array().is_some_and(|row| !row.is_empty())).collect();
+    let rows: Vec<Value> = rows
+        .filter(|row| !row.is_empty())
+        .map(|row| json!({ "buttons": row.into_iter().map(&mut button).collect::<Vec<_>>() }))
+        .collect();
     json!({ "content": { "rows": rows } })
 }
 
@@ -152,7 +170,7 @@ pub(super) fn reply(scene: Scene, key: &Key, seq: u32) -> Map<String, Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Risk;
+    use crate::domain::{Risk, ScopeKind};
     use crate::ports::{Ids as _, RandomIds};
 
     fn words(markdown: &str) -> Words {
@@ -192,6 +210,7 @@ mod tests {
             summary: "git push".to_owned(),
             risk: Risk::High,
             details: None,
+            scopes: vec![ScopeKind::Once, ScopeKind::Thread],
             suggested_replies: vec!["同意 A1".to_owned()],
             expires_at: Timestamp::from_millis(60_000).rfc3339(),
         };
@@ -214,6 +233,36 @@ mod tests {
                 assert_eq!(crate::adapters::chat::decode(data).unwrap().1, id);
             }
         }
+    }
+
+    #[test]
+    fn a_question_back_has_the_answers_of_each_question_as_buttons() {
+        let choice = |number: &str| ApprovalChoice {
+            id: RandomIds.approval(),
+            number: number.to_owned(),
+            kind: ApprovalKind::Tool,
+        };
+        let choices = vec![choice("A1"), choice("A2")];
+        let back = Intent::ApprovalAskBack {
+            text: "是哪一个：A1 还是 A2？".to_owned(),
+            language: Language::Zh,
+            choices: choices.clone(),
+        };
+        let Some((Draft::Words(words), Weight::Needed)) = draft(&back, Timestamp::from_millis(0)) else {
+            panic!()
+        };
+        assert_eq!(words.markdown, "是哪一个：A1 还是 A2？");
+        let rows = &words.keyboard.unwrap()["content"]["rows"];
+        for (row, choice) in rows.as_array().unwrap().iter().zip(&choices) {
+            let buttons = row["buttons"].as_array().unwrap();
+            assert_eq!(buttons[0]["render_data"]["label"], format!("✅ 同意 {}", choice.number));
+            for button in buttons {
+                let (_, id) =
+                    crate::adapters::chat::decode(button["action"]["data"].as_str().unwrap()).unwrap();
+                assert_eq!(id, choice.id);
+            }
+        }
+        assert_eq!(rows.as_array().unwrap().len(), 2);
     }
 
     #[test]

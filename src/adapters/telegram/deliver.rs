@@ -76,6 +76,10 @@ impl Sender {
                 self.clear(place, &entry, live).await;
                 Box::pin(self.ask(place, &entry, attempt)).await
             }
+            Intent::ApprovalAskBack { .. } => {
+                self.clear(place, &entry, live).await;
+                Box::pin(self.ask_back(place, &entry, attempt)).await
+            }
             Intent::ApprovalResolved { approval_id, text } => {
                 self.clear(place, &entry, live).await;
                 Box::pin(self.resolve(place, approval_id, text, parcel(&entry, attempt))).await

@@ -10,7 +10,7 @@ use super::chat_target::ChatTarget;
 use super::client::{DeliveryAttempt, OutgoingMessage};
 use super::deliver::{Failure, Sender, parcel, reply_target};
 use super::html::{MESSAGE_LIMIT, render_one};
-use super::keyboard::keyboard;
+use super::keyboard::{ask_back_keyboard, keyboard};
 use super::outgoing_message::new_buttons;
 use super::retry::with_retry;
 use crate::adapters::chat::{Menu, fenced, question};
@@ -41,7 +41,7 @@ impl Sender {
     ) -> Result<Option<i64>, Failure> {
         let now = self.parts.clock.now();
         let intent = &entry.intent.intent;
-        let Intent::ApprovalRequest { approval_id, kind, language, .. } = intent else {
+        let Intent::ApprovalRequest { approval_id, kind, language, scopes, .. } = intent else {
             return Ok(None);
         };
         let short = fit_question(intent, &capabilities());
@@ -51,12 +51,30 @@ impl Sender {
         let outgoing = OutgoingMessage {
             words: render_one(&text, MESSAGE_LIMIT),
             reply_to,
-            keyboard: Some(keyboard(approval_id, *kind, Menu::First, *language)),
+            keyboard: Some(keyboard(approval_id, *kind, Menu::First, scopes, *language)),
         };
         let message = self.post.send_once(place, &outgoing, parcel(entry, attempt)).await?;
         let head = head(intent, &text);
         self.note(approval_id, &Asked { message, head, language: *language }).await;
         Ok(message)
+    }
+
+    /// Asks back what a reply was meant for, with the answers as buttons.
+    pub(super) async fn ask_back(
+        &self,
+        place: ChatTarget,
+        entry: &OutboxEntry,
+        attempt: u32,
+    ) -> Result<Option<i64>, Failure> {
+        let Intent::ApprovalAskBack { text, language, choices } = &entry.intent.intent else {
+            return Ok(None);
+        };
+        let letter = OutgoingMessage {
+            words: render_one(text, MESSAGE_LIMIT),
+            reply_to: reply_target(place, entry),
+            keyboard: Some(ask_back_keyboard(choices, *language)),
+        };
+        Ok(self.post.send_once(place, &letter, parcel(entry, attempt)).await?)
     }
 
     /// Shows the outcome of an approval, on its own message where that is known.
@@ -85,7 +103,7 @@ impl Sender {
             Some(asked) => asked.language,
             None => self.parts.language_for(&approval.summary),
         };
-        let keyboard = keyboard(&approval.id, approval.kind, menu, language);
+        let keyboard = keyboard(&approval.id, approval.kind, menu, &approval.scopes, language);
         let change = new_buttons(place.chat, message, keyboard);
         if let Err(error) = self.change_buttons(*place, &change).await {
             tracing::debug!(chat = place.chat, %error, "approval menu edit failed");
@@ -135,6 +153,7 @@ mod tests {
             summary: summary.to_owned(),
             risk: Risk::Low,
             details: Some(details.to_owned()),
+            scopes: Vec::new(),
             suggested_replies: vec!["approve A1".to_owned()],
             expires_at: Timestamp::from_millis(60_000).rfc3339(),
         }

@@ -155,6 +155,7 @@ fn notice_of(intent: &Intent) -> Option<Value> {
         | Intent::AssistantDelta { .. }
         | Intent::Typing
         | Intent::ApprovalRequest { .. }
+        | Intent::ApprovalAskBack { .. }
         | Intent::ApprovalResolved { .. }
         | Intent::Attachment { .. } => None,
     }

@@ -102,5 +102,11 @@ fn tell(
         Answer::Done => words::decided_done(look.language),
     };
     let summary = one_line(&approval.summary, SUMMARY_COLUMNS);
-    writeln!(out, "{}", words::decided(approval.number, decision, &summary, look.language))
+    writeln!(out, "{}", words::decided(approval.number, decision, &summary, look.language))?;
+    // What is recorded is what held.
+    let wanted = answer.scope().filter(|scope| *scope != Scope::Once);
+    if wanted.is_some() && now.pointer("/scope/type").is_some_and(|kind| kind == "once") {
+        writeln!(out, "{}", words::decided_once(look.language))?;
+    }
+    Ok(())
 }

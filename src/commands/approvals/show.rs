@@ -81,7 +81,7 @@ pub(super) mod tests {
 
     use super::*;
     use crate::commands::terminal::Surface;
-    use crate::domain::{ApprovalKind, ApprovalNumber, Decided, Risk, Timestamp};
+    use crate::domain::{ApprovalKind, ApprovalNumber, Decided, Risk, ScopeKind, Timestamp};
 
     pub(in crate::commands::approvals) fn approval(number: u32, state: ApprovalState) -> Approval {
         let at = Timestamp::from_millis(1_700_000_000_000);
@@ -97,6 +97,7 @@ pub(super) mod tests {
             summary: "rm -rf build".to_owned(),
             details: Some("- it deletes".to_owned()),
             risk: Risk::High,
+            scopes: vec![ScopeKind::Once],
             fingerprint: "f00d".to_owned(),
             requested_by: "web:user:ada".parse().unwrap(),
             created_at: at,

@@ -175,6 +175,7 @@ fn passing(intent: Intent) -> Option<ThreadEvent> {
         | Intent::AssistantDelta { .. }
         | Intent::Typing
         | Intent::ApprovalRequest { .. }
+        | Intent::ApprovalAskBack { .. }
         | Intent::ApprovalResolved { .. }
         | Intent::Attachment { .. } => None,
     }

@@ -1,7 +1,7 @@
 //! Which calls a longer approval grants, and which grants cover a call. Revoked grants are not in the list.
 
 use super::grant::{Calls, Grant, GrantedCommand, Pattern};
-use crate::domain::{Reach, Risk, Scope, ThreadId, Timestamp};
+use crate::domain::{Reach, Risk, Scope, ScopeKind, ThreadId, Timestamp};
 use crate::policy::fingerprint::FileDigest;
 use crate::policy::paths::{self, PathLocation};
 use crate::policy::shell::{ShellJudgement, ShellPart};
@@ -34,15 +34,46 @@ pub fn proposed(scope: Scope, thread: &ThreadId, now: Timestamp, call: &CallFact
     let reach = match scope {
         Scope::Once => return None,
         Scope::Thread => Reach::Thread(thread.clone()),
-        Scope::Minutes(minutes) => {
+        Scope::Minutes(minutes) | Scope::Program(minutes) => {
             let until = now.as_millis().saturating_add(i64::from(minutes.get()).saturating_mul(60_000));
             Reach::Until { thread: thread.clone(), until: Timestamp::from_millis(until) }
         }
         Scope::Shape => Reach::Shape,
         Scope::Project => Reach::Project,
     };
-    let (calls, scripts) = grantable(call)?;
+    let (calls, scripts) = match scope {
+        Scope::Program(_) => named_program(call)?,
+        _ => grantable(call)?,
+    };
     Some(Proposal { calls, scripts, reach })
+}
+
+/// How far a yes to this call can reach. Only a command has a shape: for another tool that would mean every call.
+pub fn offered(call: &CallFacts<'_>) -> Vec<ScopeKind> {
+    let mut scopes = vec![ScopeKind::Once];
+    if grantable(call).is_some() {
+        scopes.extend([ScopeKind::Thread, ScopeKind::Minutes]);
+        scopes.extend(call.shell.map(|_| ScopeKind::Shape));
+        scopes.push(ScopeKind::Project);
+    }
+    scopes.extend(named_program(call).map(|_| ScopeKind::Program));
+    scopes
+}
+
+/// The calls that a yes to the program of this command covers, and the files that have to stay as they are. Such a yes
+/// names one program, so the command must be nothing but one call of it.
+pub(in crate::policy) fn named_program(call: &CallFacts<'_>) -> Option<(Calls, Vec<FileDigest>)> {
+    if call.risk >= Risk::High || !call.in_advance {
+        return None;
+    }
+    let shell = call.shell.filter(|shell| shell.grantable)?;
+    let [part] = shell.parts.as_slice() else { return None };
+    let pattern = Pattern::program_of(&part.argv, &part.folders)?;
+    let mut varying = Varying::default();
+    varying.add(part, pattern.varying(&part.argv, &part.folders)?, pattern.runs_project_files());
+    let fixed = call.scripts?.iter().filter(|script| !varying.has(script)).cloned().collect();
+    let command = GrantedCommand { pattern, folders: part.folders.clone() };
+    Some((Calls::Commands(vec![command]), fixed))
 }
 
 /// The calls that a longer approval of this one covers, and the files that must stay unchanged.

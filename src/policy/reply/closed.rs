@@ -82,7 +82,21 @@ static YES: LazyLock<Option<Regex>> = LazyLock::new(|| {
 pub(super) fn is_closed(tokens: &[Token], folded: &Folded<'_>) -> bool {
     let letters = letters(tokens);
     let fits = YES.as_ref().is_some_and(|yes| yes.is_match(&letters));
-    fits && !repeats(tokens, folded) && !folded.is_indented()
+    fits && !repeats(tokens, folded) && !is_report(tokens) && !folded.is_indented()
+}
+
+/// A command with a nod behind it tells how it went: `git status ok`.
+fn is_report(tokens: &[Token]) -> bool {
+    let begins = |at: usize| {
+        let before = at.checked_sub(1).and_then(|before| tokens.get(before));
+        before.is_none_or(|before| matches!(before.word, Word::Comma | Word::Stop | Word::And))
+    };
+    let nods = |at: usize| {
+        let behind = tokens.iter().skip(at + 1).find(|token| token.word != Word::Colon);
+        behind.is_some_and(|token| matches!(token.word, Word::Approve(Yes::Nod | Yes::Sign)))
+    };
+    let by_words = |word: Word| matches!(word, Word::Named(_) | Word::NamedLoosely(_) | Word::Program(_));
+    tokens.iter().enumerate().any(|(at, token)| by_words(token.word) && begins(at) && nods(at))
 }
 
 /// Two decision words without punctuation between them (`好好`, `可以通过`) are another word, and a repeated one expresses

@@ -73,7 +73,15 @@ fn decides(reply: &str, named: &[Named], kind: ApprovalKind) -> bool {
         .collect();
     let pending: Vec<Pending<'_>> = stand_ins
         .iter()
-        .map(|(number, id)| Pending { number: *number, id, kind, tool: "", command: None, argv: None })
+        .map(|(number, id)| Pending {
+            number: *number,
+            id,
+            kind,
+            tool: "",
+            command: None,
+            argv: None,
+            program: false,
+        })
         .collect();
     matches!(read(reply, &pending), Reading::Decide(rulings) if rulings.len() == named.len())
 }

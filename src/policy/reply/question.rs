@@ -63,7 +63,7 @@ impl Question {
         }
     }
 
-    /// The question with its possible answers: as text, or with the buttons of the request where it has them.
+    /// The question with its possible answers: as text, or with the buttons below it where there are any.
     pub fn with_answers(&self, language: Language, buttons: bool) -> String {
         let Some(first) = self.about().first() else { return self.words(language) };
         let hint = match self {
@@ -129,13 +129,13 @@ mod tests {
                 &mean,
                 Language::En,
                 true,
-                "Do you mean: approve A3?\nAnswer `approve A3` or `deny A3`, or press a button under the request.",
+                "Do you mean: approve A3?\nAnswer `approve A3` or `deny A3`, or press a button below.",
             ),
             (
                 &mean,
                 Language::Zh,
                 true,
-                "你的意思是：同意 A3 吗？\n请回复“同意 A3”或“拒绝 A3”，或点击请求下面的按钮。",
+                "你的意思是：同意 A3 吗？\n请回复“同意 A3”或“拒绝 A3”，或点击下面的按钮。",
             ),
             (
                 &Question::Outcome { about },

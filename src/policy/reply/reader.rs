@@ -28,6 +28,8 @@ pub struct Pending<'a> {
     pub command: Option<&'a str>,
     /// Its words, if it is one plain call.
     pub argv: Option<&'a [String]>,
+    /// Whether its program can be allowed for a time, with other arguments.
+    pub program: bool,
 }
 
 /// The meaning of a reply.
@@ -127,7 +129,7 @@ pub(super) fn decide(tokens: &[Token], pending: &[Pending<'_>]) -> Result<Vec<Ru
         for (index, meant) in targets(group, &said, only, pending)? {
             let one = pending.get(index).ok_or(Trouble::Which)?;
             let place = ruled.get_mut(index).ok_or(Trouble::Which)?;
-            match answer(one.kind, act, group)? {
+            match answer(one.kind, act, group, is_program(group, index))? {
                 Some(answer) if place.is_none() => {
                     *place = Some(answer);
                     if let Some(known) = said_of.get_mut(index) {
@@ -236,11 +238,14 @@ fn targets(
 }
 
 /// Whether naming only the program is enough: for a denial always, for an approval where its words are known and it is
-/// approved once. What a longer approval of a program covers is not stated.
+/// approved once, or where it is approved for a time and the program can be.
 fn may_go_by_its_program(index: usize, group: &Group, pending: &[Pending<'_>]) -> bool {
-    let known = pending.get(index).is_some_and(|one| one.argv.is_some());
+    let Some(one) = pending.get(index) else { return false };
     let once = group.marks.iter().all(|mark| *mark == Mark::Once);
-    matches!(group.act, Some(Act::Deny(_))) || (known && once)
+    let for_a_time = group.marks.iter().any(|mark| matches!(mark, Mark::Window(_)))
+        && group.marks.iter().all(|mark| matches!(mark, Mark::Window(_) | Mark::Each));
+    let allowed = (once && (one.argv.is_some() || one.program)) || (for_a_time && one.program);
+    matches!(group.act, Some(Act::Deny(_))) || allowed
 }
 
 /// No approval was named: the only pending one, or all if `都` says so and can mean nothing else.
@@ -269,15 +274,32 @@ fn by_ordinal(number: u32, pending: &[Pending<'_>]) -> Result<usize, Trouble> {
     if same { Ok(place) } else { Err(Trouble::Which) }
 }
 
+/// Whether a group names an approval by its program alone.
+fn is_program(group: &Group, place: usize) -> bool {
+    let names = |target: &Target| match target {
+        Target::Loose { index, program, .. } => (*index == place).then_some(*program),
+        Target::Named(index) | Target::Index(index) => (*index == place).then_some(false),
+        Target::Number(_) | Target::Ordinal(_) | Target::All | Target::Both | Target::Rest => None,
+    };
+    let mut named = group.targets.iter().filter_map(names).peekable();
+    named.peek().is_some() && named.all(|program| program)
+}
+
 /// The answer of an act to one approval. `None` if it is a bare yes or no to an interrupted call.
-fn answer(kind: ApprovalKind, act: Act, group: &Group) -> Result<Option<Answer>, Trouble> {
+fn answer(kind: ApprovalKind, act: Act, group: &Group, program: bool) -> Result<Option<Answer>, Trouble> {
     let reach = || {
         let by_words = |target: &Target| matches!(target, Target::Named(_) | Target::Loose { .. });
         let naming = if group.targets.iter().any(by_words) { Naming::ByWords } else { Naming::Otherwise };
-        scope(&group.marks, naming).map_err(|none| match none {
+        let scope = scope(&group.marks, naming).map_err(|none| match none {
             NoScope::HowLong => Trouble::HowLong,
             NoScope::HowFar => Trouble::HowFar,
-        })
+        })?;
+        match scope {
+            Scope::Minutes(minutes) if program => Ok(Scope::Program(minutes)),
+            Scope::Once => Ok(scope),
+            _ if program => Err(Trouble::HowFar),
+            _ => Ok(scope),
+        }
     };
     match (kind, act) {
         (ApprovalKind::Tool, Act::Approve(Weight::Nod)) if a_wait(&group.marks) => Err(Trouble::HowFar),

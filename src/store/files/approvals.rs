@@ -254,7 +254,7 @@ fn next_number(layout: &Layout) -> Result<ApprovalNumber, StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{ApprovalKind, ApprovalState, Risk, Timestamp};
+    use crate::domain::{ApprovalKind, ApprovalState, Risk, ScopeKind, Timestamp};
 
     fn approval(number: u32, thread: &str) -> Approval {
         Approval {
@@ -269,6 +269,7 @@ mod tests {
             summary: "date".to_owned(),
             details: None,
             risk: Risk::Low,
+            scopes: vec![ScopeKind::Once],
             fingerprint: "f".to_owned(),
             requested_by: "web:user:ada".parse().unwrap(),
             created_at: Timestamp::from_millis(i64::from(number)),

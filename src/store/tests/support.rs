@@ -2,7 +2,7 @@
 
 use crate::domain::{
     Approval, ApprovalKind, ApprovalNumber, ApprovalState, Decided, DeliveryId, Intent, OutboundIntent, Risk,
-    Scope, ThreadId, Timestamp,
+    Scope, ScopeKind, ThreadId, Timestamp,
 };
 use crate::ports::{Commit, Durability, OutboxEntry, OutboxLine, Receipt, Work};
 use crate::store::State;
@@ -108,6 +108,7 @@ pub(super) fn asked(number: u32, thread: &ThreadId) -> Approval {
         summary: "write_file a".to_owned(),
         details: None,
         risk: Risk::Medium,
+        scopes: vec![ScopeKind::Once],
         fingerprint: "f".to_owned(),
         requested_by: "web:user:ada".parse().unwrap(),
         created_at: at(u64::from(number)),

@@ -71,9 +71,13 @@ impl Tool for ExecShell {
         }
     }
 
+    fn check(&self, arguments: &Value) -> Result<(), ToolFailure> {
+        parsed(arguments.clone()).map(drop)
+    }
+
     fn call(&self, arguments: Value, context: ToolContext) -> BoxFuture<'_, ToolOutcome> {
         Box::pin(async move {
-            let arguments: Arguments = arguments::read(arguments)?;
+            let arguments = parsed(arguments)?;
             self.execute(arguments, context).await
         })
     }
@@ -127,7 +131,6 @@ impl ExecShell {
         context: &ToolContext,
         isolation: Isolation,
     ) -> Result<Prepared, ToolFailure> {
-        check(&arguments.command)?;
         let (limits, grace) = (self.settings.limits, self.settings.grace);
         let (readable, own_folder) = (self.settings.readable.clone(), self.settings.scratch.clone());
         let (aliases, sockets) = (aliases_in(&self.settings.environment), self.settings.sockets.clone());
@@ -197,7 +200,9 @@ struct Prepared {
     _scratch: tempfile::TempDir,
 }
 
-fn check(command: &str) -> Result<(), ToolFailure> {
+fn parsed(arguments: Value) -> Result<Arguments, ToolFailure> {
+    let parsed: Arguments = arguments::read(arguments)?;
+    let command = parsed.command.as_str();
     let wrong = if command.trim().is_empty() {
         "`command` is empty"
     } else if command.contains('\0') {
@@ -205,7 +210,7 @@ fn check(command: &str) -> Result<(), ToolFailure> {
     } else if command.len() > COMMAND_BYTES {
         "`command` is too long: write a script with write_file and run that"
     } else {
-        return Ok(());
+        return Ok(parsed);
     };
     Err(ToolFailure::BadArguments(wrong.to_owned()))
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::chat::{
     ADA, DAWN, OWNER, asked, chat, deliver, numbers, push, says, says_now, state, waiting, wants,
 };
-use super::driver::{Driver, call, calls, effects_of, said, thread, words};
+use super::driver::{Driver, call, calls, check_arguments, effects_of, said, thread, words};
 use crate::domain::{DeliveryId, OutboundIntent, Timestamp};
 use crate::ports::{DeliveryError, OutboxEntry, ThreadRecord};
 use crate::turn::visibility::QuestionVisibility;
@@ -116,7 +116,8 @@ fn a_question_that_was_left_in_the_outbox_may_have_been_seen() {
             ..ThreadRecord::default()
         };
         let mut again = Driver::resumed_at(DAWN + 30_000, push(), driver.lines.clone(), driver.book.clone());
-        again.conversation = Conversation::new(thread(), Arc::new(push()), effects_of(), record);
+        again.conversation =
+            Conversation::new(thread(), Arc::new(push()), effects_of(), check_arguments(), record);
         again.feed(Event::Resumed(driver.book.values().cloned().collect()));
         if sent_again {
             again.conversation.note_sending(&intent, Timestamp::from_millis(again.now));

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::domain::Class;
 use crate::domain::{
     Approval, ApprovalNumber, Author, AuthorRole, Capabilities, ChatKind, Command, CorrelationId, Effects,
-    ErrorKind, IngressEvent, IngressKind, MessageId, ReadReplies, Risk, Said, ThreadId, Timestamp,
+    ErrorKind, IngressEvent, IngressKind, MessageId, ReadReplies, Risk, Said, ScopeKind, ThreadId, Timestamp,
     ToolCallId, WhileRunning, WhileWaiting,
 };
 use crate::policy::Rights;
@@ -16,7 +16,9 @@ use crate::policy::reply::{Named, decided_outright};
 use crate::ports::{
     Acceptance, Completion, Judgement, ModelDelta, ModelError, Ruling, ThreadRecord, ToolCall, WholeText,
 };
-use crate::turn::{ApprovalSlot, Conversation, Effect, EffectsOf, Event, Lookups, ReplyToken, Rules};
+use crate::turn::{
+    ApprovalSlot, CheckArguments, Conversation, Effect, EffectsOf, Event, Lookups, ReplyToken, Rules,
+};
 use crate::uimessage::{ModelMessage, Role, UiMessage, fold, to_model};
 
 pub(super) fn thread() -> ThreadId {
@@ -49,6 +51,14 @@ pub(super) fn effects_of() -> EffectsOf {
         "tell" => Some(Effects::Speaks),
         "act" | "ask" | "forbidden" | "peek" => Some(Effects::SideEffects),
         _ => None,
+    })
+}
+
+/// Every tool takes an object without `malformed`.
+pub(super) fn check_arguments() -> CheckArguments {
+    Arc::new(|_, input| match input.get("malformed") {
+        Some(_) => Err("invalid arguments: `malformed` must not be given".to_owned()),
+        None => Ok(()),
     })
 }
 
@@ -110,6 +120,13 @@ fn judge(name: &str, input: &Value, world: &str) -> Judgement {
         details: long.map(|text| format!("- why\n\n```sh\n{text}\n```")),
         whole: long.map(|text| WholeText { name: "command.sh.txt", text: text.to_owned(), cut: false }),
         risk: Risk::Medium,
+        scopes: match input.get("once") {
+            Some(_) => vec![ScopeKind::Once],
+            None => {
+                [ScopeKind::Once, ScopeKind::Thread, ScopeKind::Minutes, ScopeKind::Shape, ScopeKind::Project]
+                    .to_vec()
+            }
+        },
         grants: Vec::new(),
     }
 }
@@ -153,7 +170,8 @@ impl Driver {
     ) -> Self {
         let record = ThreadRecord { tail: fold(lines.clone()), ..ThreadRecord::default() };
         let runs = u64::try_from(lines.len()).unwrap() * 1000;
-        let conversation = Conversation::new(thread(), Arc::new(rules), effects_of(), record);
+        let conversation =
+            Conversation::new(thread(), Arc::new(rules), effects_of(), check_arguments(), record);
         let approvals = book.values().cloned().collect();
         let world = String::new();
         let mut driver =

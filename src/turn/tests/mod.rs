@@ -8,6 +8,7 @@ mod driver;
 mod flow;
 mod long_questions;
 mod recovery;
+mod scopes_and_ask_backs;
 mod seen;
 mod theirs;
 mod undecided;

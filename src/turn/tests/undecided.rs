@@ -80,10 +80,7 @@ fn a_reply_that_is_not_clear_is_asked_back_with_the_words_that_would_be() {
     let told = says_now(&mut driver, ADA, said("请求批准"));
     assert!(told.contains("A1") && told.contains("approve A1") && told.contains("deny A1"), "{told}");
     let told = says_now(&mut driver, ADA, said("yes tomorrow"));
-    assert!(
-        told.ends_with("Answer `approve A1` or `deny A1`, or press a button under the request."),
-        "{told}"
-    );
+    assert!(told.ends_with("Answer `approve A1` or `deny A1`, or press a button below."), "{told}");
     assert_eq!(state(&driver, 1), "Pending");
     says_now(&mut driver, ADA, said("approve A1"));
     assert_eq!(state(&driver, 1), "Approved");

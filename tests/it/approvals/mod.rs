@@ -3,4 +3,5 @@
 mod decide;
 mod life;
 mod long_questions;
+mod scopes;
 mod words;

@@ -148,8 +148,9 @@ async fn words_decide_and_so_does_the_old_button_after_a_kill() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_menu_of_longer_approvals_opens_and_closes_on_the_card() {
     let feishu = Feishu::start().await;
-    let model = FakeModel::start([shell("echo one >> log.txt"), Reply::text("done")]).await;
+    let model = FakeModel::start([shell("sh append.sh"), Reply::text("done")]).await;
     let project = project(&feishu, &model, json!({ "language": "en" }));
+    project.write("append.sh", "echo one >> log.txt\n");
     let _daemon = project.start().await;
     feishu.write(&Message::private("ou_ada", "append"));
     let mut card = feishu.question("oc_ada").await;
@@ -158,6 +159,37 @@ async fn a_menu_of_longer_approvals_opens_and_closes_on_the_card() {
     let press = feishu.press(&card, "In this chat", "ou_ada");
     assert_eq!(feishu.acknowledgement(&press).await.data["toast"]["type"], "success");
     feishu.wait_for_words("oc_ada", "done").await;
+    assert_eq!(lines(&project), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_unclear_reply_is_asked_back_on_a_card_whose_buttons_decide_that_question() {
+    let feishu = Feishu::start().await;
+    let model = FakeModel::start([shell("echo one >> log.txt"), Reply::text("appended")]).await;
+    let project = project(&feishu, &model, json!({ "language": "en" }));
+    let _daemon = project.start().await;
+    feishu.write(&Message::group("oc_group", "ou_ada", "append").mentioning());
+    let card = feishu.question("oc_group").await;
+    assert!(!card.content.to_string().contains("for longer"), "it can only be allowed once: {card:?}");
+    feishu.write(&Message::group("oc_group", "ou_ada", "approve maybe").mentioning());
+    let back = feishu
+        .wait_for("the question back", |world| {
+            world.posted.iter().find(|one| one.content.to_string().contains("Approve A1")).cloned()
+        })
+        .await;
+    assert_ne!(back.id, card.id);
+    assert_eq!(lines(&project), 0, "asking back runs nothing");
+    let toast = async |label: &str, by: &str| {
+        let press = feishu.press(&back, label, by);
+        feishu.acknowledgement(&press).await.data["toast"].clone()
+    };
+    assert_eq!(toast("Approve A1", "ou_eve").await["type"], "warning");
+    assert_eq!(lines(&project), 0, "a stranger's yes is no yes");
+    assert_eq!(toast("Approve A1", "ou_ada").await["type"], "success");
+    feishu.wait_for_words("oc_group", "appended").await;
+    assert_eq!(lines(&project), 1);
+    let again = toast("Deny A1", "ou_ada").await;
+    assert!(again["content"].as_str().unwrap().contains("was approved"), "{again}");
     assert_eq!(lines(&project), 1);
 }
 

@@ -152,6 +152,31 @@ async fn a_button_decides_also_after_a_restart_and_only_for_those_who_may() {
     world.qq.text_with("G1", "was approved").await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_unclear_reply_is_asked_back_with_buttons_that_decide_that_question() {
+    let world =
+        Environment::new(runs("touch made"), json!({ "adapters": { "qq": { "markdown": true } } })).await;
+    world.qq.rule(|rules| rules.markdown = true);
+    let _daemon = world.project.start().await;
+    world.qq.says(GROUP, "make it");
+    question(&world.qq, "G1").await;
+    world.qq.says(GROUP, "approve maybe");
+    let back = world.qq.text_with("G1", "Do you mean").await;
+    let buttons = back.body["keyboard"]["content"]["rows"][0]["buttons"].clone();
+    assert_eq!(buttons[0]["render_data"]["label"], "✅ Approve A1", "{buttons}");
+    let yes = buttons[0]["action"]["data"].as_str().unwrap();
+    let wrong = world.qq.presses(Place::Group("G1", "M2"), yes);
+    assert_ne!(acknowledged(&world.qq, &wrong).await, 0, "another member may not decide");
+    assert!(!world.project.path().join("made").exists());
+    let right = world.qq.presses(GROUP, yes);
+    assert_eq!(acknowledged(&world.qq, &right).await, 0);
+    world.qq.text_with("G1", "finished").await;
+    assert!(world.project.path().join("made").exists());
+    let again = world.qq.presses(GROUP, buttons[1]["action"]["data"].as_str().unwrap());
+    assert_eq!(acknowledged(&world.qq, &again).await, 3, "it was decided before");
+    world.qq.text_with("G1", "was approved").await;
+}
+
 async fn acknowledged(qq: &QqFake, interaction: &str) -> u64 {
     let found =
         |rules: &Rules| rules.acknowledged.iter().find(|(id, _)| id == interaction).map(|(_, code)| *code);

@@ -27,6 +27,10 @@ impl Scene {
                 seen.body["messages"].as_array().and_then(|all| all.last()).cloned().unwrap_or_default();
             match seen.last_user_text() {
                 _ if last["role"] == "tool" => Reply::text("appended"),
+                // What writes through a redirection can only be allowed once; a script can be allowed for longer.
+                text if text.contains("append by script") => {
+                    Reply::calls([("exec_shell", json!({ "command": "sh append.sh" }))])
+                }
                 text if text.contains("append") => {
                     Reply::calls([("exec_shell", json!({ "command": "echo one >> log.txt" }))])
                 }
@@ -45,6 +49,7 @@ impl Scene {
         });
         merge(&mut config, extra);
         let project = Project::with_model(&model.url(), config);
+        project.write("append.sh", "echo one >> log.txt\n");
         Self { fake, model, project }
     }
 
@@ -140,7 +145,7 @@ async fn only_those_who_may_decide_and_everything_stays_in_the_topic() {
     let forum = scene.fake.group(GROUP).with_topics();
     let topic = forum.topic("Deploys");
     let daemon = scene.project.start().await;
-    forum.say_in_topic(&ann, topic, &format!("{BOT} append"));
+    forum.say_in_topic(&ann, topic, &format!("{BOT} append by script"));
     let asked = scene.question(GROUP).await;
     assert_eq!(asked.topic, Some(topic));
     let yes = data(&asked, "Approve");
@@ -289,7 +294,7 @@ async fn those_who_run_a_group_decide_with_a_button_from_before_it_got_its_new_n
     let (ann, bob) = (scene.fake.user(ANN, "Ann"), scene.fake.user(8, "Bob"));
     let group = scene.fake.group(-55).with_admin(&bob);
     let daemon = scene.project.start().await;
-    group.say(&ann, &format!("{BOT} append"));
+    group.say(&ann, &format!("{BOT} append by script"));
     let asked = scene.question(-55).await;
     group.migrate(GROUP);
     scene.fake.wait_for(|world| world.pending() == 0).await;
@@ -333,4 +338,53 @@ async fn those_who_run_a_group_end_what_others_began_also_where_they_may_not_dec
         daemon.until_state(&thread, "idle").await;
     }
     assert_eq!(scene.lines(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_unclear_reply_is_asked_back_with_buttons_that_decide_that_question() {
+    let scene = Scene::new(json!({})).await;
+    let (ann, bob) = (scene.fake.user(ANN, "Ann"), scene.fake.user(8, "Bob"));
+    let group = scene.fake.group(GROUP);
+    let _daemon = scene.project.start().await;
+    group.say(&ann, &format!("{BOT} append"));
+    let asked = scene.question(GROUP).await;
+    group.say(&ann, &format!("{BOT} approve maybe"));
+    scene.fake.wait_for(|world| question(world, GROUP).is_some_and(|seen| seen.id != asked.id)).await;
+    let back = scene.question(GROUP).await;
+    assert_eq!(back.labels(), ["✅ Approve A1", "❌ Deny A1"], "{back:?}");
+    assert!(back.text.contains("approve A1") && back.text.contains("button below"), "{back:?}");
+    assert_eq!(scene.lines(), 0, "asking back runs nothing");
+    let yes = data(&back, "Approve A1");
+    let told = scene.press(&group, (bob.id, "Bob"), &yes, back.id).await.unwrap();
+    assert!(told.contains("may not decide A1"), "{told}");
+    scene.press(&group, (ANN, "Ann"), &yes, back.id).await;
+    scene.fake.wait_for(|world| world.bot_texts(GROUP).iter().any(|text| text == "appended")).await;
+    assert_eq!(scene.lines(), 1);
+    let outcome = scene.message(GROUP, asked.id);
+    assert!(outcome.buttons.is_empty() && outcome.text.contains("Ann"), "{outcome:?}");
+    let told = scene.press(&group, (ANN, "Ann"), &data(&back, "Deny A1"), back.id).await.unwrap();
+    assert!(told.contains("approved") && told.contains("Ann"), "{told}");
+    assert_eq!(scene.lines(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_can_only_be_allowed_once_has_no_button_for_longer() {
+    let scene = Scene::new(json!({})).await;
+    let ann = scene.fake.user(ANN, "Ann");
+    let chat = scene.fake.private(&ann);
+    let _daemon = scene.project.start().await;
+    chat.say(&ann, "append");
+    let asked = scene.question(ANN).await;
+    assert_eq!(asked.labels(), ["✅ Approve", "❌ Deny"], "{asked:?}");
+    // Said in words it counts once, and the chat says so before the result.
+    chat.say(&ann, "approve A1 for 10 minutes");
+    scene.until_last(ANN, "appended").await;
+    let outcome = scene.message(ANN, asked.id);
+    assert!(
+        outcome.text.contains("approved once by Ann") && outcome.text.contains("cannot be"),
+        "{outcome:?}"
+    );
+    chat.say(&ann, "append");
+    scene.fake.wait_for(|world| question(world, ANN).is_some_and(|seen| seen.id != asked.id)).await;
+    assert_eq!(scene.lines(), 1, "the next call asks again");
 }

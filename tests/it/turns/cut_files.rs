@@ -93,6 +93,7 @@ async fn a_thread_file_cut_at_every_byte_loads_and_makes_a_prompt_that_providers
             thread.clone(),
             Arc::new(rules()),
             Arc::new(|_| Some(Effects::ReadOnly)),
+            Arc::new(|_, _| Ok(())),
             record,
         );
         let mut fresh = || "run_fresh".parse::<CorrelationId>().unwrap();

@@ -30,7 +30,7 @@ export function scopesOf({ tool, scopes }) {
 /** The scope of an approval as text. */
 export function scopeWords(scope) {
   if (!scope || scope.type === 'once') return '';
-  if (scope.type === 'minutes') return t('scopeMinutes', { count: scope.minutes });
+  if (scope.type === 'minutes' || scope.type === 'program') return t('scopeMinutes', { count: scope.minutes });
   return t('scopes')[scope.type] ?? scope.type;
 }
 

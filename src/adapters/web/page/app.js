@@ -39,6 +39,7 @@ const context = {
   agentName,
   foreign: false,
   retry: (id) => page.thread?.retry(id),
+  waits: (approvalId) => page.thread?.store.waits(approvalId) ?? false,
 };
 
 const log = new LogView(

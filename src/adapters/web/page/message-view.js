@@ -1,6 +1,7 @@
 // One message of the log. Parts keep their elements between updates, so an
 // opened step stays open and a selection survives while text streams in.
 
+import { AnswerView, outcomeWords } from './answer-view.js';
 import { copyButton, h, icon, setAttr, setText } from './dom.js';
 import { FileView } from './file-view.js';
 import { renderMarkdown } from './markdown.js';
@@ -78,7 +79,7 @@ function partKey(part, counts) {
 }
 
 export class MessageView {
-  /** `context`: `{agentName, foreign, retry(id)}`; foreign threads name authors. */
+  /** `context`: `{agentName, foreign, retry(id), waits(approvalId)}`; foreign threads name authors. */
   constructor(entry, context) {
     this.context = context;
     this.views = new Map();
@@ -179,7 +180,19 @@ export class MessageView {
     }
     const note = h('div', { class: 'note md' });
     renderMarkdown(note, String(command.reply ?? ''));
-    this.body.replaceChildren(chip, note);
+    this.body.replaceChildren(chip, note, ...this.choices(command));
+  }
+
+  // A question back has the answers to each question that may be meant and still waits.
+  choices(command) {
+    const waiting = (command.choices ?? []).filter((choice) => this.context.waits(choice.id));
+    return waiting.map((choice) => {
+      const row = h('div', { class: 'ask-back', 'data-testid': 'ask-back', 'data-approval-id': choice.id });
+      const decided = (approval) => row.replaceChildren(h('span', { text: `${choice.number} · ${outcomeWords(approval)}` }));
+      const answer = new AnswerView({ id: choice.id, kind: choice.kind, scopes: ['once'] }, { decided });
+      row.append(h('span', { class: 'ask-back-number', text: choice.number }), answer.el);
+      return row;
+    });
   }
 
   updateMeta(message, role, live, command) {

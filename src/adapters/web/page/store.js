@@ -40,6 +40,12 @@ export class MessageStore {
     return this.byId.get(id);
   }
 
+  /** Whether a question of this thread has no answer yet. */
+  waits(approvalId) {
+    const asks = (part) => part?.state === 'approval-requested' && part.approval?.id === approvalId;
+    return this.entries.some((entry) => entry.message.parts.some(asks));
+  }
+
   /** The oldest message that the daemon has: where an earlier page ends. */
   oldestId() {
     return this.entries.find((entry) => !entry.local && !entry.live)?.id ?? null;

@@ -190,7 +190,7 @@ export class ToolView {
     } else this.approval.replaceChildren(icon(part.approval.approved ? 'ok' : 'denied'), this.answered(part));
   }
 
-  // Who decided here is known at once, and how far it reaches; a thread file tells only which way.
+  // A decision made here is shown before the thread file tells of it.
   decided(approval) {
     this.decision = approval?.state === 'pending' ? null : approval;
     this.asked = null;
@@ -200,9 +200,9 @@ export class ToolView {
   /** What was asked and what became of it; stands between the call and its result. */
   answered(part) {
     const { approved, reason, descriptor } = part.approval;
-    // The file of a thread keeps the call and the answer, not how the question was put.
     const title = [descriptor?.number, descriptor?.summary ?? summarize(part)].filter(Boolean).join(' · ');
-    const known = this.decision?.id === part.approval.id ? this.decision : null;
+    const recorded = descriptor?.decidedBy ? descriptor : null;
+    const known = this.decision?.id === part.approval.id ? this.decision : recorded;
     const words = (known && outcomeWords(known)) || t(approved ? 'outcomeApproved' : 'outcomeDenied');
     const facts = [words, known ? scopeWords(known.scope) : '', reason ? t('approvalReason', { reason }) : ''].filter(Boolean).join(' · ');
     return h('div', { class: 'approval-text' },

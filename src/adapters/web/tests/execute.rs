@@ -73,7 +73,12 @@ async fn how_a_run_ended_is_told_as_a_status() {
         vec![message("api:chat:c", "a1", Role::Assistant, None, vec![Part::Error(error)])],
     );
     let author = "api:user:operator".parse().unwrap();
-    let record_part = CommandRecord { command: "/status".to_owned(), author, reply: "Idle.".to_owned() };
+    let record_part = CommandRecord {
+        command: "/status".to_owned(),
+        author,
+        reply: "Idle.".to_owned(),
+        choices: Vec::new(),
+    };
     for (run, status, output, error) in [
         (answered(vec![Part::text("hi")]), "done", "hi", Value::Null),
         (failed, "failed", "", record.clone()),

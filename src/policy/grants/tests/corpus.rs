@@ -56,9 +56,14 @@ fn unescaped(text: &str) -> String {
 
 fn outcome(granted: &str, later: &str, sides: &[Side; 2]) -> &'static str {
     let [then, now] = sides;
+    // `program: ./x a` is agreed to by naming the program, for ten minutes.
+    let (granted, scope) = match granted.strip_prefix("program: ") {
+        Some(granted) => (granted, Scope::Program(10.try_into().unwrap())),
+        None => (granted, Scope::Project),
+    };
     let shell = judged_in(Compound::Analyze, granted, &then.cwd);
     let call = CallFacts { scripts: then.files.as_deref(), ..facts(&shell) };
-    let Some(proposal) = proposed(Scope::Project, &here(), NOW, &call) else { return "once" };
+    let Some(proposal) = proposed(scope, &here(), NOW, &call) else { return "once" };
     let Proposal { calls, scripts, reach } = proposal;
     let grant = Grant { id: GrantNumber(1), tool: "exec_shell".into(), calls, scripts, reach };
     let shell = judged_in(Compound::Analyze, later, &now.cwd);

@@ -50,6 +50,7 @@ impl PendingApprovals {
             Answer::Approve(Scope::Once) => format!("approve {number}"),
             Answer::Approve(Scope::Thread) => format!("approve {number} thread"),
             Answer::Approve(Scope::Minutes(minutes)) => format!("approve {number} {minutes}m"),
+            Answer::Approve(Scope::Program(minutes)) => format!("approve {number} program {minutes}m"),
             Answer::Approve(Scope::Shape) => format!("approve {number} shape"),
             Answer::Approve(Scope::Project) => format!("approve {number} project"),
             Answer::Deny => format!("deny {number}"),
@@ -86,6 +87,11 @@ impl Waiting {
             tool: &self.tool,
             command: self.command.as_deref(),
             argv: self.argv.as_deref(),
+            program: self
+                .argv
+                .as_deref()
+                .and_then(<[String]>::first)
+                .is_some_and(|name| name.starts_with("./")),
         }
     }
 }

@@ -117,7 +117,12 @@ fn every_way_to_end_closes_what_is_open() {
 #[test]
 fn commands_and_errors_are_data() {
     let author = "web:user:operator".parse().unwrap();
-    let command = CommandRecord { command: "/status".to_owned(), author, reply: "idle".to_owned() };
+    let command = CommandRecord {
+        command: "/status".to_owned(),
+        author,
+        reply: "idle".to_owned(),
+        choices: Vec::new(),
+    };
     let error = ErrorRecord { kind: ErrorKind::Auth, text: "no".to_owned(), retryable: false, detail: None };
     let told = replay(&message("m1", vec![Part::Command(command), Part::Error(error)]));
     insta::assert_snapshot!(lines(told.get(1..).unwrap()), @r#"

@@ -3,7 +3,8 @@
 use shipagent::adapters::chat::Menu;
 use shipagent::adapters::telegram::ChatTarget;
 use shipagent::domain::{
-    Approval, ApprovalId, ApprovalKind, ApprovalNumber, ApprovalState, Intent, Language, Risk, Timestamp,
+    Approval, ApprovalId, ApprovalKind, ApprovalNumber, ApprovalState, Intent, Language, Risk, ScopeKind,
+    Timestamp,
 };
 
 use super::desk::{ANN, Desk, FORUM, GROUP, draft, entry, thread, topic};
@@ -25,10 +26,14 @@ fn question(details: &str) -> Intent {
         summary: "rm -r out".to_owned(),
         risk: Risk::High,
         details: Some(details.to_owned()),
+        scopes: ALL_SCOPES.to_vec(),
         suggested_replies: vec!["approve A1".to_owned(), "deny A1".to_owned()],
         expires_at: Timestamp::from_millis(0).rfc3339(),
     }
 }
+
+const ALL_SCOPES: [ScopeKind; 5] =
+    [ScopeKind::Once, ScopeKind::Thread, ScopeKind::Minutes, ScopeKind::Shape, ScopeKind::Project];
 
 fn resolved() -> Intent {
     Intent::ApprovalResolved { approval_id: id(), text: "✅ **A1** approved by Ann".to_owned() }
@@ -47,6 +52,7 @@ fn approval() -> Approval {
         summary: "rm -r out".to_owned(),
         details: None,
         risk: Risk::High,
+        scopes: ALL_SCOPES.to_vec(),
         fingerprint: String::new(),
         requested_by: "telegram:user:7".parse().unwrap(),
         created_at: Timestamp::from_millis(0),

@@ -128,7 +128,12 @@ async fn a_command_is_answered_by_its_record() {
     let (response, _front, event) = begin(&stage, &mut threads, says("/status")).await;
     assert_eq!(event.kind, IngressKind::Command(Command::Status.into()));
     let author = "web:user:operator".parse().unwrap();
-    let record = CommandRecord { command: "/status".to_owned(), author, reply: "Idle.".to_owned() };
+    let record = CommandRecord {
+        command: "/status".to_owned(),
+        author,
+        reply: "Idle.".to_owned(),
+        choices: Vec::new(),
+    };
     let record =
         message(THREAD, "a1", Role::Assistant, Some(RunStatus::Running), vec![Part::Command(record)]);
     let mut reader = Reader::new(response);
