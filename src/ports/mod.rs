@@ -18,6 +18,7 @@ mod judge;
 mod key_value_store;
 mod memory;
 mod model;
+mod search;
 mod store;
 mod store_error;
 mod threads_handle;
@@ -51,8 +52,11 @@ pub use hook::{Hook, HookAnswer, HookRequest};
 pub use instructions::{CurrentInstructions, FixedInstructions, Instructions};
 pub use judge::{CallToJudge, Judge, Judgement, Ruling, WholeText};
 pub use key_value_store::KeyValueStore;
-pub use memory::Memory;
+pub use memory::{Memory, Note, NotesAdded};
 pub use model::{CallDelta, Completion, Model, ModelDelta, ModelError, Prompt, ToolCall, Usage};
+pub use search::{
+    FoundText, IndexStatus, Search, SearchArea, SearchHit, SearchPage, SearchRequest, TextSource,
+};
 pub use store::{
     Commit, Durability, OutboxEntry, OutboxLine, StoreTotals, ThreadRecord, ThreadStore, ThreadSummary, Work,
 };

@@ -8,6 +8,7 @@
 //! state/catalog.jsonl           the list of threads (a cache)
 //! approvals/<id>.json           each question to a person, and what became of it
 //! state/approval-ids            which approval a number stands for (a cache)
+//! state/search.sqlite           full-text index of threads, core memory and notes (a cache)
 //! memory/, tasks/*.md           what is remembered, and tasks; people may write them too
 //! logs/audit-<date>.jsonl       who was allowed what, and what came of it
 //! run/lock                      held by the one daemon of the project
@@ -56,11 +57,14 @@ mod lines;
 mod lock;
 mod lost_journal;
 mod memory;
+mod memory_items;
+mod memory_notes;
 mod notes;
 mod outbox;
 mod reader;
 mod record;
 mod recover;
+mod search;
 mod shared_file;
 mod stats;
 #[cfg(test)]
@@ -85,6 +89,7 @@ pub use lock::{Holder, Lock, OpenError};
 pub use memory::FileMemory;
 pub use notes::FileNotes;
 pub use reader::Reader;
+pub use search::FileSearch;
 pub use shared_file::{FileAccess, FileGrants, SharedFile};
 pub use stats::Stats;
 pub use thread_files::ThreadFiles;
