@@ -2,5 +2,6 @@
 
 mod command_line;
 mod doctor_chats;
+mod memory_search;
 mod sandbox_status;
 mod start;
